@@ -22,20 +22,20 @@ BUILT_IN = {
 
 
 @cache
-def _known() -> dict[str, EntryPoint]:
+def _known_backends() -> dict[str, EntryPoint]:
     """Our own backends, and those of other packages."""
     return {name: EntryPoint(name, value, GROUP) for name, value in BUILT_IN.items()} | points_of(GROUP)
 
 
 def backend_names() -> tuple[str, ...]:
     """The names `backend` accepts, in alphabetical order. Imports no solver."""
-    return tuple(sorted(_known()))
+    return tuple(sorted(_known_backends()))
 
 
 @cache
 def backend(name: str) -> Backend:
     """The backend of that name; raises DiagnosticError when there is none or when it cannot be imported."""
-    point = _known().get(name)
+    point = _known_backends().get(name)
     if point is None:
         names = ", ".join(backend_names())
         help = did_you_mean(name, backend_names()) or f"the backends are {names}"

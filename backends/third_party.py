@@ -24,7 +24,7 @@ def foreign_failures(backend: Backend) -> Iterator[None]:
         home = type(backend).__module__
         if home.partition(".")[0] == _OWN or not _comes_from(failure.__traceback__, home):
             raise
-        raise DiagnosticError([_failed(backend, home, failure)]) from failure
+        raise DiagnosticError([_failure(backend, home, failure)]) from failure
 
 
 def _comes_from(traceback: TracebackType | None, home: str) -> bool:
@@ -38,7 +38,7 @@ def _comes_from(traceback: TracebackType | None, home: str) -> bool:
     return False
 
 
-def _failed(backend: Backend, home: str, failure: Exception) -> Diagnostic:
+def _failure(backend: Backend, home: str, failure: Exception) -> Diagnostic:
     words = str(failure).strip().splitlines()
     what = type(failure).__name__ + (f": {words[0][:200]}" if words else "")
     return Diagnostic(

@@ -54,7 +54,7 @@ class Job:
 def run_in_new_thread(work: Callable[[], None]) -> Job:
     """Do a job in a daemon thread that ends with it; return at once."""
     job = Job(work)
-    threading.Thread(target=job.do, args=(_nothing,), name=BUSY, daemon=True).start()
+    threading.Thread(target=job.do, args=(_do_nothing,), name=BUSY, daemon=True).start()
     return job
 
 
@@ -102,7 +102,7 @@ def _work_off(thread: SolverThread, jobs: queue.SimpleQueue[Job]) -> None:
         thread.do(jobs.get())
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
@@ -131,7 +131,7 @@ class SolverThreads:
     def finish(self, seconds: float = 1.0) -> None:
         """Let idle threads end what was left for later, such as freeing memory; busy ones are left alone."""
         with self._mine():
-            jobs = [thread.run(_nothing) for thread in self._threads if not thread.load]
+            jobs = [thread.run(_do_nothing) for thread in self._threads if not thread.load]
         for job in jobs:
             job.done.wait(seconds)
 

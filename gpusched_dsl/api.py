@@ -514,10 +514,10 @@ class Model:
         `.lines()` tells it in words, `.to_dict()` as plain data. `journal` gives the plans that it has, the others are
         made again. Raises DiagnosticError as `estimate` does.
         """
-        from gpusched_dsl.solving.option_values import checked_values, plain_number
+        from gpusched_dsl.solving.option_values import check_values, plain_number
         from gpusched_dsl.workflows.why import why
 
-        checked_values({"at": at})
+        check_values({"at": at})
         _check(judge=judge)
         config = self._run_config(
             scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback,
@@ -711,10 +711,10 @@ class Model:
 
 def _check(**given: Any) -> None:
     """Raise DiagnosticError (GSM4011) for options of the wrong kind; None is taken where it stands for nothing."""
-    from gpusched_dsl.solving.option_values import checked_values
+    from gpusched_dsl.solving.option_values import check_values
 
     needed = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "replay", "verify")
-    checked_values(given, optional=tuple(name for name in given if name not in needed))
+    check_values(given, optional=tuple(name for name in given if name not in needed))
 
 
 def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
@@ -731,9 +731,9 @@ def _names(without: Collection[str]) -> frozenset[str]:
 
 def _check_all(**given: Any) -> None:
     """As `_check`, with None taken nowhere."""
-    from gpusched_dsl.solving.option_values import checked_values
+    from gpusched_dsl.solving.option_values import check_values
 
-    checked_values(given)
+    check_values(given)
 
 
 def _planned(

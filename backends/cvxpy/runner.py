@@ -159,7 +159,7 @@ class OtherRunner:
             given.setdefault(TIME_LIMITS[self.name], request.options.time_limit)
         run_stoppable(lambda: _solve(problem, self.name, **given), Control(), request.monitor)
         if problem.status not in STATUSES:
-            raise _failed(problem.status)
+            raise _failure(problem.status)
         status, reason = STATUSES[problem.status]
         iterations = getattr(problem.solver_stats, "num_iters", None)
         return SolverResult(status, reason=reason, statistics={"nodes": 0.0, "iterations": float(iterations or 0)})
@@ -169,12 +169,12 @@ def _solve(problem: cp.Problem, solver: Any, **given: Any) -> None:
     try:
         problem.solve(solver=solver, **given)
     except (cp.error.SolverError, cp.error.DCPError) as failure:
-        raise _failed(str(failure)) from failure
+        raise _failure(str(failure)) from failure
     except (TypeError, ValueError, AttributeError) as failure:  # what interfaces raise for options they do not take
         message = f"the solver does not accept its options: {failure}"
         raise DiagnosticError([Diagnostic("GSM4005", message)]) from failure
 
 
-def _failed(what: str) -> DiagnosticError:
+def _failure(what: str) -> DiagnosticError:
     help = "numbers of very different size are the usual cause; try other units, or another backend"
     return DiagnosticError([Diagnostic("GSM4007", f"CVXPY ended without an answer: {what}", help=help)])

@@ -24,7 +24,7 @@ def halves_constraints(halves: Halves, x: cp.Variable, arguments: cp.Expression)
     definition = halves.definition
     if isinstance(definition, Unary):
         entries = np.arange(definition.size)
-        return _held(halves, x, _FUNCTIONS[definition.function](arguments), entries)
+        return _hold(halves, x, _FUNCTIONS[definition.function](arguments), entries)
     assert isinstance(definition, Power)
     made = []
     # One atom for all entries with the same exponent and side of 0.
@@ -33,7 +33,7 @@ def halves_constraints(halves: Halves, x: cp.Variable, arguments: cp.Expression)
     )
     for number, (exponent, negative) in enumerate(kinds.T.tolist()):
         entries = np.flatnonzero(kind_of.reshape(-1) == number)
-        made += _held(halves, x, _power(arguments[entries], exponent, bool(negative)), entries)
+        made += _hold(halves, x, _power(arguments[entries], exponent, bool(negative)), entries)
     return made
 
 
@@ -48,7 +48,7 @@ def _power(arguments: cp.Expression, exponent: float, negative: bool) -> cp.Expr
     return -atom if opposite and exponent % 2 else atom
 
 
-def _held(halves: Halves, x: cp.Variable, values: cp.Expression, entries: Any) -> list[cp.Constraint]:
+def _hold(halves: Halves, x: cp.Variable, values: cp.Expression, entries: Any) -> list[cp.Constraint]:
     results = halves.definition.results[entries]
     made = []
     above, below = np.flatnonzero(halves.above[entries]), np.flatnonzero(halves.below[entries])

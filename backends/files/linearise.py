@@ -34,13 +34,13 @@ def comments(reformulated: ReformulatedProblem) -> tuple[str, ...]:
         return ()
     lines = ["terms that are not linear, and what stands for them:"]
     for note in reformulated.notes:
-        lines += textwrap.wrap(_told(note), WIDTH, initial_indent="- ", subsequent_indent="  ")
+        lines += textwrap.wrap(_describe(note), WIDTH, initial_indent="- ", subsequent_indent="  ")
     if reformulated.bound_error:
         lines.append(f"the optimum is worse than that of the model by at most {reformulated.bound_error:.6g}")
     return tuple(lines)
 
 
-def _told(note: Note) -> str:
+def _describe(note: Note) -> str:
     return f"{note.term}: {note.did} ({', '.join(_amounts(note))})"
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gpusched_dsl.backends.files.names import LP, MPS, Alphabet, entry_names, numbered
+from gpusched_dsl.backends.files.names import LP, MPS, Alphabet, entry_names, number
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -31,7 +31,7 @@ def write_mps(problem: Problem, file: Path | str | BinaryIO, names: bool = True,
 
     Rows under a condition stand in a section INDICATORS; definitions are left to whoever reads the columns.
     """
-    with _opened(file) as out:
+    with _open(file) as out:
         _Mps(problem, out, names, comments).write()
 
 
@@ -47,7 +47,7 @@ def write_lp(problem: Problem, file: Path | str | BinaryIO, names: bool = True, 
         message = "an LP file states linear rows only, and this problem has other terms"
         help = 'write `linear(problem, "lp").problem` of `gpusched_dsl.backends.files.linearise`, or JSON'
         raise DiagnosticError([Diagnostic("GSM4023", message, help=help)])
-    with _opened(file) as out:
+    with _open(file) as out:
         _Lp(problem, out, names, comments).write()
 
 
@@ -57,8 +57,8 @@ class _Writer:
     ) -> None:
         self.problem, self.out = problem, out
         self.comments = [_ascii(comment) for comment in (*comments, *_notes(problem))]
-        self.columns = entry_names(problem.column_families, "c", alphabet) if names else numbered("c", problem.columns)
-        self.rows = entry_names(problem.constraints, "r", alphabet) if names else numbered("r", problem.rows)
+        self.columns = entry_names(problem.column_families, "c", alphabet) if names else number("c", problem.columns)
+        self.rows = entry_names(problem.constraints, "r", alphabet) if names else number("r", problem.rows)
         objectives = problem.objectives or (Objective("minimize", ()),)
         self.objectives = objectives
         self.objective_names = self._objective_names(alphabet)
@@ -78,7 +78,7 @@ class _Writer:
         """One line per element of the columns given; strings are the same in every line."""
         if any(isinstance(part, pl.Series) and len(part) == 0 for part in parts):
             return
-        self.put(_joined(*parts))
+        self.put(_concat(*parts))
 
     def put(self, lines: pl.Series) -> None:
         lines.to_frame().write_csv(self.out, include_header=False, quote_style="never")
@@ -135,7 +135,7 @@ class _Mps(_Writer):
         column, row, value = column[order], row[order], value[order]
         row_names = pl.concat([pl.Series("name", self.objective_names, dtype=pl.String), self.rows.alias("name")])
         if len(column):
-            lines = _joined(" ", self.columns.gather(column), " ", row_names.gather(row), " ", pl.Series(value))
+            lines = _concat(" ", self.columns.gather(column), " ", row_names.gather(row), " ", pl.Series(value))
             self.put(_with_markers(lines, problem.integer[column]))
 
     def _sides(self) -> None:
@@ -200,7 +200,7 @@ class _Lp(_Writer):
         self.text(f"{self.objective_names[0]}:\n")
         costs = objective.costs(problem.columns)
         used = np.flatnonzero(costs)
-        self.lines(_signed(costs[used]), " ", self.columns.gather(used))
+        self.lines(_sign(costs[used]), " ", self.columns.gather(used))
         if not len(used):
             self.text(f"+0.0 {self.columns[0]}\n")
         if objective.offset:
@@ -224,23 +224,23 @@ class _Lp(_Writer):
         rows = np.repeat(stated, np.where(ranged[stated], 2, 1))
         again = np.concatenate([[False], rows[1:] == rows[:-1]]) if len(rows) else np.zeros(0, dtype=bool)
         suffixes = pl.Series(["", ".low", ".high"], dtype=pl.String).gather(np.where(ranged[rows], 1 + again, 0))
-        heads = _joined(self.rows.gather(rows), suffixes, ":")
+        heads = _concat(self.rows.gather(rows), suffixes, ":")
 
         sizes = np.diff(matrix.starts)[rows]
         ends = np.cumsum(sizes)
         entries = np.arange(ends[-1] if len(ends) else 0) + np.repeat(matrix.starts[rows] - (ends - sizes), sizes)
-        terms = _joined(" ", _signed(matrix.values[entries]), " ", self.columns.gather(matrix.columns[entries]))
+        terms = _concat(" ", _sign(matrix.values[entries]), " ", self.columns.gather(matrix.columns[entries]))
 
         nothing = pl.Series([f" +0.0 {self.columns[0]}", ""], dtype=pl.String).gather(np.where(sizes == 0, 0, 1))
         relation = np.where(again, UPPER, kind[rows]) - UPPER
         side = np.where(relation == 0, problem.row_upper[rows], problem.row_lower[rows])
-        tails = _joined(nothing, pl.Series([" <= ", " >= ", " = "]).gather(relation), pl.Series(side))
+        tails = _concat(nothing, pl.Series([" <= ", " >= ", " = "]).gather(relation), pl.Series(side))
 
         row = np.arange(len(rows))
         within = np.arange(len(entries)) + 1 + 2 * np.repeat(row, sizes)
         places = np.concatenate([ends - sizes + 2 * row, within, ends + 2 * row + 1])
         if len(rows):
-            self.put(_placed([heads, terms, tails], places))
+            self.put(_place([heads, terms, tails], places))
 
     def _bounds(self) -> None:
         lower, upper = self.problem.lower + 0.0, self.problem.upper + 0.0  # no negative zeros
@@ -281,13 +281,13 @@ def _ascii(text: str) -> str:
     return " ".join(text.encode("ascii", "replace").decode().splitlines())
 
 
-def _joined(*parts: pl.Series | str) -> pl.Series:
+def _concat(*parts: pl.Series | str) -> pl.Series:
     named = {f"part{k}": part for k, part in enumerate(parts) if isinstance(part, pl.Series)}
     pieces = [pl.col(f"part{k}") if isinstance(p, pl.Series) else pl.lit(p) for k, p in enumerate(parts)]
     return pl.DataFrame(named).select(pl.concat_str(*pieces).alias("line")).to_series()
 
 
-def _signed(values: Floats) -> pl.Series:
+def _sign(values: Floats) -> pl.Series:
     value = pl.col("value")
     text = value.cast(pl.String)
     frame = pl.DataFrame({"value": values + 0.0})  # no negative zeros
@@ -301,7 +301,7 @@ def _where(which: NDArray[np.bool_], values: pl.Series, otherwise: str, after: s
     return frame.select(pl.when("which").then(text).otherwise(pl.lit(otherwise))).to_series()
 
 
-def _placed(pieces: list[pl.Series], places: Places) -> pl.Series:
+def _place(pieces: list[pl.Series], places: Places) -> pl.Series:
     """The pieces one behind the other, each element moved to its place."""
     source = np.empty(len(places), dtype=np.int64)
     source[places] = np.arange(len(places))
@@ -319,16 +319,16 @@ def _with_markers(lines: pl.Series, integer: NDArray[np.bool_]) -> pl.Series:
     before[closes] += 1
     shift = np.cumsum(before)
     runs = len(opens)
-    numbers = numbered("", runs)
-    openings = _joined(" MARK", numbers, "A 'MARKER' 'INTORG'")
-    closings = _joined(" MARK", numbers, "B 'MARKER' 'INTEND'")
+    numbers = number("", runs)
+    openings = _concat(" MARK", numbers, "A 'MARKER' 'INTORG'")
+    closings = _concat(" MARK", numbers, "B 'MARKER' 'INTEND'")
     places = np.concatenate([np.arange(len(lines)) + shift[:-1], opens + shift[opens] - 1, closes + shift[closes] - 1])
     # Where one run ends no other begins, so the marker stands right before the line that follows it.
-    return _placed([lines, openings, closings], places)
+    return _place([lines, openings, closings], places)
 
 
 @contextmanager
-def _opened(file: Path | str | BinaryIO) -> Iterator[BinaryIO]:
+def _open(file: Path | str | BinaryIO) -> Iterator[BinaryIO]:
     if isinstance(file, str | Path):
         with open(file, "wb", buffering=0) as out:  # unbuffered: polars writes past the buffer of the file object
             yield out

@@ -96,7 +96,7 @@ class HighsSession:
             problem.integer.astype(np.int32),
         )
         if status == highspy.HighsStatus.kError:
-            raise DiagnosticError([_refused(self._highs, problem)])
+            raise DiagnosticError([_refusal(self._highs, problem)])
 
     def update(self, problem: Problem) -> None:
         """Take over what differs; the basis stays, so that a linear problem starts from its last optimum."""
@@ -116,9 +116,9 @@ class HighsSession:
         highs.changeColsCost(len(changed), changed, costs[changed])
         highs.changeObjectiveOffset(offset)
         highs.changeObjectiveSense(sense)
-        changed = _differing(old.lower, problem.lower, old.upper, problem.upper)
+        changed = _changed_entries(old.lower, problem.lower, old.upper, problem.upper)
         highs.changeColsBounds(len(changed), changed, problem.lower[changed], problem.upper[changed])
-        changed = _differing(old.row_lower, problem.row_lower, old.row_upper, problem.row_upper)
+        changed = _changed_entries(old.row_lower, problem.row_lower, old.row_upper, problem.row_upper)
         self._change_rows(changed, problem.row_lower[changed], problem.row_upper[changed])
 
     def _change_rows(self, rows: Int32s, lower: Floats, upper: Floats) -> None:
@@ -224,7 +224,7 @@ class HighsSession:
             if control.wants_progress and not control.stopping:
                 seen = event.data_out
                 if is_mip:
-                    control.report(_known(seen.mip_primal_bound), _known(seen.mip_dual_bound), seen.mip_node_count)
+                    control.report(_finite(seen.mip_primal_bound), _finite(seen.mip_dual_bound), seen.mip_node_count)
                 else:
                     control.report(None, None)
 
@@ -340,11 +340,11 @@ class HighsSession:
             return SolverResult(Status.INFEASIBLE_OR_UNBOUNDED, statistics=statistics)
         optimal = status == Raw.kOptimal
         if not optimal and status not in LIMITS:
-            raise DiagnosticError([_failed(highs.modelStatusToString(status), self._problem)])
-        bound = _known(info.mip_dual_bound) if problem.is_mip else None
+            raise DiagnosticError([_failure(highs.modelStatusToString(status), self._problem)])
+        bound = _finite(info.mip_dual_bound) if problem.is_mip else None
         if not self._has_point():
             if optimal:
-                raise DiagnosticError([_failed("optimal, but without a feasible point", self._problem)])
+                raise DiagnosticError([_failure("optimal, but without a feasible point", self._problem)])
             return SolverResult(Status.LIMIT, bound=bound, reason=LIMITS[status], statistics=statistics)
         solution = highs.getSolution()
         objective = float(info.objective_function_value)
@@ -373,16 +373,16 @@ def _objective(problem: Problem) -> tuple[Floats, float, highspy.ObjSense]:
     return objective.costs(problem.columns), objective.offset, sense
 
 
-def _differing(old_lower: Floats, lower: Floats, old_upper: Floats, upper: Floats) -> Int32s:
+def _changed_entries(old_lower: Floats, lower: Floats, old_upper: Floats, upper: Floats) -> Int32s:
     return np.flatnonzero((old_lower != lower) | (old_upper != upper)).astype(np.int32)
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     """A bound or objective, None while it is still infinite."""
     return float(value) if np.isfinite(value) else None
 
 
-def _refused(highs: highspy.Highs, problem: Problem) -> Diagnostic:
+def _refusal(highs: highspy.Highs, problem: Problem) -> Diagnostic:
     largest, where, span = largest_coefficient(problem)
     limit = float(highs.getOptionValue("large_matrix_value")[1])
     note = f"the largest coefficient is {largest:g}, of {where}; HiGHS accepts less than {limit:g}"
@@ -395,7 +395,7 @@ def _refused(highs: highspy.Highs, problem: Problem) -> Diagnostic:
     return Diagnostic("GSM4006", "HiGHS refused the problem", place, notes=notes, help=help)
 
 
-def _failed(what: str, problem: Problem) -> Diagnostic:
+def _failure(what: str, problem: Problem) -> Diagnostic:
     help = "numbers of very different size are the usual cause; try other units, or another backend"
     largest, where, span = largest_number(problem)
     note = f"the largest number is {largest:g}, of {where}"

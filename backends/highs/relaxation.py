@@ -80,7 +80,7 @@ class Rest:
         return full
 
 
-def undecided(problem: Problem, point: Floats, bound: DualBound, slack: float) -> NDArray[np.bool_]:
+def undecided_columns(problem: Problem, point: Floats, bound: DualBound, slack: float) -> NDArray[np.bool_]:
     """The columns that may differ from the optimum `point` of the relaxation in a solution within `slack` of `bound`.
 
     A column at a bound with reduced cost d makes the objective worse by d for every unit it moves. So integer columns

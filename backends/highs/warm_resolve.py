@@ -16,7 +16,7 @@ import numpy as np
 from highspy import HighsBasisStatus as Place
 
 from gpusched_dsl.backends.highs.basis import Basis, basis_at, basis_of
-from gpusched_dsl.backends.highs.relaxation import WHOLE, distance, dual_bound, feasible, rest_of, undecided
+from gpusched_dsl.backends.highs.relaxation import WHOLE, distance, dual_bound, feasible, rest_of, undecided_columns
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Floats, Problem
@@ -214,7 +214,7 @@ class ResolveAttempt:
         problem = self.problem
         for wider in WIDER:
             slack = wider * max(self.options.gap, LEAST_GAP) * max(abs(self.bound.value), 1.0)
-            free = undecided(problem, point, self.bound, slack)
+            free = undecided_columns(problem, point, self.bound, slack)
             if not problem.integer[free].any() or free.sum() > SMALL * problem.columns:
                 return None
             rest = rest_of(problem, point, free)

@@ -44,12 +44,12 @@ from gpusched_dsl.backends.isolation.process import main
 main({name!r}, {fd}, {life})"""
 
 
-def supported() -> bool:
+def is_supported() -> bool:
     """Whether this platform can hand a pipe to another process in the way that is used here."""
     return os.name == "posix"
 
 
-def guarded(name: str, everything: bool = False) -> Backend:
+def guard(name: str, everything: bool = False) -> Backend:
     """The backend of that name in a process of its own, which begins to start; in this one where there is no way.
 
     Backends in `STEADY` stay in this process, where small problems are solved twice as fast, unless `everything` is
@@ -57,13 +57,13 @@ def guarded(name: str, everything: bool = False) -> Backend:
     Raises DiagnosticError (GSM4001, GSM4002) as `registry.backend` does, and GSM4017 where its process ends at once:
     at the first question to a process of its own.
     """
-    if not supported() or (name in STEADY and not everything):
+    if not is_supported() or (name in STEADY and not everything):
         return backend(name)
-    return isolated(name)
+    return isolate(name)
 
 
 @cache
-def isolated(name: str) -> Isolated:
+def isolate(name: str) -> Isolated:
     """The one `Isolated` of that name in this process: runs share its processes."""
     return Isolated(name)
 
@@ -211,7 +211,7 @@ class SolverProcess:
         notes = (f"its last words: {words[-1][:SHOWN]}",) if words else ()
         return Diagnostic(
             CRASHED,
-            f"the solver `{self.name}` crashed: its process ended with {_ending(code)}",
+            f"the solver `{self.name}` crashed: its process ended with {_describe_exit(code)}",
             notes=notes,
             help="this is a defect of the solver or of its package; try another backend, or other solver options",
         )
@@ -250,7 +250,7 @@ def is_crash(error: DiagnosticError) -> bool:
     return any(diagnostic.code == CRASHED for diagnostic in error.diagnostics)
 
 
-def _ending(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code >= 0:
         return f"the exit code {code}"
     try:

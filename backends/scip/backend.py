@@ -16,11 +16,11 @@ from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
-from gpusched_dsl.backends.scip.loading import INFINITE, loaded, reaches_infinity, too_costly
+from gpusched_dsl.backends.scip.loading import INFINITE, load, reaches_infinity, too_costly
 from gpusched_dsl.backends.scip.options import apply_options, without_reductions
 from gpusched_dsl.backends.scip.singleton_duals import duals_back_to_rows
 from gpusched_dsl.backends.scip.terms import TAKEN
-from gpusched_dsl.backends.scip.unboundedness import boxed, escapes, goes_on_along, may_be_unbounded
+from gpusched_dsl.backends.scip.unboundedness import box, escapes, goes_on_along, may_be_unbounded
 from gpusched_dsl.backends.threads import SolverThread, SolverThreads
 from gpusched_dsl.compiling.passes.steps import INDICATOR
 from gpusched_dsl.ir.definitions import complete
@@ -105,7 +105,7 @@ class ScipSession:
 
     def _load(self, problem: Problem) -> None:
         self._problem = problem
-        self._model, self._variables = loaded(problem)
+        self._model, self._variables = load(problem)
         self._has_duals = problem.is_linear and not problem.is_mip
         self._endless = may_be_unbounded(problem)
         self._progress = _ProgressEvents()
@@ -148,7 +148,7 @@ class ScipSession:
             )
         if answer.status is Status.INFEASIBLE and reaches_infinity(self._problem):
             rest = SECOND_OPINION_SECONDS if options.time_limit is None else options.time_limit - control.seconds
-            if _solved(replace(self._problem, objectives=()), options, rest, monitor).values is not None:
+            if _solve(replace(self._problem, objectives=()), options, rest, monitor).values is not None:
                 raise DiagnosticError([too_costly(self._problem)])
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
@@ -177,7 +177,7 @@ class ScipSession:
         try:
             self._model.optimizeNogil()
         except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
-            raise DiagnosticError([_failed(str(failure))]) from failure
+            raise DiagnosticError([_failure(str(failure))]) from failure
 
     def _bounded(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> SolverResult:
         """Solve a nonlinear problem whose objective may have no bound: look at the first point that is very good.
@@ -255,7 +255,7 @@ class ScipSession:
         """
         problem = self._problem
         rest = np.inf if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
-        found = _solved(replace(problem, objectives=()), options, rest, monitor)
+        found = _solve(replace(problem, objectives=()), options, rest, monitor)
         if found.status is Status.OPTIMAL and problem.is_linear:
             return Status.UNBOUNDED
         if found.values is not None and not problem.is_linear and self._goes_on(control, options, monitor):
@@ -269,7 +269,7 @@ class ScipSession:
             rest = BOX_SECONDS if options.time_limit is None else options.time_limit - control.seconds
             if control.stopping or rest <= 0:
                 return False
-            best = _solved(boxed(self._problem, size), options, min(BOX_SECONDS, rest), monitor)
+            best = _solve(box(self._problem, size), options, min(BOX_SECONDS, rest), monitor)
             if best.values is None:
                 continue
             if escapes(self._problem, best.values):
@@ -281,15 +281,15 @@ class ScipSession:
         model = self._model
         statistics = {"nodes": float(model.getNTotalNodes()), "iterations": float(model.getNLPIterations())}
         if status not in PROVED and status not in LIMITS:
-            raise DiagnosticError([_failed(status)])
+            raise DiagnosticError([_failure(status)])
         ended = PROVED.get(status, Status.LIMIT)
         if ended not in (Status.OPTIMAL, Status.LIMIT):
             return SolverResult(ended, statistics=statistics)
         reason = LIMITS.get(status, "")
-        bound = _known(model.getDualbound())
+        bound = _finite(model.getDualbound())
         if model.getNSols() == 0:
             if ended is Status.OPTIMAL:
-                raise DiagnosticError([_failed("optimal, but without a point")])
+                raise DiagnosticError([_failure("optimal, but without a point")])
             return SolverResult(ended, bound=bound, reason=reason, statistics=statistics)
         best: Any = model.getBestSol()
         values = np.array([best[variable] for variable in self._variables], dtype=np.float64)
@@ -334,10 +334,10 @@ class _ProgressEvents(pyscipopt.Eventhdlr):
         control = self.control
         if control is not None and control.wants_progress:
             model = self.model
-            control.report(_known(model.getPrimalbound()), _known(model.getDualbound()), model.getNTotalNodes())
+            control.report(_finite(model.getPrimalbound()), _finite(model.getDualbound()), model.getNTotalNodes())
 
 
-def _solved(problem: Problem, options: SolveOptions, seconds: float, monitor: Monitor | None) -> SolverResult:
+def _solve(problem: Problem, options: SolveOptions, seconds: float, monitor: Monitor | None) -> SolverResult:
     """The answer to a problem of its own, within `seconds`."""
     session = ScipSession(problem)
     try:
@@ -347,10 +347,10 @@ def _solved(problem: Problem, options: SolveOptions, seconds: float, monitor: Mo
         session.close()
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return float(value) if abs(value) < INFINITE else None
 
 
-def _failed(what: str) -> Diagnostic:
+def _failure(what: str) -> Diagnostic:
     help = "numbers of very different size are the usual cause; try other units, or another backend"
     return Diagnostic("GSM4007", f"SCIP ended without an answer: {what}", help=help)

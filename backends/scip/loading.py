@@ -15,7 +15,7 @@ import numpy as np
 import pyscipopt
 
 from gpusched_dsl.backends.files.lp_mps import write_mps
-from gpusched_dsl.backends.scip.messages import keep_messages, taken
+from gpusched_dsl.backends.scip.messages import keep_messages, take
 from gpusched_dsl.backends.scip.terms import add_terms
 from gpusched_dsl.ir.magnitudes import largest_cost_of, largest_number
 from gpusched_dsl.ir.problem import Problem
@@ -27,7 +27,7 @@ FARTHEST = 1e12  # a column without a bound is taken to go so far
 HELP = "state the data in larger units, so that numbers stay within a few powers of ten of 1"
 
 
-def loaded(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
+def load(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
     """SCIP's model and its variables in the order of columns; raises DiagnosticError (GSM4006) when SCIP refuses."""
     model = pyscipopt.Model()
     model.hideOutput()
@@ -35,11 +35,11 @@ def loaded(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
     with tempfile.TemporaryDirectory(prefix="gsdsl-") as folder:
         file = Path(folder) / "problem.mps"
         write_mps(problem, file, names=False)
-        taken()
+        take()
         try:
             model.readProblem(str(file))
         except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
-            raise DiagnosticError([_refused(problem, failure)]) from failure
+            raise DiagnosticError([_refusal(problem, failure)]) from failure
     variables = _by_number(model.getVars(), problem.columns)
     add_terms(model, variables, problem)
     return model, variables
@@ -70,8 +70,8 @@ def reaches_infinity(problem: Problem) -> bool:
     return bool((costs[costs > 0] * np.minimum(farthest[costs > 0], FARTHEST) >= INFINITE).any())
 
 
-def _refused(problem: Problem, failure: Exception) -> Diagnostic:
+def _refusal(problem: Problem, failure: Exception) -> Diagnostic:
     largest, where, span = largest_number(problem)
     note = f"the largest number is {largest:g}, of {where}; SCIP takes {INFINITE:g} for infinite"
-    said = tuple(f"SCIP says: {line}" for line in taken()[:1])
+    said = tuple(f"SCIP says: {line}" for line in take()[:1])
     return Diagnostic("GSM4006", f"SCIP refused the problem: {failure}", span, notes=(*said, note), help=HELP)

@@ -21,7 +21,7 @@ PASSED_ON = re.compile(r"^Error <-?\d+> in function call$")
 _said = threading.local()
 
 
-def taken() -> tuple[str, ...]:
+def take() -> tuple[str, ...]:
     """What SCIP said in this thread since the last call, without places in its source code."""
     parts: list[str] = getattr(_said, "parts", [])
     _said.parts = []

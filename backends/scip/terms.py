@@ -66,7 +66,7 @@ def _terms(definition: Definition, arguments: list[Any]) -> list[Any]:
     """The expression of every entry."""
     match definition:
         case Product(starts=starts):
-            return [_multiplied(arguments[a:b]) for a, b in pairwise(starts.tolist())]
+            return [_multiply(arguments[a:b]) for a, b in pairwise(starts.tolist())]
         case Power(exponents=exponents):
             whole = np.rint(exponents) == exponents
             powers = [int(e) if w else e for e, w in zip(exponents.tolist(), whole.tolist(), strict=True)]
@@ -76,7 +76,7 @@ def _terms(definition: Definition, arguments: list[Any]) -> list[Any]:
     raise AssertionError(definition.op)  # the target of this backend does not accept it
 
 
-def _multiplied(factors: list[Any]) -> Any:
+def _multiply(factors: list[Any]) -> Any:
     product = factors[0]
     for factor in factors[1:]:
         product = product * factor

@@ -51,7 +51,7 @@ def escapes(problem: Problem, point: Floats) -> bool:
     )
 
 
-def boxed(problem: Problem, size: float) -> Problem:
+def box(problem: Problem, size: float) -> Problem:
     """The problem with no column further from 0, or from its only finite bound, than `size`."""
     results = np.zeros(problem.columns, dtype=bool)
     for definition in problem.definitions:

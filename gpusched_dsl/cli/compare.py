@@ -29,7 +29,7 @@ SPACE = 3  # between columns
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.isolation.backend import guarded
+    from gpusched_dsl.backends.isolation.backend import guard
     from gpusched_dsl.backends.protocol import SolveOptions
     from gpusched_dsl.solving.solve import deadline_of
     from gpusched_dsl.workflows.compare import compare
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     methods = [method_named(workspace, name, scenario.model) for name in options.methods]
     policies = any(not isinstance(method, str) for method in methods)
     for solver in dict.fromkeys((*(m for m in methods if isinstance(m, str)), options.judge)):
-        guarded(solver)
+        guard(solver)
     before = clock.seconds
     try:
         with watching(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):

@@ -40,7 +40,7 @@ SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, 
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.isolation.backend import guarded
+    from gpusched_dsl.backends.isolation.backend import guard
     from gpusched_dsl.backends.registry import backend
     from gpusched_dsl.solving.solve import deadline_of
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         message = f"`--bound` goes with a policy: `{options.backend}` proves a bound by itself"
         raise UsageError("GSM6002", message, "leave it out")
     name = options.backend if wanted.policy is None else options.judge
-    solver = backend(name) if options.verbose else guarded(name)  # the log of a solver is written where it works
+    solver = backend(name) if options.verbose else guard(name)  # the log of a solver is written where it works
     if options.json == STDOUT:
         output.only_findings()
     watch = ProgressMonitor(output.note)
@@ -131,11 +131,11 @@ class _Attempt:
 
     def stopped(self, stopped: StoppedEarly) -> Solution:
         """What there is where the problem was not built in time."""
-        from gpusched_dsl.solving.unfinished import unfinished
+        from gpusched_dsl.solving.unfinished import unfinished_solution
         from gpusched_dsl.workflows.early_stop import stopped_solve
 
         if isinstance(self.wanted, LoadedProblem):
-            return unfinished(self.wanted.problem, self.solver, self.asked, None, stopped)
+            return unfinished_solution(self.wanted.problem, self.solver, self.asked, None, stopped)
         model = self.wanted.scenario.model
         return stopped_solve(model, self.wanted.policy, self.solver, self.asked, stopped, self.plan)
 

@@ -138,8 +138,8 @@ def planner_named(workspace: Workspace, method: str, online: CheckedOnline, conf
     found = method_named(workspace, method, online.base)
     if isinstance(found, CheckedPolicy):
         return PolicyPlanner(found, config.permissions)
-    from gpusched_dsl.backends.isolation.backend import guarded
+    from gpusched_dsl.backends.isolation.backend import guard
     from gpusched_dsl.online.planners.solver import SolverPlanner
 
-    guarded(found, everything=True)
+    guard(found, everything=True)
     return SolverPlanner(found, config.permissions, config.for_solver)

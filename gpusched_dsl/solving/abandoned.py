@@ -34,7 +34,7 @@ def abandoned_aggregation(aggregation: Aggregation) -> tuple[Diagnostic, ...]:
         if gains and (late or isinstance(obstacle, OutOfBudget)):
             name, span = attempt.declared.name, attempt.declared.span
             help = MORE_TIME if late else f"`--without {AGGREGATION}` saves the time of the attempt"
-            return (_warning(f"the aggregation of `{name}` was abandoned: {obstacle}", help, span),)
+            return (_make_warning(f"the aggregation of `{name}` was abandoned: {obstacle}", help, span),)
     return ()
 
 
@@ -45,8 +45,8 @@ def abandoned_passes(notes: Sequence[Note]) -> tuple[Diagnostic, ...]:
         return ()
     listed = "; ".join(f"`{note.made_by}` was {note.did}" for note in left)
     help = MORE_TIME if any(note.made_by == ABANDONED for note in left) else ""
-    return (_warning(f"the problem was not tightened in full: {listed}", help, left[0].span),)
+    return (_make_warning(f"the problem was not tightened in full: {listed}", help, left[0].span),)
 
 
-def _warning(message: str, help: str, span: Span | None) -> Diagnostic:
+def _make_warning(message: str, help: str, span: Span | None) -> Diagnostic:
     return Diagnostic(CODE, message, span, help=f"{EXACT}; {help}" if help else EXACT, severity=Severity.WARNING)

@@ -21,18 +21,18 @@ from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.tolerances import NEAR
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.map_start import lifted
-from gpusched_dsl.solving.polishing import polished
-from gpusched_dsl.solving.repair import ALLOWED_LOSS, helpers, repaired
+from gpusched_dsl.solving.map_start import map_start
+from gpusched_dsl.solving.polishing import polish
+from gpusched_dsl.solving.repair import ALLOWED_LOSS, helpers, repair
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.verification import (
     OBJECTIVE_TOLERANCE,
     CheckedPoint,
     allowed_error,
-    checked_claim,
-    checked_reading,
+    check_claim,
+    check_point,
     refuse_worse,
-    tidied,
+    tidy_point,
 )
 
 
@@ -80,7 +80,7 @@ class Acceptance:
         Raises DiagnosticError (GSM4008, GSM4009) where an optimum is claimed and no feasible point is near it.
         """
         self._allowed = Allowance(self._options().time_limit, self.problem, answer.reason)
-        checked_claim(self.problem, answer, self.backend.name)
+        check_claim(self.problem, answer, self.backend.name)
         first: Accepted | None = None
         refusal: DiagnosticError | None = None
         try:
@@ -163,7 +163,7 @@ class Acceptance:
         for helper in helpers(self.backend, self.reformulated, answer, self.tolerances):
             if self._allowed.over:
                 return
-            other = repaired(helper, self.problem, answer, self._in_time(), self._watcher(answer))
+            other = repair(helper, self.problem, answer, self._in_time(), self._watcher(answer))
             if other is None:
                 continue
             try:
@@ -179,7 +179,7 @@ class Acceptance:
         if self._allowed.over or not np.isfinite(answer.values).all():
             return
         point = self.reformulated.invert(answer.values)
-        moved = polished(self.stated, point, self.tolerances, self._in_time(), self._watcher(answer))
+        moved = polish(self.stated, point, self.tolerances, self._in_time(), self._watcher(answer))
         if moved is not None:
             yield from self._from_stated(answer, moved)
 
@@ -189,10 +189,10 @@ class Acceptance:
         """Raises DiagnosticError where a check refuses the point, or the objective is worse than the solver knew."""
         assert answer.values is not None
         name, problem, original = self.backend.name, self.problem, self.reformulated.original
-        checked = checked_reading(problem, answer.values, self.tolerances, name, witnessed)
+        checked = check_point(problem, answer.values, self.tolerances, name, witnessed)
         if problem is original:
             return Accepted(answer, checked, checked)
-        stated = checked_reading(original, self.reformulated.invert(checked.point), self.tolerances, name, witnessed)
+        stated = check_point(original, self.reformulated.invert(checked.point), self.tolerances, name, witnessed)
         if problem.objectives:
             claimed = checked.verification.objectives[0].value
             objective, value = original.objectives[self.number], stated.verification.objectives[self.number]
@@ -206,16 +206,16 @@ class Acceptance:
         """
         name, problem, original = self.backend.name, self.problem, self.reformulated.original
         try:
-            stated = checked_reading(original, point, self.tolerances, name)
-            values = lifted(self.reformulated, stated.point)
+            stated = check_point(original, point, self.tolerances, name)
+            values = map_start(self.reformulated, stated.point)
             assert values is not None
             if problem is original:
                 checked = stated
             elif problem is self.reformulated.problem:
-                values = tidied(problem, values)
+                values = tidy_point(problem, values)
                 checked = CheckedPoint(values, verify(problem, values, self.tolerances), True)
             else:
-                checked = checked_reading(problem, values, self.tolerances, name)
+                checked = check_point(problem, values, self.tolerances, name)
         except DiagnosticError:
             return
         objective = checked.verification.objectives[0].value if problem.objectives else 0.0

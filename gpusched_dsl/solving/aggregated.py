@@ -27,14 +27,14 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.abandoned import abandoned_aggregation
 from gpusched_dsl.solving.pattern_generation import is_pooled, solve_pooled
-from gpusched_dsl.solving.polishing import polished
-from gpusched_dsl.solving.postsolve import restated
+from gpusched_dsl.solving.polishing import polish
+from gpusched_dsl.solving.postsolve import restate_objective
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, resolve, solve_problem
 from gpusched_dsl.solving.starts import OUTSIDE, Entry, codes_of, point_from, without_place
-from gpusched_dsl.solving.unfinished import nothing_built
-from gpusched_dsl.solving.verification import CheckedPoint, checked_reading
+from gpusched_dsl.solving.unfinished import solution_without_problem
+from gpusched_dsl.solving.verification import CheckedPoint, check_point
 
 # Up to this many nonzeros the problem of all elements is grounded and the plan stated and checked in it; beyond, in the
 # part of it in which the plan is not zero (`support`), which says the same.
@@ -57,22 +57,22 @@ def solve_built(
 
     Gives the solution in terms of the whole problem, and warnings about what has no place in the problem. The time
     limit covers what is still to be built; where it ends before there is a problem, the solution is that of
-    `nothing_built`. Raises what `solve_problem` and `resolve` raise.
+    `solution_without_problem`. Raises what `solve_problem` and `resolve` raise.
     """
     asked = options or (before.options if before is not None else SolveOptions())
     with deadline_of(asked.time_limit, monitor):
         try:
-            solved, told = _solved(built, backend, asked, start, monitor, before)
+            solved, told = _solve(built, backend, asked, start, monitor, before)
             return solved, (*told, *abandoned_aggregation(built.aggregation))
         except StoppedEarly as stopped:
             chosen = backend_named(backend) if isinstance(backend, str) else backend
-            return nothing_built(built.scenario.model, chosen, asked, stopped), ()
+            return solution_without_problem(built.scenario.model, chosen, asked, stopped), ()
         finally:
             if before is not None:
                 before.close()  # what is still open was of no use
 
 
-def _solved(
+def _solve(
     built: Built,
     backend: Backend | str,
     asked: SolveOptions,
@@ -86,7 +86,7 @@ def _solved(
             return resolve(before, built.problem, asked, point, monitor), tuple(told)
         return solve_problem(built.problem, backend, asked, point, monitor), tuple(told)
     folded = built.folded
-    point, told = (None, []) if start is None else _folded_start(folded, start)
+    point, told = (None, []) if start is None else _aggregated_start(folded, start)
     if before is not None and (before.folded is None or is_pooled(folded)):
         before.close()  # its session holds another form of the problem
     if is_pooled(folded):
@@ -97,10 +97,10 @@ def _solved(
         inner = solve_problem(folded.problem, backend, asked, point, monitor)
     deadline = active()
     with grace():
-        return _unfolded(built, folded, inner, deadline), tuple(told)
+        return _disaggregate(built, folded, inner, deadline), tuple(told)
 
 
-def _unfolded(built: Built, folded: AggregatedProblem, inner: Solution, deadline: Deadline | None) -> Solution:
+def _disaggregate(built: Built, folded: AggregatedProblem, inner: Solution, deadline: Deadline | None) -> Solution:
     """The solution in terms of all elements, checked against their rows; in the small where no time is left."""
     quotient = folded.quotient
     notes = (*aggregation_notes(folded), *inner.reformulated.notes)
@@ -115,7 +115,7 @@ def _unfolded(built: Built, folded: AggregatedProblem, inner: Solution, deadline
     most = MOST_WHOLE if left is None else min(MOST_WHOLE, int(left / SECONDS_PER_NONZERO))
     if built.grounded or quotient.full_nonzeros <= most:
         whole = built.problem
-        point = _placed(quotient, whole, spread)
+        point = _place(quotient, whole, spread)
     else:
         whole, point = support(quotient, spread)
         _state_in_store(built, whole)
@@ -128,7 +128,7 @@ def _unfolded(built: Built, folded: AggregatedProblem, inner: Solution, deadline
                 raise
             return _pointless(without)
         objectives = tuple(
-            restated(whole, o, r, r.bound, v, checked.point, name)
+            restate_objective(whole, o, r, r.bound, v, checked.point, name)
             for o, r, v in zip(whole.objectives, inner.objectives, checked.verification.objectives, strict=True)
         )
     except BaseException:
@@ -165,16 +165,16 @@ def _clean(whole: Problem, point: Floats, inner: Solution, left: float | None) -
     """The plan by element, moved to the nearest clean one where rows of elements are broken by a solver's tolerance."""
     name = inner.backend.name
     try:
-        return checked_reading(whole, point, inner.tolerances, name)
+        return check_point(whole, point, inner.tolerances, name)
     except DiagnosticError:
         seconds = Allowance(MOST_SECONDS if left is None else min(left, MOST_SECONDS), whole, inner.reason).left
-        moved = polished(whole, point, inner.tolerances, SolveOptions(time_limit=seconds), None)
+        moved = polish(whole, point, inner.tolerances, SolveOptions(time_limit=seconds), None)
         if moved is None:
             raise
-        return checked_reading(whole, moved, inner.tolerances, name)
+        return check_point(whole, moved, inner.tolerances, name)
 
 
-def _placed(quotient: Quotient, whole: Problem, spread: Spread) -> Floats:
+def _place(quotient: Quotient, whole: Problem, spread: Spread) -> Floats:
     """The spread as a point of the grounded problem of all elements."""
     point = np.zeros(whole.columns)
     for small, large in zip(quotient.problem.variables, whole.variables, strict=True):
@@ -204,7 +204,7 @@ def _state_in_store(built: Built, whole: Problem) -> None:
             store.variables[name] = Columns(families[name].domain, families[name].first, indexed)
 
 
-def _folded_start(folded: AggregatedProblem, start: Entries) -> tuple[Floats | None, list[Diagnostic]]:
+def _aggregated_start(folded: AggregatedProblem, start: Entries) -> tuple[Floats | None, list[Diagnostic]]:
     """The start in terms of the aggregated problem; what has no place is told, what breaks a row starts nothing."""
     quotient = folded.quotient
     columns: list[Codes] = []

@@ -11,7 +11,7 @@ from gpusched_dsl.ir.problem import Floats, Problem
 FAR = 1e6  # where an unbounded column is tried
 
 
-def lifted(reformulated: ReformulatedProblem, start: Floats | None) -> Floats | None:
+def map_start(reformulated: ReformulatedProblem, start: Floats | None) -> Floats | None:
     """A start for the reformulated problem; what has no value at the start begins at 0.
 
     Where nothing is said (NaN), nothing is said of the columns that depend on it: the start is lifted several times
@@ -21,14 +21,16 @@ def lifted(reformulated: ReformulatedProblem, start: Floats | None) -> Floats | 
         return start
     unknown = np.isnan(start)
     if not unknown.any():
-        return _lifted(reformulated, start)
-    fillings = [_lifted(reformulated, np.where(unknown, values, start)) for values in _trials(reformulated.original)]
+        return _map_complete_start(reformulated, start)
+    fillings = [
+        _map_complete_start(reformulated, np.where(unknown, values, start)) for values in _trials(reformulated.original)
+    ]
     first = fillings[0]
     agreed = np.logical_and.reduce([np.abs(first - other) <= 1e-9 for other in fillings[1:]])
     return np.where(agreed, first, np.nan)
 
 
-def _lifted(reformulated: ReformulatedProblem, start: Floats) -> Floats:
+def _map_complete_start(reformulated: ReformulatedProblem, start: Floats) -> Floats:
     full = reformulated.map_start(complete(reformulated.original.definitions, start))
     return np.where(np.isfinite(full), full, 0.0)
 

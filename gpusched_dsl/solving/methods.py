@@ -29,8 +29,8 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> Method
     if is_policy(workspace, name):
         return policy_named(workspace, name, model)
     policies = [policy.name.text for _, policy in policies_for(workspace, model.name)]
-    listed = f"the solvers are {_listed(solvers)}"
-    listed += f"; the policies for `{model.name}` are {_listed(policies)}" if policies else ""
+    listed = f"the solvers are {_list_names(solvers)}"
+    listed += f"; the policies for `{model.name}` are {_list_names(policies)}" if policies else ""
     help = did_you_mean(name, (*solvers, *policies)) or listed
     raise DiagnosticError([Diagnostic("GSM4001", f"there is no solver or policy `{name}`", help=help)])
 
@@ -40,5 +40,5 @@ def means_policy(workspace: Workspace, start: str) -> bool:
     return is_policy(workspace, start) and not Path(start).is_file()
 
 
-def _listed(names: tuple[str, ...] | list[str]) -> str:
+def _list_names(names: tuple[str, ...] | list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)

@@ -110,11 +110,11 @@ def value_findings(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -
         words, accepts = RULES[name]
         if (value is None and name in optional) or accepts(value):
             continue
-        findings.append(Diagnostic("GSM4011", f"{words}, not {_shown(value)}", help=_meant(name, value)))
+        findings.append(Diagnostic("GSM4011", f"{words}, not {_show(value)}", help=_suggest_number(name, value)))
     return findings
 
 
-def checked_values(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -> None:
+def check_values(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -> None:
     """Raise DiagnosticError (GSM4011) with all that `value_findings` finds."""
     findings = value_findings(given, optional)
     if findings:
@@ -148,12 +148,12 @@ def plain_number(value: Value) -> Value:
     return int(value) if isinstance(value, Integral) else float(value)
 
 
-def _shown(value: Value) -> str:
+def _show(value: Value) -> str:
     text = repr(value)
     return f"`{text}`" if len(text) <= 60 else f"a value of the type `{type(value).__name__}`"
 
 
-def _meant(name: str, value: Value) -> str | None:
+def _suggest_number(name: str, value: Value) -> str | None:
     """The number that a text such as `5m` or `1%` stands for, as advice."""
     if name in ("methods", "without") and isinstance(value, str):
         return f"write `{name}=[{value!r}]`"

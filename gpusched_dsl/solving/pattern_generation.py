@@ -47,7 +47,7 @@ def solve_pooled(
 ) -> tuple[AggregatedProblem, Solution]:
     """The problem with the patterns that were looked at last, and its solution with a bound for all patterns."""
     clock = _Clock(options, monitor)
-    sifted = _sifted(aggregated, clock)
+    sifted = _sift(aggregated, clock)
     small = sifted.aggregated
     if start is not None:
         start = None if small.problem.columns != aggregated.problem.columns else start
@@ -62,8 +62,8 @@ def solve_pooled(
         return every, solve_problem(every.problem, backend, clock.options(1.0), None, monitor)
     if first.point is None or first.objective is None or sifted.value is None:
         reason = first.reason or clock.reason
-        return small, _judged(replace(first, status=Status.LIMIT, reason=reason), sifted.value, options)
-    known = _judged(first, sifted.value, options)
+        return small, _conclude(replace(first, status=Status.LIMIT, reason=reason), sifted.value, options)
+    known = _conclude(first, sifted.value, options)
     if known.status is Status.OPTIMAL or clock.over or first.reason == "interrupt":
         return small, known
     excess = abs(first.objective - sifted.value)
@@ -77,7 +77,7 @@ def solve_pooled(
     bounds = [sign * sifted.value]
     if second.bound is not None:
         bounds.append(min(sign * second.bound, sign * first.objective))
-    return wide, _judged(second, sign * max(bounds), options)
+    return wide, _conclude(second, sign * max(bounds), options)
 
 
 @dataclass
@@ -113,7 +113,7 @@ class _Clock:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sifted:
+class _SiftedRelaxation:
     """The relaxation solved over the pool: its `value` (None where it did not come to an end) and dual values."""
 
     aggregated: AggregatedProblem
@@ -124,20 +124,20 @@ class _Sifted:
     def within(self, limit: float) -> AggregatedProblem:
         """With all patterns whose reduced cost is up to a limit."""
         assert self.duals is not None
-        relaxed = _relaxed(self.aggregated.problem)
+        relaxed = _relax(self.aggregated.problem)
         parts = []
         for part, prices, duals in _prices(self.aggregated, relaxed, self.duals):
             parts.append(part if part.pool is None else part.pool.within(prices, duals, limit))
         return assemble(self.aggregated.quotient, parts)
 
 
-def _sifted(aggregated: AggregatedProblem, clock: _Clock) -> _Sifted:
+def _sift(aggregated: AggregatedProblem, clock: _Clock) -> _SiftedRelaxation:
     sign = _sign(aggregated.problem)
     missing = True  # no point of the relaxation is known yet
     for _ in range(MOST_ROUNDS):
         if clock.over:
             break
-        relaxed = _relaxed(aggregated.problem)
+        relaxed = _relax(aggregated.problem)
         solved = solve_problem(relaxed, LINEAR, clock.options(1.0), None, clock.monitor)
         solved.close()
         if missing and solved.status is Status.INFEASIBLE:
@@ -160,17 +160,17 @@ def _sifted(aggregated: AggregatedProblem, clock: _Clock) -> _Sifted:
             found.append(more or part)
         if not joined:
             if missing:
-                return _Sifted(aggregated, None, infeasible=solved.objective > 1e-6)
-            return _Sifted(aggregated, sign * (solved.objective + below), duals)
+                return _SiftedRelaxation(aggregated, None, infeasible=solved.objective > 1e-6)
+            return _SiftedRelaxation(aggregated, sign * (solved.objective + below), duals)
         aggregated = assemble(aggregated.quotient, found)
-    return _Sifted(aggregated, None)
+    return _SiftedRelaxation(aggregated, None)
 
 
 def _sign(problem: Problem) -> float:
     return -1.0 if problem.objectives[0].sense == "maximize" else 1.0
 
 
-def _judged(solved: Solution, bound: float | None, options: SolveOptions) -> Solution:
+def _conclude(solved: Solution, bound: float | None, options: SolveOptions) -> Solution:
     """A solve over some patterns with a bound for all of them, and the status that follows from it.
 
     A solver that has proved its plan to be best may give a bound that is off by a rounding error: then this may be too.
@@ -189,7 +189,7 @@ def _judged(solved: Solution, bound: float | None, options: SolveOptions) -> Sol
     return replace(solved, status=Status.LIMIT, reason=reason, objectives=(first,))
 
 
-def _relaxed(problem: Problem) -> Problem:
+def _relax(problem: Problem) -> Problem:
     """The linear relaxation, minimised."""
     objective, sign = problem.objectives[0], _sign(problem)
     terms = tuple(replace(t, coefficients=sign * t.coefficients, constant=sign * t.constant) for t in objective.terms)

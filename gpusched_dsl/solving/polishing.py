@@ -31,7 +31,7 @@ MOVES = 5
 SOLVER = "highs"
 
 
-def polished(
+def polish(
     problem: Problem, point: Floats, tolerances: Tolerances, options: SolveOptions, monitor: Monitor | None
 ) -> Floats | None:
     """A clean point near one that is almost feasible; None where there is none, or the point is further off.
@@ -40,14 +40,14 @@ def polished(
 
     The point's result columns say which comparisons its solver took for true.
     """
-    declared = _declared(problem)
+    declared = _declared_columns(problem)
     if not np.isfinite(point[declared]).all():
         return None
     whole = np.where(problem.integer, np.rint(point), point)
     if (np.abs(whole - point)[declared] > NEAR).any():
         return None
     said = complete(problem.definitions, whole, NEAR)
-    now = _clipped(problem, said)
+    now = _clip(problem, said)
     began = time.perf_counter()
     for _ in range(MOVES):
         limit = options.time_limit
@@ -59,20 +59,20 @@ def polished(
         move = _smallest_move(problem, near, replace(options, time_limit=limit), monitor)
         if move is None:
             return None
-        now = _clipped(problem, near.point + move)
+        now = _clip(problem, near.point + move)
         if verify(problem, now, tolerances).feasible:
             return complete(problem.definitions, now)
     return None
 
 
-def _declared(problem: Problem) -> NDArray[np.bool_]:
+def _declared_columns(problem: Problem) -> NDArray[np.bool_]:
     declared = np.ones(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
         declared[definition.results] = False
     return declared
 
 
-def _clipped(problem: Problem, point: Floats) -> Floats:
+def _clip(problem: Problem, point: Floats) -> Floats:
     return np.clip(point, problem.lower, problem.upper)
 
 
@@ -102,7 +102,7 @@ def _smallest_move(problem: Problem, near: Linearised, options: SolveOptions, mo
     Numbers are multiplied so that the largest error is near 1: what is left of it is then small to it.
     """
     rows, lower, upper = _sides(problem, near)
-    declared = _declared(problem)
+    declared = _declared_columns(problem)
     free = declared & ~problem.integer & (problem.lower < problem.upper)
     low = np.where(declared & ~free, 0.0, problem.lower - near.point)
     high = np.where(declared & ~free, 0.0, problem.upper - near.point)
@@ -133,7 +133,7 @@ def _smallest_move(problem: Problem, near: Linearised, options: SolveOptions, mo
         upper * factor,
         (Objective("minimize", (Term(None, used, costs[used]),)),),
     )
-    answer = _solved(linear, options, monitor)
+    answer = _solve(linear, options, monitor)
     if answer.status is not Status.OPTIMAL or answer.values is None:
         return None
     move = answer.values[: problem.columns].copy()
@@ -152,7 +152,7 @@ def _with_negatives(rows: Matrix, place: NDArray[np.int32]) -> Matrix:
     return Matrix(np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts))), columns, values)
 
 
-def _solved(linear: Problem, options: SolveOptions, monitor: Monitor | None) -> SolverResult:
+def _solve(linear: Problem, options: SolveOptions, monitor: Monitor | None) -> SolverResult:
     answer = answer_without_solver(linear)
     if answer is not None:
         return answer

@@ -10,10 +10,10 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.ir.verify import ObjectiveValue
 from gpusched_dsl.solving.solution import ObjectiveResult, Solution
-from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, checked_bound, checked_reading, refuse_worse
+from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, check_bound, check_point, refuse_worse
 
 
-def recovered(solved: Solution, stated: CheckedPoint | None = None) -> Solution:
+def postsolve(solved: Solution, stated: CheckedPoint | None = None) -> Solution:
     """`solved` in terms of the original problem: declared columns as they are recovered, terms computed from them.
 
     `stated` is its point in these terms, where it has been checked already.
@@ -25,7 +25,7 @@ def recovered(solved: Solution, stated: CheckedPoint | None = None) -> Solution:
     original = reformulated.original
     if reformulated.problem is original:
         return solved
-    bounds = [_widened(r, reformulated.bound_error) for r in solved.objectives]
+    bounds = [_widen(r, reformulated.bound_error) for r in solved.objectives]
     # A problem with integers has no duals, even when those of its columns that are whole by themselves were left to the
     # solver as continuous ones.
     has_duals = not original.is_mip
@@ -37,9 +37,9 @@ def recovered(solved: Solution, stated: CheckedPoint | None = None) -> Solution:
         return replace(solved, objectives=objectives)
     name = solved.backend.name
     try:
-        checked = stated or checked_reading(original, reformulated.invert(solved.point), solved.tolerances, name)
+        checked = stated or check_point(original, reformulated.invert(solved.point), solved.tolerances, name)
         objectives = tuple(
-            restated(original, o, r, b, v, checked.point, name)
+            restate_objective(original, o, r, b, v, checked.point, name)
             for o, r, b, v in zip(
                 original.objectives, solved.objectives, bounds, checked.verification.objectives, strict=True
             )
@@ -52,7 +52,7 @@ def recovered(solved: Solution, stated: CheckedPoint | None = None) -> Solution:
     )
 
 
-def restated(
+def restate_objective(
     problem: Problem,
     objective: Objective,
     solved: ObjectiveResult,
@@ -65,11 +65,11 @@ def restated(
     assert solved.value is not None
     allowed = allowed_error(problem, objective, value, point)
     refuse_worse(objective, solved.value, value, allowed, solver)
-    bound = checked_bound(objective, bound, value, allowed, solver)
+    bound = check_bound(objective, bound, value, allowed, solver)
     return replace(solved, value=value.value, bound=bound, terms=value.terms)
 
 
-def _widened(result: ObjectiveResult, error: float) -> float | None:
+def _widen(result: ObjectiveResult, error: float) -> float | None:
     if result.bound is None or np.isinf(error):
         return None
     return result.bound - error if result.sense == "minimize" else result.bound + error

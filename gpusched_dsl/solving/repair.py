@@ -53,7 +53,7 @@ def helpers(
     return (backend, backend_named(SURELY)) if left and backend.name != SURELY else (backend,)
 
 
-def repaired(
+def repair(
     backend: Backend, problem: Problem, answer: SolverResult, options: SolveOptions, monitor: Monitor | None
 ) -> SolverResult | None:
     """The answer with a point whose integer columns are whole; None when there is none that is as good.

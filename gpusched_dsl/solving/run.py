@@ -21,12 +21,12 @@ from gpusched_dsl.solving.acceptance import Acceptance, Accepted
 from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, chosen_or_refused
 from gpusched_dsl.solving.lexicographic import KeptObjective, in_own_size, stage_problem, with_visible_costs
 from gpusched_dsl.solving.options import check_integers
-from gpusched_dsl.solving.primal.start import Beginning, begin
-from gpusched_dsl.solving.repair import repaired
+from gpusched_dsl.solving.primal.start import MipStart, begin
+from gpusched_dsl.solving.repair import repair
 from gpusched_dsl.solving.repair_time import Allowance
-from gpusched_dsl.solving.screening import answer_without_solver, uncrossed
+from gpusched_dsl.solving.screening import answer_without_solver, uncross
 from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
-from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, checked_bound
+from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, check_bound
 
 # How much of its value an earlier objective may give up for later ones; the second is for points that a solver found
 # by using up its own feasibility tolerance.
@@ -69,7 +69,7 @@ class Solving:
         self.deadline = deadline
         self.load_seconds = 0.0
         self.warnings: list[Diagnostic] = [*abandoned_passes(reformulated.notes)]
-        self.beginning = Beginning()
+        self.beginning = MipStart()
         self.stated: CheckedPoint | None = None  # the point of the last run, in terms of the problem as stated
 
     def run(
@@ -118,7 +118,7 @@ class Solving:
                 if stage.answer.status is not Status.INFEASIBLE:
                     break
             if stage.answer.status is Status.INFEASIBLE and kept:
-                raise DiagnosticError([_lost(problem, self.backend.name)])
+                raise DiagnosticError([_lost_point(problem, self.backend.name)])
             stages.append(stage)
             if stage.answer.status is not Status.OPTIMAL or stage.checked is None or stage.stated is None:
                 break
@@ -145,7 +145,7 @@ class Solving:
         problem = stage_problem(self.problem, self.problem.objectives[number], kept, 0.0)
         stated = stage_problem(original, original.objectives[number], kept_as_stated, KEPT_WITHIN[0])
         allowed = replace(self.options, time_limit=Allowance(self.deadline.left, problem).left)
-        exact = repaired(self.backend, problem, answer, allowed, self.monitor)
+        exact = repair(self.backend, problem, answer, allowed, self.monitor)
         if exact is None:
             return stage
         if not problem.is_mip and problem.is_linear:
@@ -180,7 +180,7 @@ class Solving:
 
     def _searched(self, problem: Problem, start: Floats | None) -> SolverResult:
         """Complete the start, or search for one where that is worth it, then solve by blocks, or by the backend."""
-        problem = uncrossed(problem)
+        problem = uncross(problem)
         options = self._rest_of_time()
         if self.choice.by_blocks and options.heuristic == "auto":
             options = replace(options, heuristic="off")  # generated columns lead to points soon enough
@@ -238,7 +238,7 @@ class Solving:
         given = given if options.time_limit is None else min(given, options.time_limit)
         # Half of the gap is left for what mending costs.
         options = replace(options, tight=True, gap=options.gap / 2, time_limit=given)
-        visible, factor = with_visible_costs(uncrossed(problem))
+        visible, factor = with_visible_costs(uncross(problem))
         if self.session is None:
             self._hand_over(visible)
         assert self.session is not None
@@ -291,7 +291,7 @@ class Solving:
             loading=loading,
             load_seconds=self.load_seconds,
             solve_seconds=sum(s.answer.solve_seconds for s in stages),
-            statistics=_summed(stages),
+            statistics=_sum_statistics(stages),
             versions=self.backend.versions(),
             session=self.session,
             warnings=tuple(self.warnings),
@@ -308,7 +308,7 @@ class Solving:
             if best is not None and verification is not None:
                 value = verification.objectives[number]
                 allowed = allowed_error(self.problem, objective, value, best.point)
-                bound = checked_bound(objective, bound, value, allowed, self.backend.name)
+                bound = check_bound(objective, bound, value, allowed, self.backend.name)
             status, seconds = (None, 0.0) if stage is None else (stage.answer.status, stage.seconds)
             results.append(ObjectiveResult.of(objective, value, bound, status, seconds, self.problem.columns))
         return tuple(results)
@@ -319,7 +319,7 @@ def _slack_used(kept: Sequence[KeptObjective], point: Floats) -> bool:
     return any(k.loss(point) > ROUNDING * k.scale(len(point)) for k in kept)
 
 
-def _summed(stages: list[_Stage]) -> dict[str, float]:
+def _sum_statistics(stages: list[_Stage]) -> dict[str, float]:
     total: dict[str, float] = {}
     for stage in stages:
         for name, count in stage.answer.statistics.items():
@@ -327,7 +327,7 @@ def _summed(stages: list[_Stage]) -> dict[str, float]:
     return total
 
 
-def _lost(problem: Problem, solver: str) -> Diagnostic:
+def _lost_point(problem: Problem, solver: str) -> Diagnostic:
     objective = problem.objectives[0]
     name = f" `{objective.name}`" if objective.name else ""
     return Diagnostic(

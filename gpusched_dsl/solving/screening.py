@@ -57,7 +57,7 @@ def answer_without_solver(problem: Problem) -> SolverResult | None:
     """The answer where bounds, sides or a row without entries admit no point, or nothing is to decide; else None."""
     stated = np.ones(problem.rows, dtype=bool)
     stated[problem.conditions.rows] = False
-    if _crossing(problem.lower, problem.upper) or _crossing(problem.row_lower[stated], problem.row_upper[stated]):
+    if _any_crosses(problem.lower, problem.upper) or _any_crosses(problem.row_lower[stated], problem.row_upper[stated]):
         return SolverResult(Status.INFEASIBLE)
     if len(indivisible_rows(problem)):
         return SolverResult(Status.INFEASIBLE)
@@ -72,7 +72,7 @@ def answer_without_solver(problem: Problem) -> SolverResult | None:
     return None
 
 
-def uncrossed(problem: Problem) -> Problem:
+def uncross(problem: Problem) -> Problem:
     """The problem with bounds and sides that cross by a rounding error put in order; the same object if none do.
 
     Sides under a condition may cross by more, which says that the condition must not hold.
@@ -90,7 +90,7 @@ def uncrossed(problem: Problem) -> Problem:
     )
 
 
-def _crossing(lower: Floats, upper: Floats) -> bool:
+def _any_crosses(lower: Floats, upper: Floats) -> bool:
     if np.isposinf(lower).any() or np.isneginf(upper).any():
         return True
     crossed = lower > upper

@@ -13,15 +13,15 @@ from gpusched_dsl.ir.changes import Changes, changes
 from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, StoppedEarly, grace, limit, stage
 from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.verify import Tolerances
-from gpusched_dsl.solving.map_start import lifted
+from gpusched_dsl.solving.map_start import map_start
 from gpusched_dsl.solving.option_values import plain_options
 from gpusched_dsl.solving.options import check_request
-from gpusched_dsl.solving.postsolve import recovered
+from gpusched_dsl.solving.postsolve import postsolve
 from gpusched_dsl.solving.run import Solving
 from gpusched_dsl.solving.screening import refuse_unusable
 from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.structure import same_structure
-from gpusched_dsl.solving.unfinished import unfinished
+from gpusched_dsl.solving.unfinished import unfinished_solution
 
 # Where a smaller part of all columns and rows was there before, a basis of the earlier problem says little: with a
 # quarter of the jobs replaced (40 nodes, 400 jobs) the relaxation takes as long from it as without, with 5 % a third.
@@ -54,11 +54,11 @@ def solve_problem(
         try:
             reformulated = _reformulate(problem, chosen, asked)
             run = Solving(chosen, reformulated, asked, monitor, allowed, deadline)
-            solved = run.run(lifted(reformulated, start))
+            solved = run.run(map_start(reformulated, start))
         except StoppedEarly as stopped:
-            return unfinished(problem, chosen, asked, start, stopped, allowed)
+            return unfinished_solution(problem, chosen, asked, start, stopped, allowed)
         with grace():
-            return recovered(solved, run.stated)
+            return postsolve(solved, run.stated)
 
 
 def resolve(
@@ -93,7 +93,7 @@ def resolve(
             reformulated = _reformulate(problem, backend, asked)
             same = (solved.reformulated.problem, reformulated.problem) == (solved.problem, problem)
             made = stated if same else changes(solved.reformulated.problem, reformulated.problem)
-            loading = _loading(solved, made)
+            loading = _loading_of(solved, made)
             run = Solving(backend, reformulated, asked, monitor, solved.tolerances, deadline)
             session = None
             if loading in (Loading.IN_PLACE, Loading.CARRIED):
@@ -101,15 +101,15 @@ def resolve(
                 object.__setattr__(solved, "session", None)
             solved.close()
             carried = made if loading is Loading.CARRIED else None
-            again = run.run(lifted(reformulated, start), session, loading, carried)
+            again = run.run(map_start(reformulated, start), session, loading, carried)
         except StoppedEarly as stopped:
             solved.close()
-            return unfinished(problem, backend, asked, start, stopped, solved.tolerances)
+            return unfinished_solution(problem, backend, asked, start, stopped, solved.tolerances)
         except BaseException:
             solved.close()
             raise
         with grace():
-            return recovered(again, run.stated)
+            return postsolve(again, run.stated)
 
 
 def deadline_of(seconds: float | None, monitor: Monitor | None) -> AbstractContextManager[Deadline]:
@@ -125,7 +125,7 @@ def _reformulate(problem: Problem, backend: Backend, options: SolveOptions) -> R
         return reformulate(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
 
 
-def _loading(solved: Solution, made: Changes) -> Loading:
+def _loading_of(solved: Solution, made: Changes) -> Loading:
     old, new, able = made.old, made.new, solved.backend.capabilities
     if len(new.objectives) > 1 or len(old.objectives) > 1:
         return Loading.SEVERAL_OBJECTIVES

@@ -83,14 +83,14 @@ def point_from(problem: Problem, entries: Mapping[str, Sequence[Entry]]) -> tupl
         family = families.get(name)
         if family is None:
             help = did_you_mean(name, families)
-            warnings.append(_warning(f"the warm start has values for `{name}`, which is no variable here", help))
+            warnings.append(_make_warning(f"the warm start has values for `{name}`, which is no variable here", help))
             continue
         positions = _locate(family, [labels for labels, _ in listed])
         known = positions >= 0
         values = np.array([value for _, value in listed], dtype=np.float64)
         known &= np.isfinite(values)
         if known.any():
-            point[family.slice] = np.where(_said(family, positions[known]), 0.0, np.nan)
+            point[family.slice] = np.where(_stated_entries(family, positions[known]), 0.0, np.nan)
         point[family.first + positions[known]] = values[known]
         warnings += without_place(name, listed, known)
     return np.clip(point, problem.lower, problem.upper), warnings
@@ -102,10 +102,10 @@ def without_place(name: str, listed: Sequence[Entry], known: NDArray[np.bool_]) 
         return []
     example = list(listed[int(np.flatnonzero(~known)[0])][0])
     text = f"{int((~known).sum())} of {len(listed)} values of `{name}` in the warm start have no place here"
-    return [_warning(text, f"such as `{name}[{', '.join(map(str, example))}]`")]
+    return [_make_warning(text, f"such as `{name}[{', '.join(map(str, example))}]`")]
 
 
-def _said(family: Family, positions: Codes) -> NDArray[np.bool_]:
+def _stated_entries(family: Family, positions: Codes) -> NDArray[np.bool_]:
     """Of which entries of a family something is said when these are listed: all labels stand in one of them."""
     said = np.ones(family.size, dtype=np.bool_)
     for codes in family.domain.columns():
@@ -163,5 +163,5 @@ def _unusable(message: str) -> Diagnostic:
     return Diagnostic("GSM6009", message, help="give a file that `gsdsl solve --json` wrote")
 
 
-def _warning(message: str, help: str | None) -> Diagnostic:
+def _make_warning(message: str, help: str | None) -> Diagnostic:
     return Diagnostic("GSM6009", message, help=help, severity=Severity.WARNING)

@@ -15,10 +15,10 @@ from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
-from gpusched_dsl.solving.verification import CheckedPoint, checked_reading
+from gpusched_dsl.solving.verification import CheckedPoint, check_point
 
 
-def unfinished(
+def unfinished_solution(
     problem: Problem,
     backend: Backend,
     options: SolveOptions,
@@ -58,7 +58,9 @@ def unfinished(
     )
 
 
-def nothing_built(model: CheckedModel, backend: Backend, options: SolveOptions, stopped: StoppedEarly) -> Solution:
+def solution_without_problem(
+    model: CheckedModel, backend: Backend, options: SolveOptions, stopped: StoppedEarly
+) -> Solution:
     """The result of a solve that ended before its problem was there: a problem of no columns stands for it."""
     empty = np.zeros(0)
     objectives = tuple(
@@ -77,13 +79,13 @@ def nothing_built(model: CheckedModel, backend: Backend, options: SolveOptions, 
         objectives=objectives,
         conditions=Conditions.none(),
     )
-    return unfinished(problem, backend, options, None, stopped)
+    return unfinished_solution(problem, backend, options, None, stopped)
 
 
 def _checked_start(problem: Problem, start: Floats, tolerances: Tolerances, name: str) -> CheckedPoint | None:
     point = np.clip(np.where(np.isfinite(start), start, 0.0), problem.lower, problem.upper)
     try:
-        return checked_reading(problem, np.where(problem.integer, np.rint(point), point), tolerances, name)
+        return check_point(problem, np.where(problem.integer, np.rint(point), point), tolerances, name)
     except DiagnosticError:
         return None
 

@@ -30,7 +30,7 @@ class CheckedPoint:
     whole: bool
 
 
-def checked_claim(problem: Problem, answer: SolverResult, solver: str) -> None:
+def check_claim(problem: Problem, answer: SolverResult, solver: str) -> None:
     """Raise DiagnosticError where a point has another length (GSM4007) or objective (GSM4009) than its solver says."""
     assert answer.values is not None
     raw = np.asarray(answer.values, dtype=np.float64)
@@ -40,7 +40,7 @@ def checked_claim(problem: Problem, answer: SolverResult, solver: str) -> None:
     _check_objective(problem, answer, raw, solver)
 
 
-def checked_reading(
+def check_point(
     problem: Problem, raw: Floats, tolerances: Tolerances, solver: str, witnessed: bool = False
 ) -> CheckedPoint:
     """The point to report: tidied if that keeps it feasible, else as it is, with its result columns computed.
@@ -52,7 +52,7 @@ def checked_reading(
     within = tolerances.feasibility if witnessed else None
     checked = verify(problem, raw, tolerances, witnessed=witnessed)
     if checked.integrality <= tolerances.integrality and checked.bound_relative <= tolerances.feasibility:
-        tidy = tidied(problem, raw, within)
+        tidy = tidy_point(problem, raw, within)
         tidy_checked = verify(problem, tidy, tolerances, witnessed=witnessed)
         if tidy_checked.feasible:
             return CheckedPoint(tidy, tidy_checked, True)
@@ -60,16 +60,16 @@ def checked_reading(
         return CheckedPoint(
             complete(problem.definitions, raw, within), checked, not problem.is_mip or checked.integrality == 0.0
         )
-    raise DiagnosticError([_broken(checked, solver)])
+    raise DiagnosticError([_broken_point(checked, solver)])
 
 
-def tidied(problem: Problem, point: Floats, witnessed: float | None = None) -> Floats:
+def tidy_point(problem: Problem, point: Floats, witnessed: float | None = None) -> Floats:
     """Integer columns rounded, all within their bounds, no negative zeros; result columns computed from the others."""
     rounded = np.where(problem.integer, np.rint(point), point)
     return complete(problem.definitions, np.clip(rounded, problem.lower, problem.upper) + 0.0, witnessed)
 
 
-def checked_bound(
+def check_bound(
     objective: Objective, bound: float | None, value: ObjectiveValue, allowed: float, solver: str
 ) -> float | None:
     """The bound, moved onto the value where it oversteps it by what is allowed; DiagnosticError where by more."""
@@ -114,7 +114,7 @@ def allowed_error(problem: Problem, objective: Objective, value: ObjectiveValue,
     return OBJECTIVE_TOLERANCE * max(value.magnitude, size)
 
 
-def _broken(checked: Verification, solver: str) -> Diagnostic:
+def _broken_point(checked: Verification, solver: str) -> Diagnostic:
     first, *others = checked.worst
     return Diagnostic(
         NOT_FEASIBLE,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from gpusched_dsl.backends.isolation.backend import guarded, is_crash
+from gpusched_dsl.backends.isolation.backend import guard, is_crash
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -87,9 +87,9 @@ def _run(
     name, policy = (method, None) if isinstance(method, str) else (method.name, method)
     try:
         if policy is None:
-            solved, told = solve_built(own, guarded(name), options, None, monitor)
+            solved, told = solve_built(own, guard(name), options, None, monitor)
         else:
-            solved, told = solve_by_policy(own, policy, guarded(judge), options, None, monitor)
+            solved, told = solve_by_policy(own, policy, guard(judge), options, None, monitor)
     except DiagnosticError as error:
         return ComparisonRow(
             name, policy is not None, seed, None, tuple(error.diagnostics), time.perf_counter() - began
@@ -143,7 +143,7 @@ def _bounded(built: Built, found: Comparison, judge: str, options: SolveOptions,
     point = results[0].solved.point if results else None
     start = None if point is None else entries_of_point(results[0].problem, point)
     try:
-        proved, _ = solve_built(apart(built), guarded(judge), options, start, monitor)
+        proved, _ = solve_built(apart(built), guard(judge), options, start, monitor)
     except DiagnosticError as error:
         if is_crash(error):
             return found  # the plans are worth more than the bound

@@ -11,7 +11,7 @@ from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.unfinished import nothing_built
+from gpusched_dsl.solving.unfinished import solution_without_problem
 
 
 def stopped_solve(
@@ -33,7 +33,7 @@ def stopped_solve(
         )
 
         maker = PolicyBackend(policy.name, maker)
-    return with_plan(nothing_built(model, maker, options, stopped), plan)
+    return with_plan(solution_without_problem(model, maker, options, stopped), plan)
 
 
 def with_plan(solved: Solution, plan: Solution | None) -> Solution:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from gpusched_dsl.backends.isolation.backend import guarded
+from gpusched_dsl.backends.isolation.backend import guard
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.compiling.build import Built, Permissions, build
@@ -150,9 +150,9 @@ def _run_method(
         built = apart(shared)
         found = method_named(workspace, method.name, built.scenario.model)
         if isinstance(found, CheckedPolicy):
-            solved, _ = solve_by_policy(built, found, guarded(_judge(method)), _options(_without_judge(method)))
+            solved, _ = solve_by_policy(built, found, guard(_judge(method)), _options(_without_judge(method)))
         else:
-            solved, _ = solve_built(built, guarded(found), _options(method))
+            solved, _ = solve_built(built, guard(found), _options(method))
         solved.close()
         exact = solved.reformulated.bound_error == 0.0
         if solved.reason == "interrupt":

@@ -20,13 +20,13 @@ from defining import function, nonlinear, of
 from problems import INFEASIBLE, LINEAR
 
 from gpusched_dsl.backends.isolation import backend as module
-from gpusched_dsl.backends.isolation.backend import Isolated, guarded
+from gpusched_dsl.backends.isolation.backend import Isolated, guard
 from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
 
-pytestmark = pytest.mark.skipif(not module.supported(), reason="pipes are handed over as POSIX does")
+pytestmark = pytest.mark.skipif(not module.is_supported(), reason="pipes are handed over as POSIX does")
 
 TEXT = """
 model T { var x >= 0 <= 5; maximize f: x; }
@@ -61,7 +61,7 @@ def test_a_crash_is_a_diagnostic(crash: str, words: str, package: Path, monkeypa
 @pytest.mark.parametrize("name", ["highs", "scip"])
 def test_answers_are_those_of_the_same_process(name: str) -> None:
     for case in (*LINEAR[::7], *INFEASIBLE[::5]):
-        here, there = solve_problem(case.problem, name), solve_problem(case.problem, guarded(name, everything=True))
+        here, there = solve_problem(case.problem, name), solve_problem(case.problem, guard(name, everything=True))
         assert (here.status, here.objective) == (there.status, there.objective), case.name
         here.close()
         there.close()
@@ -69,14 +69,14 @@ def test_answers_are_those_of_the_same_process(name: str) -> None:
 
 def test_nonlinear_problems_and_every_form_of_problem_go_through_a_pipe() -> None:
     stated = nonlinear(minimize(-3.0, 1.0), columns=1, terms=[function("exp", of(1.0))], lower=-5.0, upper=5.0)
-    solved = solve_problem(stated, guarded("scip"))
+    solved = solve_problem(stated, guard("scip"))
     assert solved.objective == pytest.approx(3 - 3 * 1.0986122886681098, abs=1e-6)
     solved.close()
     assert pickle.loads(pickle.dumps(stated)).columns == 2
 
 
 def test_sessions_are_kept_for_changes() -> None:
-    first = solve_problem(problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)]), guarded("highs", True))
+    first = solve_problem(problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)]), guard("highs", True))
     second = resolve(first, problem(minimize(3, 2), columns=2, rows=[at_least(4, 1, 1)]))
     assert (second.loading, second.objective) == (Loading.IN_PLACE, 8.0)
     third = resolve(second, problem(minimize(3, 2, 1), columns=3, rows=[at_least(4, 1, 1, 1), at_least(1, 0, 1, 0)]))
@@ -98,9 +98,7 @@ class Stop:
 
 def test_monitors_hear_and_stop() -> None:
     watch = Stop()
-    solved = solve_problem(
-        many_knapsacks(), guarded("highs", True), SolveOptions(gap=0.0, time_limit=60), monitor=watch
-    )
+    solved = solve_problem(many_knapsacks(), guard("highs", True), SolveOptions(gap=0.0, time_limit=60), monitor=watch)
     assert (solved.status, solved.reason) == ("limit", "interrupt")
     assert solved.objective is not None
     solved.close()
@@ -114,7 +112,7 @@ class Failing:
 
 
 def test_a_failing_monitor_stops_the_solve_and_not_the_process() -> None:
-    chosen = guarded("highs", True)
+    chosen = guard("highs", True)
     with pytest.raises(RuntimeError, match="the screen is gone"):
         solve_problem(many_knapsacks(), chosen, SolveOptions(gap=0.0, time_limit=60), monitor=Failing())
     assert solve_problem(SMALL, chosen).objective == 1.0
@@ -122,7 +120,7 @@ def test_a_failing_monitor_stops_the_solve_and_not_the_process() -> None:
 
 def test_findings_of_the_backend_come_through() -> None:
     with pytest.raises(DiagnosticError) as caught:
-        solve_problem(SMALL, guarded("scip"), SolveOptions(extra={"no_such_parameter": 1}))
+        solve_problem(SMALL, guard("scip"), SolveOptions(extra={"no_such_parameter": 1}))
     assert [d.code for d in caught.value.diagnostics] == ["GSM4004"]
 
 

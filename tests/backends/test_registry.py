@@ -43,7 +43,7 @@ def test_unknown_name_without_a_near_one_lists_all() -> None:
 )
 def test_backend_that_cannot_be_loaded(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("broken", value, registry.GROUP)
-    monkeypatch.setattr(registry, "_known", lambda: {"broken": broken})
+    monkeypatch.setattr(registry, "_known_backends", lambda: {"broken": broken})
     with pytest.raises(DiagnosticError) as caught:
         registry.backend("broken")
     (finding,) = caught.value.diagnostics
@@ -54,11 +54,11 @@ def test_backend_that_cannot_be_loaded(value: str, monkeypatch: pytest.MonkeyPat
 def test_other_packages_can_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
     added = EntryPoint("other", "gpusched_dsl.backends.highs.backend:HighsBackend", registry.GROUP)
     monkeypatch.setattr(registry, "points_of", lambda group: {"other": added})
-    registry._known.cache_clear()
+    registry._known_backends.cache_clear()
     try:
         assert registry.backend_names() == ("cvxpy", "highs", "other", "scip")
     finally:
-        registry._known.cache_clear()
+        registry._known_backends.cache_clear()
 
 
 def test_names_import_no_solver() -> None:

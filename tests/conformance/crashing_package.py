@@ -52,7 +52,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (info / "entry_points.txt").write_text("[gpusched_dsl.backends]\ncrashing = crashing:Backend\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    registry._known.cache_clear()
+    registry._known_backends.cache_clear()
     yield tmp_path
-    registry._known.cache_clear()
-    isolated.isolated.cache_clear()
+    registry._known_backends.cache_clear()
+    isolated.isolate.cache_clear()

@@ -20,7 +20,7 @@ from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.online.planners.solver import ATTEMPTS, GIVEN_UP, SolverPlanner
 
-pytestmark = pytest.mark.skipif(not isolated.supported(), reason="pipes are handed over as POSIX does")
+pytestmark = pytest.mark.skipif(not isolated.is_supported(), reason="pipes are handed over as POSIX does")
 __all__ = ["package"]
 JOBS = machines(1, [(0.0, 0.5), (0.2, 0.4)])
 
@@ -56,7 +56,7 @@ def test_highs_works_in_another_process_and_a_run_survives_its_crash() -> None:
 
     def kill(loop: SimulationLoop) -> None:
         if len(loop.steps) == 1 and not killed:
-            for process in isolated.isolated("highs")._processes:
+            for process in isolated.isolate("highs")._processes:
                 killed.append(process._child.pid)
                 os.kill(process._child.pid, signal.SIGSEGV)
                 process._child.wait(10)

@@ -83,7 +83,7 @@ def test_on_the_command_line(
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(registry, "_known", registry._known.__wrapped__)
+    monkeypatch.setattr(registry, "_known_backends", registry._known_backends.__wrapped__)
     assert main(["solve", str(tmp_path / "m.gsm"), "--backend", "failing"]) == 1
     told = capsys.readouterr().err
     assert "GSM4007" in told

@@ -18,7 +18,7 @@ from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.polishing import polished
+from gpusched_dsl.solving.polishing import polish
 from gpusched_dsl.solving.solve import solve_problem
 
 TIGHT = Tolerances(1e-10, 1e-10)
@@ -53,7 +53,7 @@ def test_rows_of_terms_hold_after_a_move(name: str, at_least_it: bool) -> None:
         rng = np.random.default_rng(seed)
         off = exact * (1 + 1e-5 * rng.uniform(-1, 1, size=3))
         refused += not verify(problem, off, TIGHT).feasible
-        found = polished(problem, off, TIGHT, SolveOptions(), None)
+        found = polish(problem, off, TIGHT, SolveOptions(), None)
         assert found is not None
         assert verify(problem, found, TIGHT).feasible
         assert found[:2] == pytest.approx(exact[:2], rel=3e-5)
@@ -82,7 +82,7 @@ def test_a_comparison_is_made_true_and_stays_so() -> None:
     near = np.array([1.0, 3 - 1e-7, 1.0])
     assert not verify(problem, near).feasible
     assert verify(problem, near, witnessed=True).feasible
-    found = polished(problem, near, Tolerances(), SolveOptions(), None)
+    found = polish(problem, near, Tolerances(), SolveOptions(), None)
     assert found is not None
     assert found.tolist() == [1.0, 3.0, 1.0]
 
@@ -101,9 +101,9 @@ def test_what_a_witness_says_counts_within_the_tolerance_only() -> None:
 
 def test_a_point_far_off_is_left_alone() -> None:
     problem, exact = tight("x * y", True)
-    assert polished(problem, 0.9 * exact, Tolerances(), SolveOptions(), None) is None
+    assert polish(problem, 0.9 * exact, Tolerances(), SolveOptions(), None) is None
     whole = nonlinear(minimize(1), columns=1, terms=[], rows=[at_least(1, 1)], upper=3, integer=True)
-    assert polished(whole, np.array([1.4]), Tolerances(), SolveOptions(), None) is None
+    assert polish(whole, np.array([1.4]), Tolerances(), SolveOptions(), None) is None
 
 
 # --- around a solver -------------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.map_start import lifted
-from gpusched_dsl.solving.postsolve import recovered
+from gpusched_dsl.solving.map_start import map_start
+from gpusched_dsl.solving.postsolve import postsolve
 from gpusched_dsl.solving.run import Solving
 from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
@@ -45,7 +45,7 @@ def run(
 ) -> tuple[Solution, Scripted]:
     backend = Scripted(*answers)
     solving = Solving(backend, reformulated, EXACT, None, Tolerances(), Deadline())
-    return recovered(solving.run(lifted(reformulated, start))), backend
+    return postsolve(solving.run(map_start(reformulated, start))), backend
 
 
 def test_terms_are_computed_from_declared_columns() -> None:
@@ -107,7 +107,7 @@ def test_starts_are_completed_and_lifted() -> None:
 
 def test_a_start_without_a_value_begins_at_0() -> None:
     one = nonlinear(minimize(1, 1), columns=1, terms=[power(of(1), -1)], upper=9)
-    assert lifted(reformulate(one, Target("any", ANY.accepts)), np.zeros(2)) == pytest.approx([0, 0])
+    assert map_start(reformulate(one, Target("any", ANY.accepts)), np.zeros(2)) == pytest.approx([0, 0])
 
 
 def test_linear_problems_are_not_touched() -> None:

@@ -97,10 +97,10 @@ def test_moves_share_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         return np.zeros(problem.columns)
 
     monkeypatch.setattr(polishing, "_smallest_move", move)
-    assert polishing.polished(PROBLEM, UNCLEAN, Tolerances(), SolveOptions(time_limit=0.12), None) is None
+    assert polishing.polish(PROBLEM, UNCLEAN, Tolerances(), SolveOptions(time_limit=0.12), None) is None
     assert 1 < len(asked) < polishing.MOVES
     assert asked == sorted(asked, reverse=True)
-    assert polishing.polished(PROBLEM, UNCLEAN, Tolerances(), SolveOptions(time_limit=0.0), None) is None
+    assert polishing.polish(PROBLEM, UNCLEAN, Tolerances(), SolveOptions(time_limit=0.0), None) is None
 
 
 def test_refits_get_no_second_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_refits_get_no_second_of_their_own(monkeypatch: pytest.MonkeyPatch) -> N
 
     answer = SolverResult(Status.LIMIT, UNCLEAN, 0.5, 1.0)
     listening: Any = Listening()
-    repair.repaired(listening, PROBLEM, answer, SolveOptions(time_limit=0.25), None)
+    repair.repair(listening, PROBLEM, answer, SolveOptions(time_limit=0.25), None)
     assert given == [0.25]
 
 

@@ -12,7 +12,7 @@ from labelled import change, random_labelled
 
 from gpusched_dsl.backends.highs.backend import HighsSession
 from gpusched_dsl.backends.highs.basis import basis_at
-from gpusched_dsl.backends.highs.relaxation import dual_bound, feasible, rest_of, undecided
+from gpusched_dsl.backends.highs.relaxation import dual_bound, feasible, rest_of, undecided_columns
 from gpusched_dsl.backends.highs.warm_resolve import Relaxations
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
@@ -225,7 +225,7 @@ def test_reduced_costs_decide_only_what_they_may(seed: int) -> None:
         return
     bound = dual_bound(one, relaxed.row_duals)
     assert bound is not None
-    free = undecided(one, relaxed.point, bound, abs(solved.objective - bound.value) + 1e-6)
+    free = undecided_columns(one, relaxed.point, bound, abs(solved.objective - bound.value) + 1e-6)
     if not free.any():
         assert feasible(one, relaxed.point, 1e-6)
         return

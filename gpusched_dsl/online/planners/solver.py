@@ -88,11 +88,11 @@ class SolverPlanner:
         return None
 
     def _plan(self, question: PlanningRequest, seconds: float | None, began: float) -> Plan | None:
-        from gpusched_dsl.backends.isolation.backend import guarded
+        from gpusched_dsl.backends.isolation.backend import guard
 
         options = replace(self.options, seed=seed_of(question), time_limit=seconds)
         before = self._solved
-        backend = guarded(self.backend, everything=True) if before is None else before.backend
+        backend = guard(self.backend, everything=True) if before is None else before.backend
         try:
             with limit(seconds) as deadline:  # the limit covers what is built for this plan
                 built = built_of(question.instance, self.permissions, fold=self.fold)

@@ -33,11 +33,11 @@ class SharedBound:
     size: float
 
 
-def cleaned(parts: BlockStructure, duals: Floats, rounds: int = 3) -> Floats:
+def clean_duals(parts: BlockStructure, duals: Floats, rounds: int = 3) -> Floats:
     """Multipliers near `duals` with the signs that the sides allow, and set right for columns without bounds."""
     lower, upper = parts.lower, parts.upper
     finite_low, finite_high = np.isfinite(lower), np.isfinite(upper)
-    duals = _signed(duals, finite_low, finite_high)
+    duals = _clip_signs(duals, finite_low, finite_high)
     by_column = parts.a.tocsc()
     low = np.isfinite(parts.problem.lower[parts.shared])
     high = np.isfinite(parts.problem.upper[parts.shared])
@@ -56,7 +56,7 @@ def cleaned(parts: BlockStructure, duals: Floats, rounds: int = 3) -> Floats:
         order = np.argsort(np.abs(change), kind="stable")
         moved = duals.copy()
         moved[row[order]] = duals[row[order]] + change[order]
-        duals = _signed(moved, finite_low, finite_high)
+        duals = _clip_signs(moved, finite_low, finite_high)
     return duals
 
 
@@ -87,7 +87,7 @@ def lagrangian_bound(shared: SharedBound, least: Floats) -> float:
     return value - ROUNDING * size if np.isfinite(value) else -np.inf
 
 
-def _signed(duals: Floats, finite_low: np.ndarray, finite_high: np.ndarray) -> Floats:
+def _clip_signs(duals: Floats, finite_low: np.ndarray, finite_high: np.ndarray) -> Floats:
     duals = np.where(finite_low, duals, np.minimum(duals, 0.0))
     return np.asarray(np.where(finite_high, duals, np.maximum(duals, 0.0)))
 

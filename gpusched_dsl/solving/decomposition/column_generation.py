@@ -15,7 +15,7 @@ from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
-from gpusched_dsl.solving.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
+from gpusched_dsl.solving.decomposition.bounds import clean_duals, lagrangian_bound, shared_bound
 from gpusched_dsl.solving.decomposition.master import Master, MasterAnswer
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.points import PointPool, Points
@@ -88,9 +88,9 @@ class Generation:
 
     def _round(self, answer: MasterAnswer) -> int:
         """Price between the best duals and the master's, then, where that gives nothing, at the master's."""
-        at = cleaned(self.parts, answer.duals)
+        at = clean_duals(self.parts, answer.duals)
         if self.duals is not None:
-            between = cleaned(self.parts, SMOOTHING * self.duals + (1 - SMOOTHING) * at)
+            between = clean_duals(self.parts, SMOOTHING * self.duals + (1 - SMOOTHING) * at)
             before = self.bound
             if self._price(between) or self.bound > before + 1e-9 * abs(before) or self.status is not Status.OPTIMAL:
                 return 1
@@ -118,7 +118,7 @@ class Generation:
         for _ in range(rounds):
             if answer is None or self.watch.over:
                 break
-            costs = self.parts.block_costs(self.parts.prices(cleaned(self.parts, answer.duals)))
+            costs = self.parts.block_costs(self.parts.prices(clean_duals(self.parts, answer.duals)))
             priced = self.pricer.price(costs, self.watch, some=free)
             if priced.status is not Status.OPTIMAL or not self.add(priced.points):
                 break

@@ -61,8 +61,8 @@ class SharedPieces:
             high[filled] = np.maximum.reduceat(labels, a.indptr[filled])
         inside = np.where(low == high, low, -1)
         self.numbers = np.unique(label[whole])
-        self._columns = _grouped(label, self.numbers)
-        self._rows = _grouped(inside, self.numbers)
+        self._columns = _group(label, self.numbers)
+        self._rows = _group(inside, self.numbers)
         self._by_column = a.tocsc()
 
     def choose(self, values: Floats, used: Floats, watch: DecompositionClock) -> Floats | None:
@@ -175,7 +175,7 @@ class SharedPieces:
         return np.array(highs.getSolution().col_value)
 
 
-def _grouped(label: Codes, numbers: Codes) -> list[Codes]:
+def _group(label: Codes, numbers: Codes) -> list[Codes]:
     """The places of each of the labels."""
     order = np.argsort(label, kind="stable")
     ordered = label[order]

@@ -79,7 +79,7 @@ class _Entries:
         return column, value
 
 
-def recognised(parts: BlockStructure) -> Choices:
+def recognise_blocks(parts: BlockStructure) -> Choices:
     """The blocks of the shape; others are left to be solved as problems of their own."""
     problem, own = parts.problem, parts.own
     entries = _entries(parts)

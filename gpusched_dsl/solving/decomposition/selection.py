@@ -50,7 +50,7 @@ def choice_for(problem: Problem, mode: str = AUTO) -> DecompositionChoice:
     unable = _unable(problem)
     if unable:
         return DecompositionChoice(root, blocks, reason=unable)
-    return DecompositionChoice(root, blocks, able=True, reason=_unwilling(problem, blocks, mode))
+    return DecompositionChoice(root, blocks, able=True, reason=_reason_against(problem, blocks, mode))
 
 
 def chosen_or_refused(problem: Problem, mode: str) -> DecompositionChoice:
@@ -72,7 +72,7 @@ def _unable(problem: Problem) -> str:
     return ""
 
 
-def _unwilling(problem: Problem, blocks: Blocks, mode: str) -> str:
+def _reason_against(problem: Problem, blocks: Blocks, mode: str) -> str:
     if mode == ON:
         return ""
     whole = int(np.count_nonzero(problem.integer & (problem.lower < problem.upper)))

@@ -21,7 +21,7 @@ from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.neighbourhoods import Direction, choose, directions_of
-from gpusched_dsl.solving.primal.restriction import Restriction, restricted, solve_part, usable, with_row
+from gpusched_dsl.solving.primal.restriction import Restriction, restrict, solve_part, usable, with_row
 from gpusched_dsl.solving.primal.rows import PropagationRows, entries
 
 Free = NDArray[np.bool_]
@@ -96,7 +96,7 @@ class Neighbourhoods:
         coefficients = np.where(binary, np.where(point > 0.5, -1.0, 1.0), 0.0)
         limit = changes - float((point[binary] > 0.5).sum())
         whole = with_row(problem, coefficients, -np.inf, limit)
-        return self._take(restricted(whole, whole.lower, whole.upper), budget)[0]
+        return self._take(restrict(whole, whole.lower, whole.upper), budget)[0]
 
     def _solve(self, free: Free, budget: HeuristicBudget) -> tuple[bool, bool]:
         """Whether the point became better, and whether the neighbourhood was searched wholly."""
@@ -104,7 +104,7 @@ class Neighbourhoods:
         assert point is not None
         stays = problem.integer & ~free
         lower, upper = np.where(stays, point, problem.lower), np.where(stays, point, problem.upper)
-        return self._take(restricted(problem, lower, upper), budget)
+        return self._take(restrict(problem, lower, upper), budget)
 
     def _take(self, part: Restriction, budget: HeuristicBudget) -> tuple[bool, bool]:
         assert self.incumbent.point is not None

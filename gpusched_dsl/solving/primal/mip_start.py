@@ -20,7 +20,7 @@ from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.fix_and_propagate import fix_what_fits
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
-from gpusched_dsl.solving.primal.restriction import Restriction, restricted, solve_part, usable
+from gpusched_dsl.solving.primal.restriction import Restriction, restrict, solve_part, usable
 from gpusched_dsl.solving.primal.rows import PropagationRows, entries, rows_of
 from gpusched_dsl.solving.primal.search import Search
 
@@ -94,7 +94,7 @@ def _solve_rest(
     """Let the backend decide about the integers that are not fixed, and about all other columns."""
     whole = problem.integer
     lower, upper = np.where(whole, box.lower, problem.lower), np.where(whole, box.upper, problem.upper)
-    _solve(restricted(problem, lower, upper), backend, options, incumbent, budget.share(SHARE))
+    _solve(restrict(problem, lower, upper), backend, options, incumbent, budget.share(SHARE))
 
 
 def _solve(
@@ -148,14 +148,14 @@ def _repair(
             continue
         done = int((~fixed).sum())
         lower, upper = np.where(fixed, filled, problem.lower), np.where(fixed, filled, problem.upper)
-        near = restricted(problem, lower, upper, costs=distance)
+        near = restrict(problem, lower, upper, costs=distance)
         found = Incumbent(near.whole)
         _solve(near, backend, options, found, budget.share(SHARE))
         if found.point is not None:
             incumbent.offer(found.point)
             whole = problem.integer
             lower, upper = np.where(whole, found.point, problem.lower), np.where(whole, found.point, problem.upper)
-            _solve(restricted(problem, lower, upper), backend, options, incumbent, budget.share(SHARE))
+            _solve(restrict(problem, lower, upper), backend, options, incumbent, budget.share(SHARE))
             return
 
 

@@ -34,7 +34,7 @@ class Restriction:
         return np.clip(point[self.kept], self.problem.lower, self.problem.upper)
 
 
-def restricted(
+def restrict(
     problem: Problem, lower: Floats, upper: Floats, *, relaxed: bool = False, costs: Floats | None = None
 ) -> Restriction:
     """A linear problem within narrower bounds; columns whose bounds meet are taken out.

@@ -30,7 +30,7 @@ def is_whole(problem: Problem, point: Floats) -> NDArray[np.bool_]:
     return ~problem.integer | (np.abs(point - np.rint(point)) <= FRACTION)
 
 
-def simply_rounded(
+def round_simply(
     problem: Problem, point: Floats, down: NDArray[np.int64], up: NDArray[np.int64]
 ) -> tuple[Floats, bool]:
     """The point with its integers rounded to where no row is lost, and whether every one could be.
@@ -45,7 +45,7 @@ def simply_rounded(
     return np.clip(result, problem.lower, problem.upper), not bool((fraction & ~falls & ~rises).any())
 
 
-def guided(problem: Problem, point: Floats, guide: Floats) -> Floats:
+def round_towards(problem: Problem, point: Floats, guide: Floats) -> Floats:
     """The point rounded towards another one: up where the other is larger, down where it is smaller."""
     result = np.where(guide > point + FRACTION, np.ceil(point - FRACTION), np.floor(point + FRACTION))
     same = np.abs(guide - point) <= FRACTION

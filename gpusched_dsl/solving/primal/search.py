@@ -15,8 +15,8 @@ from gpusched_dsl.solving.primal.fix_and_propagate import MOST_DEAD_ENDS, Order,
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
-from gpusched_dsl.solving.primal.restriction import restricted, solve_part, usable
-from gpusched_dsl.solving.primal.rounding import guided, is_whole, locks, simply_rounded
+from gpusched_dsl.solving.primal.restriction import restrict, solve_part, usable
+from gpusched_dsl.solving.primal.rounding import is_whole, locks, round_simply, round_towards
 from gpusched_dsl.solving.primal.rows import PropagationRows, rows_of
 
 Counts = NDArray[np.int64]
@@ -124,7 +124,7 @@ class Search:
         return np.clip(answer.values, problem.lower, problem.upper), reduced
 
     def _rounded(self, relaxed: Floats, down: Counts, up: Counts) -> None:
-        point, sound = simply_rounded(self.problem, relaxed, down, up)
+        point, sound = round_simply(self.problem, relaxed, down, up)
         if sound or not (self.problem.integer.all()):
             self._offer(point)
 
@@ -143,7 +143,7 @@ class Search:
         if not self._done:
             self._fix(order, np.rint(relaxed), first, DIVE)
         if not self._done and self.incumbent.point is not None:
-            self._fix(order, guided(problem, relaxed, self.incumbent.point), first, DIVE)
+            self._fix(order, round_towards(problem, relaxed, self.incumbent.point), first, DIVE)
 
     def _fix(self, order: Order, targets: Floats, first: int, share: float, ends: int = MOST_DEAD_ENDS) -> None:
         """Fix all integers in this order near these values, and the other columns by a linear problem."""
@@ -166,7 +166,7 @@ class Search:
         problem, whole = self.problem, self.problem.integer
         lower = np.where(whole, box.lower, problem.lower)
         upper = np.where(whole, box.upper, problem.upper)
-        part = restricted(problem, lower, upper, relaxed=relaxed)
+        part = restrict(problem, lower, upper, relaxed=relaxed)
         if not part.problem.columns:
             self._offer(part.base)
             return

@@ -23,7 +23,7 @@ MOST_SECONDS = 60.0  # without a time limit, or with a long one, for a start tha
 
 
 @dataclass(frozen=True, eq=False)
-class Beginning:
+class MipStart:
     """`point` is where to start, None for nowhere; `objective` is its value where it is known to be feasible.
 
     `bound` is proved, None where there is none. `proved`: the point is as good as was asked for. `interrupted`:
@@ -65,18 +65,18 @@ class Beginning:
 
 def begin(
     problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None, monitor: Monitor | None
-) -> Beginning:
+) -> MipStart:
     """Complete a start (NaN: nothing is said of a column), or search for one where that is worth it.
 
     `options` hold what is left of the time limit, of which a share is taken.
     """
     if start is not None and not np.isfinite(start).any():
         start = None
-    beginning = Beginning(start)
+    beginning = MipStart(start)
     if start is not None:
-        beginning = _started(problem, backend, options, start, monitor)
+        beginning = _complete(problem, backend, options, start, monitor)
     if not beginning.interrupted and _search_is_wanted(problem, backend, options, beginning.point):
-        beginning = _searched(problem, backend, options, beginning, monitor)
+        beginning = _search(problem, backend, options, beginning, monitor)
     return beginning
 
 
@@ -95,15 +95,15 @@ def _is_ours(problem: Problem, backend: Backend) -> bool:
     return able.warm_start and able.time_limit and problem.is_mip and problem.is_linear and len(problem.objectives) <= 1
 
 
-def _started(
+def _complete(
     problem: Problem, backend: Backend, options: SolveOptions, start: Floats, monitor: Monitor | None
-) -> Beginning:
+) -> MipStart:
     """A start that was given, made complete and feasible; one that cannot be is dropped, with a warning."""
     full = bool(np.isfinite(start).all())
     if not _is_ours(problem, backend):
-        return Beginning(start if full else np.clip(np.where(np.isfinite(start), start, 0.0), *_bounds(problem)))
+        return MipStart(start if full else np.clip(np.where(np.isfinite(start), start, 0.0), *_bounds(problem)))
     if full and verify(problem, start).feasible:
-        return Beginning(start, _value(problem, start))
+        return MipStart(start, _value(problem, start))
     from gpusched_dsl.solving.primal.mip_start import complete
 
     seconds = MOST_SECONDS if options.time_limit is None else min(MOST_SECONDS, SHARE * options.time_limit)
@@ -113,13 +113,13 @@ def _started(
         done = complete(problem, start, backend, replace(options, extra={}), budget)
     stopped = budget.stop_requested
     if done.point is None:
-        return Beginning(interrupted=stopped, seconds=budget.seconds, warnings=(_dropped(done.broken),))
-    return Beginning(done.point, _value(problem, done.point), interrupted=stopped, seconds=budget.seconds)
+        return MipStart(interrupted=stopped, seconds=budget.seconds, warnings=(_dropped_warning(done.broken),))
+    return MipStart(done.point, _value(problem, done.point), interrupted=stopped, seconds=budget.seconds)
 
 
-def _searched(
-    problem: Problem, backend: Backend, options: SolveOptions, beginning: Beginning, monitor: Monitor | None
-) -> Beginning:
+def _search(
+    problem: Problem, backend: Backend, options: SolveOptions, beginning: MipStart, monitor: Monitor | None
+) -> MipStart:
     from gpusched_dsl.solving.primal.search import Search
 
     share = SHARE if problem.matrix.nonzeros < HUGE_NONZEROS else HUGE_SHARE
@@ -130,7 +130,7 @@ def _searched(
         given = replace(options, extra={}, time_limit=None)
         found = Search(problem, backend, given, budget, beginning.point).run()
     proved = found.point is not None and found.gap <= options.gap
-    return Beginning(
+    return MipStart(
         found.point, found.objective, found.bound, proved, budget.stop_requested and not proved,
         beginning.seconds + budget.seconds, beginning.warnings,
     )  # fmt: skip
@@ -144,7 +144,7 @@ def _bounds(problem: Problem) -> tuple[Floats, Floats]:
     return problem.lower, problem.upper
 
 
-def _dropped(broken: Violation | None) -> Diagnostic:
+def _dropped_warning(broken: Violation | None) -> Diagnostic:
     why = "" if broken is None else f": {broken}"
     return Diagnostic(
         "GSM4010",

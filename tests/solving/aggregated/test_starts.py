@@ -16,7 +16,7 @@ from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.solving.aggregated import _folded_start
+from gpusched_dsl.solving.aggregated import _aggregated_start
 from gpusched_dsl.solving.starts import Entry
 
 
@@ -72,7 +72,7 @@ def test_nodes_of_a_start_count_by_what_they_do() -> None:
             "hosts": [((one, "large"), 1.0), ((other, "small"), 1.0), *(((n, "small"), 1.0) for n in rest)],
             "run": [(("a", one, "large", 2), 1.0), (("e", one, "large", 1), 1.0), (("d", other, "small", 1), 1.0)],
         }
-        point, told = _folded_start(made.folded, start)
+        point, told = _aggregated_start(made.folded, start)
         assert point is not None
         assert not told
         points.append(point.tolist())

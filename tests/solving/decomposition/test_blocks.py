@@ -16,7 +16,7 @@ from gpusched_dsl.ir.domains import ScalarDomain
 from gpusched_dsl.ir.problem import Family, Matrix, Problem
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure, take_apart
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
-from gpusched_dsl.solving.decomposition.recognition import recognised
+from gpusched_dsl.solving.decomposition.recognition import recognise_blocks
 
 
 def parts_of(problem: Problem) -> BlockStructure:
@@ -41,7 +41,7 @@ def a_job(tmp_path: Path) -> tuple[Problem, BlockStructure, int, int]:
     """A problem, its parts, a recognised block, and a row of the block that holds the start of a slot."""
     problem = next(iter(by_type(tmp_path, range(1), work_balance="exact").values()))
     parts = parts_of(problem)
-    choices = recognised(parts)
+    choices = recognise_blocks(parts)
     assert choices.known.all()
     start = int(parts.own[choices.start[0]])
     row = int(problem.matrix.row_of[np.flatnonzero(problem.matrix.columns == start)[0]])
@@ -50,7 +50,7 @@ def a_job(tmp_path: Path) -> tuple[Problem, BlockStructure, int, int]:
 
 def known_but(problem: Problem, block: int) -> tuple[bool, bool]:
     """Whether the block is recognised, and whether all the others are."""
-    known = recognised(parts_of(problem)).known
+    known = recognise_blocks(parts_of(problem)).known
     return bool(known[block]), bool(np.delete(known, block).all())
 
 
@@ -67,7 +67,7 @@ def test_rows_may_be_scaled_and_turned(tmp_path: Path) -> None:
 
 def test_a_block_that_differs_in_any_way_is_left_to_the_backend(tmp_path: Path) -> None:
     problem, parts, block, row = a_job(tmp_path)
-    choices = recognised(parts)
+    choices = recognise_blocks(parts)
     slot, start, home = (int(parts.own[c]) for c in (choices.slot[0], choices.start[0], choices.home[0]))
 
     def with_side(value: float) -> Problem:

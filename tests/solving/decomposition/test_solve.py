@@ -18,12 +18,12 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.decomposition.blocks import take_apart
-from gpusched_dsl.solving.decomposition.bounds import cleaned, lagrangian_bound, shared_bound
+from gpusched_dsl.solving.decomposition.bounds import clean_duals, lagrangian_bound, shared_bound
 from gpusched_dsl.solving.decomposition.column_generation import Generation
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.pricing import Pricer
-from gpusched_dsl.solving.decomposition.recognition import recognised
+from gpusched_dsl.solving.decomposition.recognition import recognise_blocks
 from gpusched_dsl.solving.decomposition.solve import Techniques, solve_by_blocks
 from gpusched_dsl.solving.lexicographic import with_visible_costs
 
@@ -108,7 +108,7 @@ def test_every_job_is_recognised_and_priced_as_the_backend_does(tmp_path: Path) 
         quick, slow = Pricer(parts, HIGHS), Pricer(parts, HIGHS, recognise=False)
         assert quick.known.all(), seed
         assert not slow.known.any()
-        startless += int((recognised(parts).start < 0).sum())
+        startless += int((recognise_blocks(parts).start < 0).sum())
         random = np.random.default_rng(seed)
         for _ in range(2):
             costs = parts.block_costs(random.normal(0, 0.01, parts.uses))
@@ -141,7 +141,7 @@ def test_the_bound_holds_at_any_duals(tmp_path: Path) -> None:
         for some in (parts, with_rounding_cuts(parts)):
             pricer = Pricer(some, HIGHS)
             for size in (0.0, 1e-4, 1e-2):
-                duals = cleaned(some, random.normal(0, size, some.rows) if size else np.zeros(some.rows))
+                duals = clean_duals(some, random.normal(0, size, some.rows) if size else np.zeros(some.rows))
                 least = pricer.price(some.block_costs(some.prices(duals))).least
                 bound = lagrangian_bound(shared_bound(some, duals), least)
                 finite += bool(np.isfinite(bound))

@@ -10,7 +10,7 @@ import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.solving import run as solving
-from gpusched_dsl.solving.primal.start import Beginning, begin
+from gpusched_dsl.solving.primal.start import MipStart, begin
 
 TEXT = """
 model Packing {
@@ -36,11 +36,11 @@ scenario Day for Packing {
 
 
 @pytest.fixture
-def starts(monkeypatch: pytest.MonkeyPatch) -> list[Beginning]:
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[MipStart]:
     """What solves begin with."""
-    seen: list[Beginning] = []
+    seen: list[MipStart] = []
 
-    def noted(*given: Any) -> Beginning:
+    def noted(*given: Any) -> MipStart:
         seen.append(begin(*given))
         return seen[-1]
 
@@ -48,7 +48,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[Beginning]:
     return seen
 
 
-def run_of(model: gs.Model, beginning: Beginning) -> Any:
+def run_of(model: gs.Model, beginning: MipStart) -> Any:
     """The start's `run`, a row per job."""
     assert beginning.point is not None
     assert beginning.objective is not None  # it is known to be feasible
@@ -65,7 +65,7 @@ def solved(model: gs.Model, start: Any) -> gs.Result:
     return model.solve("Day", warm_start=start, without=("all",))
 
 
-def test_what_is_new_is_placed_around_what_was(starts: list[Beginning]) -> None:
+def test_what_is_new_is_placed_around_what_was(starts: list[MipStart]) -> None:
     model = gs.loads(TEXT)
     result = solved(model, plan(a="n3", b="n3", gone="n1"))
     assert result.objective == 14
@@ -75,7 +75,7 @@ def test_what_is_new_is_placed_around_what_was(starts: list[Beginning]) -> None:
     assert any("no place here" in w.message for w in result.warnings)
 
 
-def test_a_plan_that_no_longer_fits_is_mended(starts: list[Beginning]) -> None:
+def test_a_plan_that_no_longer_fits_is_mended(starts: list[MipStart]) -> None:
     model = gs.loads(TEXT)
     model.set("size", {"a": 2, "b": 3, "c": 1, "d": 1})
     result = solved(model, plan(a="n3", b="n3", c="n1", d="n1"))
@@ -86,7 +86,7 @@ def test_a_plan_that_no_longer_fits_is_mended(starts: list[Beginning]) -> None:
     assert not result.warnings
 
 
-def test_a_result_of_other_data_and_a_file_of_it(starts: list[Beginning], tmp_path: Path) -> None:
+def test_a_result_of_other_data_and_a_file_of_it(starts: list[MipStart], tmp_path: Path) -> None:
     model = gs.loads(TEXT)
     first = model.solve("Day", without=("all",))
     first.to_json(tmp_path / "first.json")
@@ -101,7 +101,7 @@ def test_a_result_of_other_data_and_a_file_of_it(starts: list[Beginning], tmp_pa
         assert all(run[at[job], int(node[1]) - 1] == 1 for job, node, _ in kept)
 
 
-def test_a_plan_that_cannot_be_mended_is_dropped_with_its_row(starts: list[Beginning]) -> None:
+def test_a_plan_that_cannot_be_mended_is_dropped_with_its_row(starts: list[MipStart]) -> None:
     model = gs.loads(TEXT)
     model.set("room", 3)
     result = solved(model, plan(a="n1", b="n1", c="n2", d="n2"))
@@ -112,7 +112,7 @@ def test_a_plan_that_cannot_be_mended_is_dropped_with_its_row(starts: list[Begin
     assert "fits[n1]" in warning.message
 
 
-def test_an_unchanged_plan_is_the_start(starts: list[Beginning]) -> None:
+def test_an_unchanged_plan_is_the_start(starts: list[MipStart]) -> None:
     model = gs.loads(TEXT)
     first = model.solve("Day", without=("all",))
     again = solved(model, first)

@@ -19,8 +19,8 @@ from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
-from gpusched_dsl.solving.primal.restriction import restricted
-from gpusched_dsl.solving.primal.rounding import guided, locks, simply_rounded
+from gpusched_dsl.solving.primal.restriction import restrict
+from gpusched_dsl.solving.primal.rounding import locks, round_simply, round_towards
 from gpusched_dsl.solving.primal.rows import rows_of
 from gpusched_dsl.solving.primal.search import Search, find_start
 
@@ -165,16 +165,16 @@ def test_rounding_with_locks_keeps_rows() -> None:
     down, up = locks(one, rows_of(one))
     assert down.tolist() == [0, 0, 1]
     assert up.tolist() == [1, 1, 0]
-    point, sound = simply_rounded(one, np.array([1.5, 1.75, 1 / 3]), down, up)
+    point, sound = round_simply(one, np.array([1.5, 1.75, 1 / 3]), down, up)
     assert sound
     assert point.tolist() == [1, 1, 1]
     tied = problem(minimize(1, 1), columns=2, rows=[equal(1.5, 1, 1)], upper=1, integer=True)
-    assert not simply_rounded(tied, np.array([0.75, 0.75]), *locks(tied, rows_of(tied)))[1]
+    assert not round_simply(tied, np.array([0.75, 0.75]), *locks(tied, rows_of(tied)))[1]
 
 
 def test_guided_rounding_goes_towards_the_guide() -> None:
     one = problem(minimize(1, 1, 1, 1), columns=4, upper=3, integer=[0, 1, 2])
-    point = guided(one, np.array([0.3, 1.7, 2.5, 0.5]), np.array([1.0, 1.0, 2.5, 2.0]))
+    point = round_towards(one, np.array([0.3, 1.7, 2.5, 0.5]), np.array([1.0, 1.0, 2.5, 2.0]))
     assert point.tolist() == [1, 1, 2, 0.5]
 
 
@@ -184,7 +184,7 @@ def test_fixed_columns_are_taken_out_and_put_back(seed: int) -> None:
     lower, upper = one.lower.copy(), one.upper.copy()
     lower[[0, 3]] = upper[[0, 3]] = 1.0
     best = optimum(replace(one, lower=lower, upper=upper))
-    part = restricted(one, lower, upper)
+    part = restrict(one, lower, upper)
     assert part.problem.columns == 6
     assert part.problem.integer.sum() == 4
     found = optimum(part.problem)

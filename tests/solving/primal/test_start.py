@@ -18,9 +18,9 @@ from gpusched_dsl.ir.problem import Floats, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.map_start import lifted
+from gpusched_dsl.solving.map_start import map_start
 from gpusched_dsl.solving.primal import start as beginning
-from gpusched_dsl.solving.primal.start import Beginning, begin
+from gpusched_dsl.solving.primal.start import MipStart, begin
 from gpusched_dsl.solving.solve import solve_problem
 
 KNAPSACK = problem(maximize(6, 10, 12), columns=3, rows=[at_most(5, 1, 2, 3)], upper=1, integer=True)
@@ -119,7 +119,7 @@ def test_problems_without_integers_and_several_objectives() -> None:
 
 def test_the_backend_begins_from_the_point_that_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     point = np.array([0.0, 1.0, 1.0])
-    monkeypatch.setattr(beginning, "_searched", lambda *given: Beginning(point, 22.0))
+    monkeypatch.setattr(beginning, "_search", lambda *given: MipStart(point, 22.0))
     monkeypatch.setattr(beginning, "_search_is_wanted", lambda *given: True)
     scripted = Scripted(optimal(0, 1, 1, objective=22))
     solve_problem(KNAPSACK, scripted)
@@ -185,8 +185,8 @@ def limit(values: tuple[float, ...] | None, objective: float | None, bound: floa
 def test_a_limit_gives_the_better_point_and_bound(
     answer: SolverResult, objective: float, bound: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = Beginning(np.array([1.0, 1.0, 0.0]), 16.0, 23.0, seconds=1.5)
-    monkeypatch.setattr(beginning, "_searched", lambda *given: found)
+    found = MipStart(np.array([1.0, 1.0, 0.0]), 16.0, 23.0, seconds=1.5)
+    monkeypatch.setattr(beginning, "_search", lambda *given: found)
     monkeypatch.setattr(beginning, "_search_is_wanted", lambda *given: True)
     solved = solve_problem(KNAPSACK, Scripted(answer))
     assert (solved.objective, solved.bound) == (objective, bound)
@@ -246,6 +246,10 @@ def test_unknown_columns_are_unknown_behind_passes() -> None:
     reformulated = ReformulatedProblem(
         KNAPSACK, larger, map_start=lambda p: np.append(p[::-1], [p[0] * p[1], p[2] > 0.5])
     )
-    assert lifted(reformulated, np.array([1.0, np.nan, 1.0])) == pytest.approx([1, np.nan, 1, np.nan, 1], nan_ok=True)
-    assert lifted(reformulated, np.array([0.0, np.nan, 0.0])) == pytest.approx([0, np.nan, 0, 0, 0], nan_ok=True)
-    assert lifted(reformulated, np.array([1.0, 1.0, np.nan])) == pytest.approx([np.nan, 1, 1, 1, np.nan], nan_ok=True)
+    assert map_start(reformulated, np.array([1.0, np.nan, 1.0])) == pytest.approx(
+        [1, np.nan, 1, np.nan, 1], nan_ok=True
+    )
+    assert map_start(reformulated, np.array([0.0, np.nan, 0.0])) == pytest.approx([0, np.nan, 0, 0, 0], nan_ok=True)
+    assert map_start(reformulated, np.array([1.0, 1.0, np.nan])) == pytest.approx(
+        [np.nan, 1, 1, 1, np.nan], nan_ok=True
+    )
