@@ -13,7 +13,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_problem, read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replacing
+from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.summary import size_text
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             _copy_out(file)
         return exits.OK
     try:
-        with replacing(Path(out)) as beside, beside.open("wb", buffering=0) as file:
+        with replace_file(Path(out)) as beside, beside.open("wb", buffering=0) as file:
             written = write_problem(problem, options.to, file)
     except OSError as failure:
         raise DiagnosticError([cannot_write(Path(out), failure)]) from failure
@@ -64,7 +64,7 @@ def _write_formulation(options: argparse.Namespace, output: Output, out: str) ->
         print(text, end="")
         return exits.OK
     try:
-        with replacing(Path(out)) as beside:
+        with replace_file(Path(out)) as beside:
             beside.write_text(text, encoding="utf-8")
     except OSError as failure:
         raise DiagnosticError([cannot_write(Path(out), failure)]) from failure

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replacing, write_text
+from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file, write_text
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.text.counting import count_text
@@ -90,7 +90,7 @@ def _write(frame: pl.DataFrame, name: str, output: Output) -> None:
         return
     path = Path(name)
     try:
-        with replacing(path) as beside:
+        with replace_file(path) as beside:
             if path.suffix.lower() in PARQUET:
                 content = io.BytesIO()
                 frame.write_parquet(content)

@@ -12,10 +12,10 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.files import Fault, FileLimits, Located, Unreadable
-from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replacing
+from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
-from gpusched_dsl.language.scenarios.formats import Use, described, names
+from gpusched_dsl.language.scenarios.formats import Use, describe_format, names
 from gpusched_dsl.language.text.counting import count_text
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _list(name: str, output: Output) -> int:
 
 def _refuse_unknown(name: str, generated: bool) -> None:
     try:
-        described(name, generated)
+        describe_format(name, generated)
     except KeyError:
         from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -95,7 +95,7 @@ def _use(options: argparse.Namespace) -> Use:
     from gpusched_dsl.language.source import Source
 
     _refuse_unknown(options.format, False)
-    kinds = {option.name: option.type for option in described(options.format, False).options}
+    kinds = {option.name: option.type for option in describe_format(options.format, False).options}
     given = [(name, getattr(options, name)) for name in OPTIONS if getattr(options, name) is not None]
     given += [_pair(text) for text in options.option]
     written = ", ".join(f"{name} = {json.dumps(v) if kinds.get(name) is str else v}" for name, v in given)
@@ -144,7 +144,7 @@ def _write(frame: pl.DataFrame, name: str, content: bytes, output: Output) -> No
         return
     path = Path(name)
     try:
-        with replacing(path) as beside:
+        with replace_file(path) as beside:
             beside.write_bytes(content)
     except OSError as failure:
         raise DiagnosticError([cannot_write(path, failure)]) from failure

@@ -59,21 +59,21 @@ def _integers(series: pl.Series) -> tuple[Codes, Mask]:
     elif series.dtype == pl.String:
         whole = series.cast(pl.Int64, strict=False)
         if whole.null_count() > series.null_count():
-            whole = whole.zip_with(whole.is_not_null(), _rounded(series.cast(pl.Float64, strict=False)))
+            whole = whole.zip_with(whole.is_not_null(), _round(series.cast(pl.Float64, strict=False)))
     elif series.dtype.is_float():
-        whole = _rounded(series)
+        whole = _round(series)
     else:
         whole = pl.Series([None] * len(series), dtype=pl.Int64)
-    integers: Codes = _filled(whole, 0)
+    integers: Codes = _fill(whole, 0)
     return integers, given_in(whole)
 
 
-def _filled(series: pl.Series, value: float) -> NDArray[Any]:
+def _fill(series: pl.Series, value: float) -> NDArray[Any]:
     filled: NDArray[Any] = (series.fill_null(value) if series.null_count() else series).to_numpy()
     return filled
 
 
-def _rounded(numbers: pl.Series) -> pl.Series:
+def _round(numbers: pl.Series) -> pl.Series:
     """4.0 as 4, null where a number is not whole; beyond 2^53 a float no longer tells whole numbers apart."""
     import polars as pl
 
@@ -101,7 +101,7 @@ def _text_codes(series: pl.Series, universe: Universe) -> Codes:
     kind = _enums.get(universe)
     if kind is None:
         kind = _enums[universe] = pl.Enum(pl.Series([str(label) for label in universe.labels], dtype=pl.String))
-    return _filled(series.cast(kind, strict=False).to_physical().cast(pl.Int64), -1)
+    return _fill(series.cast(kind, strict=False).to_physical().cast(pl.Int64), -1)
 
 
 def texts(series: pl.Series) -> pl.Series:
@@ -167,7 +167,7 @@ def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
         lowered = series.str.to_lowercase()
         truth = lowered.replace_strict({"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64)
         cast = cast.zip_with(cast.is_not_null(), truth)
-    values: NDArray[np.float64] = _filled(cast, 0.0)
+    values: NDArray[np.float64] = _fill(cast, 0.0)
     numeric = given_in(cast)
     vanished = numeric & (values == 0)
     if series.dtype != pl.String:

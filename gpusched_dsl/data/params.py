@@ -14,7 +14,7 @@ from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, Place, TextOrigin, 
 from gpusched_dsl.data.labels import Mask, encode, given_in, numbers, scale
 from gpusched_dsl.data.reports import (
     SHOWN,
-    declared,
+    declaration_label,
     examples,
     key_text,
     keys_at,
@@ -273,7 +273,7 @@ def _report_duplicates(
         "GSM2102",
         message,
         shown[0][1],
-        secondary=[Label(shown[0][0], "first given here"), declared(checked)],
+        secondary=[Label(shown[0][0], "first given here"), declaration_label(checked)],
         notes=examples(notes, len(twice) - 1),
         help="keep one row a key, or take an aggregate such as `mean(column)`",
     )
@@ -297,7 +297,7 @@ def _report_patched_twice(
         "GSM2102",
         f"`{key_text(checked.name, patch.labels)}` is given 2 times",
         patch.span,
-        secondary=[Label(earlier.span, "first given here"), declared(checked)],
+        secondary=[Label(earlier.span, "first given here"), declaration_label(checked)],
         help="keep one of them",
     )
 
@@ -340,7 +340,7 @@ def _report_missing(
         message,
         blanks[0] or spans[0],
         "" if blanks[0] is None else "empty",
-        secondary=[*([Label(spans[0], "given here")] if blanks[0] is not None else []), declared(checked)],
+        secondary=[*([Label(spans[0], "given here")] if blanks[0] is not None else []), declaration_label(checked)],
         notes=examples([f"`{key}`{cell}" for key, cell in zip(keys[1:], empty[1:], strict=True)], len(missing) - 1),
         help="give the values, or state a `default` in the declaration",
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.labels import Mask
 from gpusched_dsl.data.params import ParamOrigin
-from gpusched_dsl.data.reports import SHOWN, examples, keys_at, place_text, quoted
+from gpusched_dsl.data.reports import SHOWN, examples, keys_at, place_text, quote
 from gpusched_dsl.ir.domains import Codes, Component, Domain, decode
 from gpusched_dsl.language.checked import CheckedBound, CheckedCheck, CheckedParam, Numeric
 from gpusched_dsl.language.diagnostics.diagnostic import Label
@@ -87,7 +87,7 @@ def report_failed_check(
     names = [variable.name for variable in check.indexing.variables]
     shown = [column[wrong[:SHOWN]] for column in columns]
     told = [
-        ", ".join(f"{name} = {quoted(label)}" for name, label in zip(names, labels, strict=True))
+        ", ".join(f"{name} = {quote(label)}" for name, label in zip(names, labels, strict=True))
         for labels in (decode(components, shown) if names else [])
     ]
     condition = " ".join(check.condition.span.text.split())

@@ -17,20 +17,20 @@ SHOWN = 4
 _LABELS_COMPARED = 5000
 
 
-def quoted(label: Scalar) -> str:
+def quote(label: Scalar) -> str:
     """A label as it is written in a model: text in quotes, an integer bare."""
     return f'"{label}"' if isinstance(label, str) else str(label)
 
 
 def tuple_text(components: Sequence[Component], columns: Sequence[Codes], at: int) -> str:
     """The element in row `at` of some code columns: `"j1"` or `("v1", 2)`."""
-    items = [quoted(label) for label in decode(components, [c[at : at + 1] for c in columns])[0]]
+    items = [quote(label) for label in decode(components, [c[at : at + 1] for c in columns])[0]]
     return items[0] if len(items) == 1 else f"({', '.join(items)})"
 
 
 def key_text(name: str, labels: Sequence[Scalar]) -> str:
     """`exec_time["j1", "v1", 2]`."""
-    return f"{name}[{', '.join(map(quoted, labels))}]" if labels else name
+    return f"{name}[{', '.join(map(quote, labels))}]" if labels else name
 
 
 def keys_at(name: str, domain: Domain, positions: Sequence[int]) -> list[str]:
@@ -48,7 +48,7 @@ def examples(shown: Sequence[str], count: int) -> tuple[str, ...]:
     return (*shown, f"… and {count - len(shown)} more") if count > len(shown) else tuple(shown)
 
 
-def declared(checked: CheckedParam | CheckedSet) -> Label:
+def declaration_label(checked: CheckedParam | CheckedSet) -> Label:
     return Label(checked.span, f"`{checked.name}` is declared here")
 
 
@@ -79,7 +79,7 @@ def report_empty_keys(
         "GSM2107",
         message,
         chunk.origin.place(int(rows[0]), at),
-        secondary=[Label(chunk.origin.statement, "given here"), declared(checked)],
+        secondary=[Label(chunk.origin.statement, "given here"), declaration_label(checked)],
         notes=examples([place_text(chunk.origin.place(row, at)) for row in rows[1:SHOWN].tolist()], count - 1),
     )
 
@@ -114,7 +114,7 @@ def report_unknown_keys(
         message,
         chunk.origin.place(int(rows[0]), at),
         f"{'element' if isinstance(checked, CheckedSet) else 'key'} of `{checked.name}`",
-        secondary=[Label(chunk.origin.statement, "given here"), declared(checked)],
+        secondary=[Label(chunk.origin.statement, "given here"), declaration_label(checked)],
         notes=notes,
         help=_near(labels[0], component),
     )

@@ -33,10 +33,10 @@ class Samples:
 
 def files_of(random: CheckedRandom, law: TypedLaw) -> Iterator[FileAssignment]:
     """The files that a law needs, so that a reader can be told beforehand."""
-    return (_given(random, part) for part in walk(law) if isinstance(part, SampleFile))
+    return (_assignment(random, part) for part in walk(law) if isinstance(part, SampleFile))
 
 
-def _given(random: CheckedRandom, file: SampleFile) -> FileAssignment:
+def _assignment(random: CheckedRandom, file: SampleFile) -> FileAssignment:
     return FileAssignment(
         target=random.name, span=file.data.span, data=file.data, item=file.item, keys=file.keys, value=file.value
     )
@@ -51,7 +51,7 @@ def read_samples(
     positions without a sample, GSM3103 of weights.
     """
     before = len(diagnostics)
-    given = _given(random, file)
+    given = _assignment(random, file)
     read = reader.read(given, diagnostics)
     if read is None or (file.weight is not None and file.weight not in read.columns):
         return None

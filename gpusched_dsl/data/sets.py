@@ -11,10 +11,10 @@ from gpusched_dsl.data.chunks import ColumnChunk, Place
 from gpusched_dsl.data.labels import Mask, encode, given_in, natural_labels
 from gpusched_dsl.data.reports import (
     SHOWN,
-    declared,
+    declaration_label,
     examples,
     place_text,
-    quoted,
+    quote,
     report_empty_keys,
     report_nothing,
     report_unknown_keys,
@@ -73,7 +73,7 @@ def bind_root_set(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostic
     wrong = np.flatnonzero(~first & ~stack.may_repeat()) if chunks else stack.row_of
     if len(wrong):
         repeats = [
-            _Repeat(quoted(labels[at]), stack.place(at), stack.place(int((labels == labels[at]).arg_max() or 0)))
+            _Repeat(quote(labels[at]), stack.place(at), stack.place(int((labels == labels[at]).arg_max() or 0)))
             for at in wrong[:SHOWN].tolist()
         ]
         _report_repeated(checked, repeats, len(wrong), diagnostics)
@@ -98,7 +98,7 @@ def _report_mixed(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostic
         "GSM2111",
         f"the elements of `{checked.name}` are partly integers and partly text",
         places[0],
-        secondary=[Label(places[1], "this is of the other kind"), declared(checked)],
+        secondary=[Label(places[1], "this is of the other kind"), declaration_label(checked)],
         help="quote the integers to make them text",
     )
     return True
@@ -120,7 +120,7 @@ def _report_repeated(checked: CheckedSet, repeats: list[_Repeat], count: int, di
         "GSM2110",
         message,
         head.place,
-        secondary=[Label(head.earlier, "first given here"), declared(checked)],
+        secondary=[Label(head.earlier, "first given here"), declaration_label(checked)],
         notes=examples([f"`{r.text}` ({place_text(r.place)}), first {place_text(r.earlier)}" for r in rest], count - 1),
         help="where rows may repeat, take them with `distinct` in the data statement",
     )
@@ -210,7 +210,9 @@ def _check_within(
     message = f"{head} of `{checked.name}` is not in the set that `{checked.name}` lies within"
     if len(wrong) > 1:
         message = f"{len(wrong)} elements of `{checked.name}` are not in the set it lies within, such as {head}"
-    secondary = [declared(checked)] if checked.within is None else [Label(checked.within.span, "must be in this set")]
+    secondary = (
+        [declaration_label(checked)] if checked.within is None else [Label(checked.within.span, "must be in this set")]
+    )
     diagnostics.error(
         "GSM2112", message, stack.place(int(wrong[0])), secondary=secondary, notes=examples(shown[1:], len(wrong) - 1)
     )

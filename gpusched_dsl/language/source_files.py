@@ -116,7 +116,7 @@ def imported_place(
     """Where an import leads, or None (and a diagnostic) when it may not lead there."""
     if asked.startswith(LIBRARY_PREFIX):
         folder = library_folder()
-        return _confined(asked.removeprefix(LIBRARY_PREFIX), span, folder, folder, asked, diagnostics)
+        return _confine(asked.removeprefix(LIBRARY_PREFIX), span, folder, folder, asked, diagnostics)
     if importer is None:
         diagnostics.error(
             "GSM1030",
@@ -130,13 +130,13 @@ def imported_place(
     else:
         name = os.path.normpath(os.path.join(os.path.dirname(importer.name), asked))
     root = None if allow_outside else importer.root
-    place = _confined(asked, span, importer.path.parent, root, name, diagnostics)
+    place = _confine(asked, span, importer.path.parent, root, name, diagnostics)
     if place is not None and root is None:
         return Place(place.path, place.name, importer.root)
     return place
 
 
-def _confined(
+def _confine(
     asked: str, span: Span, folder: Path, root: Path | None, name: str, diagnostics: Diagnostics
 ) -> Place | None:
     """The file `asked` in `folder`; inside `root`, also when symbolic links are followed, unless that is None."""

@@ -32,7 +32,7 @@ def _merge(parts: Iterable[tuple[str, int]]) -> dict[str, int]:
     return {name: exponent for name, exponent in total.items() if exponent}
 
 
-def _sorted(exponents: Mapping[str, int]) -> Exponents:
+def _sort(exponents: Mapping[str, int]) -> Exponents:
     return tuple(sorted(exponents.items()))
 
 
@@ -62,7 +62,7 @@ class Unit:
         return self.text
 
     def __mul__(self, other: Unit) -> Unit:
-        dimension = _sorted(_merge((*self.dimension, *other.dimension)))
+        dimension = _sort(_merge((*self.dimension, *other.dimension)))
         factors = tuple(_merge((*self.factors, *other.factors)).items())
         scale = self.scale * other.scale
         return Unit(dimension, scale, factors) if dimension or scale != 1 else DIMENSIONLESS
@@ -113,7 +113,7 @@ def factor(source: Unit, target: Unit) -> Fraction:
 
 def is_reciprocal_rate(unit: Unit) -> bool:
     """Whether it is time per counted thing, such as `min/request`: the reciprocal of a rate."""
-    return len(unit.dimension) == 2 and any(unit.dimension == _sorted({"time": 1, thing: -1}) for thing in COUNTED)
+    return len(unit.dimension) == 2 and any(unit.dimension == _sort({"time": 1, thing: -1}) for thing in COUNTED)
 
 
 def reads_as_duration(one: Unit, other: Unit) -> bool:
@@ -137,7 +137,7 @@ def _table() -> dict[str, Unit]:
     units: dict[str, Unit] = {}
 
     def define(symbol: str, scale: int | Fraction, **dimension: int) -> None:
-        units[symbol] = Unit(_sorted(dimension), Fraction(scale), ((symbol, 1),))
+        units[symbol] = Unit(_sort(dimension), Fraction(scale), ((symbol, 1),))
 
     for symbol, seconds in {"s": 1, "min": 60, "h": 3600, "d": 86400, "day": 86400, "week": 604800}.items():
         define(symbol, seconds, time=1)
@@ -191,7 +191,7 @@ def unit_of(node: tree.UnitNode, diagnostics: Diagnostics) -> Unit | None:
                 f"unknown unit `{part.symbol}`",
                 part.span,
                 "no unit of this name",
-                help=_meant(part.symbol) or did_you_mean(part.symbol, UNITS) or _KNOWN_UNITS,
+                help=_suggest_unit(part.symbol) or did_you_mean(part.symbol, UNITS) or _KNOWN_UNITS,
             )
             result = None
         elif result is not None:
@@ -205,7 +205,7 @@ _SPELT_OUT = {
 }  # fmt: skip
 
 
-def _meant(symbol: str) -> str | None:
+def _suggest_unit(symbol: str) -> str | None:
     """A help line for a unit whose name is spelt out."""
     near = get_close_matches(symbol.lower().removesuffix("s"), _SPELT_OUT, n=1, cutoff=0.75)
     return f"did you mean `{_SPELT_OUT[near[0]]}`?" if near else None

@@ -23,7 +23,7 @@ from gpusched_dsl.data.sources.files import (
     missing_columns,
     read_bytes,
 )
-from gpusched_dsl.data.sources.parquet import damaged
+from gpusched_dsl.data.sources.parquet import damage_error
 from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, column_names
 from gpusched_dsl.data.sources.tables import read_located
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label
@@ -68,7 +68,7 @@ def _names(file: Located, limits: FileLimits) -> list[str]:
         try:
             return list(column_names(raw))
         except UnreadableFile as damage:
-            raise Unreadable(damaged(file.name, damage)) from None
+            raise Unreadable(damage_error(file.name, damage)) from None
     if lowered.endswith(".gz"):
         raw = expand_gzip(file.name, raw, limits)
     text = check_text(file.name, raw).decode("utf-8").lstrip("\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.ir.problem import Problem, Size
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.language.text.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.language.text.numbers import align, count_text, number_text, percent_text, seconds_text, with_unit
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.result import Result
@@ -101,7 +101,7 @@ def _objective_fields(objective: ObjectiveResult, number: int, count: int) -> li
     fields: list[tuple[str, str]] = []
     if objective.value is not None:
         named = [(t.name, t.value) for t in objective.terms if t.name is not None]
-        texts = aligned([objective.value, *(v for _, v in named)])
+        texts = align([objective.value, *(v for _, v in named)])
         sense = "minimised" if objective.sense == "minimize" else "maximised"
         order = f", priority {number + 1}" if count > 1 else ""
         fields.append((name, f"{with_unit(texts[0], objective.unit)}   ({sense}{order})"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.data.sources import writing as files
-from gpusched_dsl.data.sources.writing import check_writable, make_folder, replacing, write_text
+from gpusched_dsl.data.sources.writing import check_writable, make_folder, replace_file, write_text
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
@@ -84,7 +84,7 @@ def test_a_pipe_is_written_directly_and_stays_one(tmp_path: Path) -> None:
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
         write_text(pipe, "text")
-        with replacing(pipe) as place:
+        with replace_file(pipe) as place:
             place.write_text(" and more")
         assert os.read(reading, 100) == b"text and more"
     finally:

@@ -21,10 +21,10 @@ def test_the_kept_tables_are_those_of_the_grammar() -> None:
 
 
 def test_kept_and_compiled_parsers_are_alike() -> None:
-    kept = grammar._kept()
+    kept = grammar._load_kept()
     if kept is None:
         pytest.skip("the tables were made by another version of Lark")
-    compiled = grammar.compiled()
+    compiled = grammar.compile_grammar()
     assert [(t.name, t.pattern.value, t.priority) for t in kept.terminals] == [
         (t.name, t.pattern.value, t.priority) for t in compiled.terminals
     ]
@@ -44,7 +44,7 @@ def test_the_parser_works_without_kept_tables() -> None:
 
 def test_the_grammar_has_no_conflicts() -> None:
     # Otherwise Lark settles those between shift and reduce without a word.
-    frontend = grammar.compiled().parser
+    frontend = grammar.compile_grammar().parser
     LALR_Analyzer(frontend.parser_conf, strict=True).compute_lalr()
 
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from gpusched_dsl.language.text.numbers import aligned, column_texts, number_text, percent_text, seconds_text
+from gpusched_dsl.language.text.numbers import align, column_texts, number_text, percent_text, seconds_text
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,13 @@ def test_numbers_are_short(value: float | None, text: str) -> None:
 
 
 def test_terms_stand_below_their_sum() -> None:
-    assert aligned([104.4279, 0.0, 1.0]) == ["104.4279", "  0.0000", "  1.0000"]
-    assert aligned([12.0, 3.0]) == ["12", " 3"]
-    assert aligned([2.5, None]) == ["2.5", "  -"]
+    assert align([104.4279, 0.0, 1.0]) == ["104.4279", "  0.0000", "  1.0000"]
+    assert align([12.0, 3.0]) == ["12", " 3"]
+    assert align([2.5, None]) == ["2.5", "  -"]
 
 
 def test_a_sum_keeps_eight_digits() -> None:
-    assert aligned([2.0000001, 1.0]) == ["2.0000001", "1.0000000"]
+    assert align([2.0000001, 1.0]) == ["2.0000001", "1.0000000"]
 
 
 def test_table_columns_share_their_decimals() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import Values
-from gpusched_dsl.data.reports import SHOWN, declared, examples, keys_at, quoted, tuple_text
+from gpusched_dsl.data.reports import SHOWN, declaration_label, examples, keys_at, quote, tuple_text
 from gpusched_dsl.ir.domains import Component, Domain
 from gpusched_dsl.language.checked import CheckedParam, CheckedSet, TypedExpr, TypedSet
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -50,7 +50,7 @@ def report_elements(
     if len(wrong) > 1:
         message = f"{len(wrong)} elements of `{checked.name}` are {into}, such as {shown[0]}"
     notes = examples(shown[1:], len(wrong) - 1)
-    diagnostics.error("GSM2112", message, formula.span, secondary=[declared(checked)], notes=notes)
+    diagnostics.error("GSM2112", message, formula.span, secondary=[declaration_label(checked)], notes=notes)
     return False
 
 
@@ -74,7 +74,7 @@ def _report(
     if len(wrong) > 1:
         message = f"{len(wrong)} values of `{checked.name}` are {what}; for instance {told[0]}"
     notes = examples(told[1:], len(wrong) - 1)
-    diagnostics.error(code, message, formula.span, secondary=[declared(checked)], notes=notes)
+    diagnostics.error(code, message, formula.span, secondary=[declaration_label(checked)], notes=notes)
     return False
 
 
@@ -88,6 +88,6 @@ def _names(within: Domain) -> Callable[[float], str]:
     def name(code: float) -> str:
         if component is None:
             return str(int(code))
-        return f"`{quoted(component.labels[int(code)])}`" if 0 <= code < len(component.labels) else "no element"
+        return f"`{quote(component.labels[int(code)])}`" if 0 <= code < len(component.labels) else "no element"
 
     return name

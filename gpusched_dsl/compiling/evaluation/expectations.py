@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Expected, RandomRef, TypedExpr
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.shortening import shortened
+from gpusched_dsl.language.text.shortening import shorten
 
 
 class Expectations:
@@ -86,7 +86,7 @@ class Expectations:
     def no_form(self, expr: Expected) -> DiagnosticError:
         return self.ev.failure(
             "GSM3106",
-            f"this has no closed form as an expectation: `{shortened(expr.body.span.text)}`",
+            f"this has no closed form as an expectation: `{shorten(expr.body.span.text)}`",
             expr.body.span,
             "a law in it is continuous",
             notes=FORMS,

@@ -20,7 +20,7 @@ from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Expected, Function
-from gpusched_dsl.language.text.shortening import shortened
+from gpusched_dsl.language.text.shortening import shorten
 
 
 def lower_expectation(linear: AffineReader, nonlinear: Nonlinear, expr: Expected, frame: Frame) -> Affine:
@@ -120,7 +120,7 @@ class _ExpectedMinimum:
         laws, which = condition(self.linear.ev.store.randoms[gap.name], gap)
         at = self.linear.affine(gap.rest, frame).scaled(-1.0 / gap.slope)
         arguments, starts = self.nonlinear.as_affines(at), unary_starts(frame.size)
-        name = f"E({shortened(self.expr.body.span.text)})"
+        name = f"E({shorten(self.expr.body.span.text)})"
         return "expectation", lambda results: PartialExpectation(
             results, starts, arguments, self.expr.span, name, which, laws
         )

@@ -25,7 +25,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
     VariableRef,
 )
-from gpusched_dsl.language.text.shortening import shortened
+from gpusched_dsl.language.text.shortening import shorten
 
 INFINITY = float("inf")
 Derived = TypeVar("Derived", ComparisonChain, IfThenElse)
@@ -81,7 +81,7 @@ class Reification:
         if expr.op == "=>":
             parts[0] = self.negated(parts[0])
         starts, arguments = interleave([self.nonlinear.as_affines(p) for p in parts])
-        largest, name = expr.op != "and", shortened(expr.span.text)
+        largest, name = expr.op != "and", shorten(expr.span.text)
         kind = "or" if largest else "and"
         return kind, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
 
@@ -103,7 +103,7 @@ class Reification:
         )
         arguments = together.take(np.argsort(groups, kind="stable"))
         starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(groups, minlength=inner.size))))
-        name = shortened(expr.span.text)
+        name = shorten(expr.span.text)
         return expr.op, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
 
     # --- comparisons -------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class Reification:
         arguments = Affines(affines.matrix, np.zeros(inner.size))
         lower = np.full(inner.size, -INFINITY) if op == "<=" else sides
         upper = np.full(inner.size, INFINITY) if op == ">=" else sides
-        name, starts = shortened(expr.span.text), unary_starts(inner.size)
+        name, starts = shorten(expr.span.text), unary_starts(inner.size)
         return "holds", lambda results: Reified(results, starts, arguments, expr.span, name, lower, upper)
 
 

@@ -22,7 +22,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
 )
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.shortening import shortened
+from gpusched_dsl.language.text.shortening import shorten
 
 # The columns of one expression over some index tuples: (variables, their codes, size) and the results.
 Remembered = tuple[tuple[IndexVar, ...], tuple[Codes, ...], int, Int32s]
@@ -152,7 +152,7 @@ class Nonlinear:
         total = int(counts.sum())
         if not total:
             return None
-        self.ev.budget.problem(total, expr.span, f"the product `{shortened(expr.span.text)}`")
+        self.ev.budget.problem(total, expr.span, f"the product `{shorten(expr.span.text)}`")
         rows = np.repeat(np.arange(one.rows, dtype=np.int64), counts)
         within = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
         width = np.diff(other.starts)[rows]
@@ -194,7 +194,7 @@ class Nonlinear:
         arguments = self.arguments(base, inner)
         power = np.float64(exponent) if isinstance(exponent, float) else self.ev.numbers(exponent, inner)
         exponents = np.array(np.broadcast_to(power, (inner.size,)), dtype=np.float64)
-        name = shortened(expr.span.text)
+        name = shorten(expr.span.text)
         kind = {-1.0: "reciprocal", 0.5: "root"}.get(exponent if isinstance(exponent, float) else 0.0, "power")
         return kind, lambda results: Power(
             results, unary_starts(inner.size), arguments, expr.span, name, exponents
@@ -209,7 +209,7 @@ class Nonlinear:
             base = np.broadcast_to(self.ev.numbers(expr.left, inner), (inner.size,))
             self.ev.refuse_where(base <= 0, "GSM3004", "the base must be positive", expr.left, inner, "not positive")
             arguments = self.as_affines(self.linear.affine(expr.right, inner).scaled(np.log(base)))
-            name, starts = shortened(expr.span.text), unary_starts(inner.size)
+            name, starts = shorten(expr.span.text), unary_starts(inner.size)
             return "exp", lambda results: Unary(results, starts, arguments, expr.span, name, "exp")
 
         return self.define(expr, frame, build)
@@ -218,7 +218,7 @@ class Nonlinear:
 
     def _unary(self, expr: Function, inner: Frame) -> tuple[str, Making]:
         arguments = self.arguments(expr.arguments[0], inner)
-        name, starts = shortened(expr.span.text), unary_starts(inner.size)
+        name, starts = shorten(expr.span.text), unary_starts(inner.size)
         return expr.name, lambda results: Unary(results, starts, arguments, expr.span, name, expr.name)
 
     def _extreme(self, expr: Function, frame: Frame) -> Affine:
@@ -227,7 +227,7 @@ class Nonlinear:
 
         def build(inner: Frame) -> tuple[str, Making]:
             starts, arguments = interleave([self.arguments(a, inner) for a in expr.arguments])
-            name, largest = shortened(expr.span.text), expr.name == "max"
+            name, largest = shorten(expr.span.text), expr.name == "max"
             return expr.name, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
 
         return self.define(expr, frame, build)
@@ -239,7 +239,7 @@ class Nonlinear:
         self.ev.refuse_where(counts == 0, "GSM3005", message, expr, inner, "no element to choose from")
         starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
         arguments = self.arguments(expr.body, grown.frame)
-        name, largest = shortened(expr.span.text), expr.op == "max"
+        name, largest = shorten(expr.span.text), expr.op == "max"
         return expr.op, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
 
     # --- refusals ----------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from gpusched_dsl.language.checked import (
     VariableRef,
 )
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.text.shortening import shortened
+from gpusched_dsl.language.text.shortening import shorten
 
 # Names that no author can write.
 REPRESENTATIVES, MEMBERS = "(representatives)", "(members)"
@@ -219,7 +219,7 @@ class Representing:
         return Obstacle(f"what belongs to one element of `{self.root}` also adds up over all of them", span)
 
     def _not_linear(self, node: TypedExpr) -> Obstacle:
-        what = shortened(node.span.text, 60)
+        what = shorten(node.span.text, 60)
         return Obstacle(f"`{what}` is not linear in a sum over elements of `{self.root}`", node.span)
 
 

@@ -47,7 +47,7 @@ def read_catalogue(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
         gpu_memory=pl.coalesce(stated, pl.col("memory") / pl.col("gpus")),
         gpus=pl.col("gpus").cast(pl.Int64, strict=False),
     )
-    wanted = _wanted(distinct, raw.name, settings)
+    wanted = _select_rows(distinct, raw.name, settings)
     kept = wanted.filter(pl.col("price").is_not_null())
     again, unpriced = frame.filter("again"), wanted.filter(pl.col("price").is_null())
     dropped = [
@@ -113,7 +113,7 @@ def _labels(frame: pl.DataFrame) -> pl.Series:
     return named.select(numbered).to_series()
 
 
-def _wanted(frame: pl.DataFrame, name: str, settings: Mapping[str, Setting]) -> pl.DataFrame:
+def _select_rows(frame: pl.DataFrame, name: str, settings: Mapping[str, Setting]) -> pl.DataFrame:
     for column in ("cloud", "gpu"):
         asked = str(settings[column]).strip().lower()
         if not asked:

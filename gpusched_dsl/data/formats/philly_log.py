@@ -35,14 +35,14 @@ def read_log(raw: Raw, fields: Sequence[Field]) -> SelectedRows:
 def _jobs(raw: Raw) -> pl.DataFrame:
     import polars as pl
 
-    from gpusched_dsl.data.sources.panics import Panic, guarded
+    from gpusched_dsl.data.sources.panics import Panic, guard
 
     machine = pl.Struct({"ip": pl.String, "gpus": pl.List(pl.String)})
     attempt = pl.Struct({"start_time": pl.String, "end_time": pl.String, "detail": pl.List(machine)})
     schema: dict[str, pl.DataType] = {**dict.fromkeys(_TEXTS, pl.String()), "attempts": pl.List(attempt)}
     data = check_text(raw.name, raw.data)
     try:
-        with guarded():
+        with guard():
             jobs = pl.read_json(data, schema=schema)
     except (pl.exceptions.PolarsError, Panic, RecursionError, ValueError) as error:
         note = str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -24,10 +24,10 @@ _REAL_TIME_MINUTES = 5
 def read_nyiso(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     """The slots of one zone or generator; raises Unreadable."""
     everything = read_lines(raw, _NEEDED, _OPTIONAL)
-    lines = _chosen(everything, settings)
+    lines = _choose_rows(everything, settings)
     times = stamps_of(lines, "time", "mdy")
     stamps = str(settings["stamps"])
-    known = _named_so(raw.name) if stamps == "auto" else stamps == "end"
+    known = _stamps_end(raw.name) if stamps == "auto" else stamps == "end"
     at_end = _are_close(times) if known is None else known
     minutes = round(float(settings["interval"])) or (_REAL_TIME_MINUTES if at_end else 0)
     guessed = known is None and at_end
@@ -46,7 +46,7 @@ def read_nyiso(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     return table_of(prices, settings)
 
 
-def _chosen(lines: PriceLines, settings: Mapping[str, Setting]) -> PriceLines:
+def _choose_rows(lines: PriceLines, settings: Mapping[str, Setting]) -> PriceLines:
     """The rows of the generator or zone that is asked for, by its number where that is given."""
     ptid, zone = int(settings["ptid"]), str(settings["zone"])
     if ptid and "ptid" in lines.columns:
@@ -56,7 +56,7 @@ def _chosen(lines: PriceLines, settings: Mapping[str, Setting]) -> PriceLines:
     return lines
 
 
-def _named_so(name: str) -> bool | None:
+def _stamps_end(name: str) -> bool | None:
     """Whether stamps end intervals, as the name of the file tells; None for a name that tells nothing."""
     lowered = name.lower()
     if "damlbmp" in lowered or "rtlbmp" in lowered:

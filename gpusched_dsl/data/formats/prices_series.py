@@ -79,7 +79,7 @@ def from_ends(rows: PriceRows, nominal: int) -> Series:
     starts = np.concatenate((rows.times[:1] - nominal, rows.times[:-1]))
     long = rows.times - starts > max(LONGEST, nominal)
     own = np.where(long, rows.times - nominal, starts)
-    return _filled(rows, own, rows.times, np.where(long, rows.times - starts, 0), dropped)
+    return _fill_gaps(rows, own, rows.times, np.where(long, rows.times - starts, 0), dropped)
 
 
 def from_starts(rows: PriceRows, nominal: int) -> Series:
@@ -89,10 +89,10 @@ def from_starts(rows: PriceRows, nominal: int) -> Series:
     if len(ends):
         ends = np.append(np.minimum(ends[:-1], rows.times[1:]), ends[-1])
     gaps = np.append(np.int64(0), rows.times[1:] - ends[:-1]) if len(ends) else ends
-    return _filled(rows, rows.times, ends, gaps, dropped)
+    return _fill_gaps(rows, rows.times, ends, gaps, dropped)
 
 
-def _filled(rows: PriceRows, starts: Micros, ends: Micros, gaps: Micros, dropped: list[Dropped]) -> Series:
+def _fill_gaps(rows: PriceRows, starts: Micros, ends: Micros, gaps: Micros, dropped: list[Dropped]) -> Series:
     """Put a stretch before every row that has a gap, with the values of the row before."""
     late = np.flatnonzero(gaps > 0)
     at = np.sort(np.concatenate((np.arange(len(starts)), late)), kind="stable")

@@ -104,7 +104,7 @@ def _rows(prices: PriceTable) -> tuple[PriceRows, list[Dropped], list[str]]:
     exists = moments.exists | times.zoned
     if prices.at_end:  # the interval before the clocks go forward may end in the hour that they leave out
         exists = exists | _first_missing(times.micros, prices.zone)
-        utc = np.where(moments.exists | times.zoned, utc, _shifted(times.micros, prices.zone))
+        utc = np.where(moments.exists | times.zoned, utc, _shift(times.micros, prices.zone))
     dropped = [
         Dropped(reason, int(mask.sum()), int(lines.numbers[mask].min()))
         for reason, mask in (
@@ -126,7 +126,7 @@ def _first_missing(local: Micros, zone: str) -> NDArray[np.bool_]:
     return before.exists & ~to_utc(local, zone).exists
 
 
-def _shifted(local: Micros, zone: str) -> Micros:
+def _shift(local: Micros, zone: str) -> Micros:
     found: Micros = to_utc(local - 1, zone).utc + 1
     return found
 
@@ -152,7 +152,7 @@ def _slots(
     horizon = origin + count * length
     if first > origin + skipped * length:
         raise _not_covered(prices, f"the first slot begins at {_text(origin)}", first, last)
-    series, notes = _extended(series, horizon, largest, prices)
+    series, notes = _extend(series, horizon, largest, prices)
     begin = origin + skipped * length
     inside = series.carried & (series.ends > begin) & (series.starts < horizon)
     _refuse_gaps(series, inside & (series.gaps > largest), largest, prices)
@@ -200,7 +200,7 @@ def _origin(text: str, prices: PriceTable) -> int | None:
     return int(found.micros[0] if found.zoned[0] else moments.utc[0])
 
 
-def _extended(series: Series, horizon: int, largest: int, prices: PriceTable) -> tuple[Series, list[str]]:
+def _extend(series: Series, horizon: int, largest: int, prices: PriceTable) -> tuple[Series, list[str]]:
     """The series with its last price carried on to the end of the last slot."""
     last = int(series.ends[-1])
     if last >= horizon:

@@ -82,15 +82,15 @@ def names(generated: bool) -> tuple[str, ...]:
 
 def reader(name: str) -> Format:
     """The format of files of this name; raises KeyError."""
-    return _named(READERS, FORMATS_GROUP, name)
+    return _find(READERS, FORMATS_GROUP, name)
 
 
 def generator(name: str) -> Format:
     """The generator of this name; raises KeyError."""
-    return _named(GENERATORS, GENERATORS_GROUP, name)
+    return _find(GENERATORS, GENERATORS_GROUP, name)
 
 
-def _named(own: Mapping[str, str], group: str, name: str) -> Format:
+def _find(own: Mapping[str, str], group: str, name: str) -> Format:
     if name not in own:
         return added(group, Format, own)[name]
     found: Format = import_module(f"gpusched_dsl.data.formats.{own[name]}").FORMATS[name]

@@ -20,7 +20,7 @@ def lines_of_table(found: Format, table: FormatTable) -> Iterator[str]:
     """Rows read and left out, then what the columns hold."""
     frame = table.frame
     yield from _pairs("file", table.facts)
-    yield _line("rows", f"{table.rows}, of which {_kept(table)}")
+    yield _line("rows", f"{table.rows}, of which {_kept_text(table)}")
     yield from _pairs("cannot be used", map(_left_out, table.dropped))
     yield from _pairs("not asked for", map(_left_out, table.filtered))
     yield from _pairs("note", table.notes)
@@ -35,7 +35,7 @@ def lines_of_table(found: Format, table: FormatTable) -> Iterator[str]:
             yield _line(column.name, "not in this file", indent=2)
 
 
-def _kept(table: FormatTable) -> str:
+def _kept_text(table: FormatTable) -> str:
     out = sum(d.rows for d in (*table.dropped, *table.filtered))
     kept = table.rows - out
     return f"{kept} are kept" if kept == table.frame.height else f"{kept} are kept and give {table.frame.height}"

@@ -55,13 +55,13 @@ def times_in(series: pl.Series, order: str = "") -> ParsedTimes:
         return _numbers(text, given)
     if bool(text.drop_nulls().str.contains(r"^-?\d+(\.\d*)?([eE][+-]?\d+)?$").all()):
         return _numbers(text, given)
-    iso = _parsed(text, _YEAR_FIRST, "ymd", given)
+    iso = _parse(text, _YEAR_FIRST, "ymd", given)
     if not (given & ~iso.read).any():
         return iso
     if order:
-        last = _parsed(text, _YEAR_LAST, order, given)
+        last = _parse(text, _YEAR_LAST, order, given)
     else:
-        last = _better(_parsed(text, _YEAR_LAST, "mdy", given), _parsed(text, _YEAR_LAST, "dmy", given))
+        last = _better(_parse(text, _YEAR_LAST, "mdy", given), _parse(text, _YEAR_LAST, "dmy", given))
     return last if int(last.read.sum()) > int(iso.read.sum()) else iso
 
 
@@ -75,7 +75,7 @@ def _numbers(series: pl.Series, given: Mask) -> ParsedTimes:
     return ParsedTimes(micros, read, given, np.zeros(len(given), dtype=np.bool_), True)
 
 
-def _parsed(text: pl.Series, pattern: str, order: str, given: Mask) -> ParsedTimes:
+def _parse(text: pl.Series, pattern: str, order: str, given: Mask) -> ParsedTimes:
     import polars as pl
 
     groups = text.str.extract_groups(pattern).struct.unnest()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.chunks import ColumnChunk
 from gpusched_dsl.data.labels import Mask, encode, numbers, texts
-from gpusched_dsl.data.reports import SHOWN, declared, examples, place_text
+from gpusched_dsl.data.reports import SHOWN, declaration_label, examples, place_text
 from gpusched_dsl.ir.domains import Codes, Domain, Universe
 from gpusched_dsl.language.checked import CheckedParam, Element, TextType
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
@@ -88,7 +88,7 @@ def _elements(values: pl.Series, universe: Universe, tell: _CellReporter) -> Cel
     return Cells(coded.codes, coded.known)
 
 
-def _written(value: object) -> object:
+def _write(value: object) -> object:
     """A value as an author would write it: 2, not 2.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -108,7 +108,7 @@ class _CellReporter:
             return
         values, origin = self.chunk.values, self.chunk.origin
         assert values is not None
-        shown = [(f"`{_written(values[row])}`", origin.place(row)) for row in rows[:SHOWN].tolist()]
+        shown = [(f"`{_write(values[row])}`", origin.place(row)) for row in rows[:SHOWN].tolist()]
         text, place = shown[0]
         message = f"{text}, a value of `{self.checked.name}`, {one}"
         if len(rows) > 1:
@@ -117,7 +117,7 @@ class _CellReporter:
             code,
             message,
             place,
-            secondary=[Label(origin.statement, "given here"), declared(self.checked)],
+            secondary=[Label(origin.statement, "given here"), declaration_label(self.checked)],
             notes=examples([f"{text} ({place_text(place)})" for text, place in shown[1:]], len(rows) - 1),
             help=did_you_mean(text.strip("`"), known) if known else None,
         )

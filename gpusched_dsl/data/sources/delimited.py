@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns, sha256
-from gpusched_dsl.data.sources.panics import Panic, guarded
+from gpusched_dsl.data.sources.panics import Panic, guard
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _split(
     # Names of our own, since those of the header may repeat.
     places = {column: f"column_{header.index(column) + 1}" for column in columns}
     try:
-        with guarded():
+        with guard():
             frame = pl.read_csv(
                 body,
                 has_header=False,

@@ -117,7 +117,7 @@ def locate(base: Path, text: str, limits: FileLimits, root: Path | None = None) 
     except OSError as error:
         raise Unreadable(Fault("GSM2003", f"`{text}` is no path of a data file: {error.strerror}")) from None
     if not exists:
-        raise Unreadable(_missing(home, inside, text))
+        raise Unreadable(_missing_file(home, inside, text))
     return Located(path, text)
 
 
@@ -146,7 +146,7 @@ def _outside(text: str, reason: str) -> Fault:
     )
 
 
-def _missing(home: Path, inside: Path, text: str) -> Fault:
+def _missing_file(home: Path, inside: Path, text: str) -> Fault:
     from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
     folder = (home / text).parent
@@ -182,14 +182,14 @@ def check_plain(file: Located, status: os.stat_result, limits: FileLimits) -> No
 
 
 def _too_large(file: Located, limits: FileLimits) -> Fault:
-    return Fault("GSM2006", f"data file `{file.name}` is larger than {sized(limits.file_bytes)}")
+    return Fault("GSM2006", f"data file `{file.name}` is larger than {size_text(limits.file_bytes)}")
 
 
 def decoded_too_large(name: str, limits: FileLimits) -> Fault:
-    return Fault("GSM2007", f"data file `{name}` expands to more than {sized(limits.decoded_bytes)}")
+    return Fault("GSM2007", f"data file `{name}` expands to more than {size_text(limits.decoded_bytes)}")
 
 
-def sized(size: int) -> str:
+def size_text(size: int) -> str:
     """`1.5 GiB`."""
     value = float(size)
     for unit in ("bytes", "KiB", "MiB"):

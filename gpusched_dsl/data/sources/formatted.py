@@ -85,7 +85,7 @@ def report_dropped(read: Formatted, use: Use, data: tree.Data | tree.Generate, d
     if not gone and not table.notes:
         return
     first = min((each.first for each in table.dropped if each.first is not None), default=None)
-    place = Cell(read.file.name, first) if first is not None else _named(data).span
+    place = Cell(read.file.name, first) if first is not None else _name_of(data).span
     message = f"{gone} of {count_text(table.rows, 'row')} of `{read.file.name}` cannot be used and are left out"
     if not gone:
         message = f"`{read.file.name}` was read with changes"
@@ -93,17 +93,17 @@ def report_dropped(read: Formatted, use: Use, data: tree.Data | tree.Generate, d
         "GSM2017",
         message,
         place,
-        secondary=[Label(_named(data).span, f"read as `{use.name}`")] if first is not None else [],
-        notes=[*map(_shown, table.dropped), *table.notes],
+        secondary=[Label(_name_of(data).span, f"read as `{use.name}`")] if first is not None else [],
+        notes=[*map(_show, table.dropped), *table.notes],
         severity=Severity.NOTE,
     )
 
 
-def _shown(dropped: Dropped) -> str:
+def _show(dropped: Dropped) -> str:
     return f"{dropped.rows}: {dropped.reason}" + ("" if dropped.first is None else f" (first on line {dropped.first})")
 
 
-def _named(data: tree.Data | tree.Generate) -> tree.Identifier:
+def _name_of(data: tree.Data | tree.Generate) -> tree.Identifier:
     named = data.generator if isinstance(data, tree.Generate) else data.format
     assert named is not None
     return named

@@ -16,7 +16,7 @@ class Panic(Exception):
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def guard() -> Iterator[None]:
     """Turn a panic of the library into `Panic`.
 
     What is written to the error stream meanwhile is held back and passed on, unless an exception ends the block.

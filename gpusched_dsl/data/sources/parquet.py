@@ -41,7 +41,7 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: FileLim
         try:
             trial = try_reading(data, columns, limits.decoded_bytes // _CELL_BYTES)
         except UnreadableFile as damage:
-            raise Unreadable(damaged(name, damage)) from None
+            raise Unreadable(damage_error(name, damage)) from None
     faults = missing_columns(name, columns, list(trial.names))
     if faults:
         raise Unreadable(*faults)
@@ -52,7 +52,7 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: FileLim
     return FileColumns(name, taken, frame.height, digest.result())
 
 
-def damaged(name: str, damage: UnreadableFile) -> Fault:
+def damage_error(name: str, damage: UnreadableFile) -> Fault:
     """GSM2008, with what the reader says."""
     return Fault("GSM2008", f"data file `{name}` is damaged or not Parquet", notes=(str(damage),))
 

@@ -24,13 +24,13 @@ def main(memory: int) -> None:
     _limit(memory)
     while request := sys.stdin.buffer.readline():
         wanted = json.loads(request)
-        answer = answered(wanted, sys.stdin.buffer)
+        answer = answer_request(wanted, sys.stdin.buffer)
         answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()
     os._exit(0)
 
 
-def answered(wanted: dict[str, Any], source: IO[bytes]) -> dict[str, Any]:
+def answer_request(wanted: dict[str, Any], source: IO[bytes]) -> dict[str, Any]:
     """The answer to one request: `names` of all columns, and `rows` where they were read; or `damaged`."""
     data = source.read(wanted["size"])
     try:

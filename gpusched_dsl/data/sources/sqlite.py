@@ -79,14 +79,14 @@ def _no_follow(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return f"`{name}`"
 
 
 def _table(connection: sqlite3.Connection, file: str, table: str | None) -> str:
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
     known = [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
-    shown = ", ".join(_quoted(k) for k in known[:20])
+    shown = ", ".join(_quote(k) for k in known[:20])
     if table is None:
         if len(known) == 1:
             return known[0]

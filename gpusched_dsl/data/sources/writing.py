@@ -15,16 +15,16 @@ LARGEST_INPUT = 4 << 30  # bytes of a file that an earlier run wrote and that is
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file as `replacing` does; raises DiagnosticError (GSM6008) when it cannot be written."""
+    """Write a file as `replace_file` does; raises DiagnosticError (GSM6008) when it cannot be written."""
     try:
-        with replacing(path) as beside:
+        with replace_file(path) as beside:
             beside.write_text(text, encoding="utf-8", newline="")
     except (OSError, ValueError) as failure:
         raise DiagnosticError([cannot_write(path, failure)]) from failure
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replace_file(path: Path) -> Iterator[Path]:
     """A file to write, which takes the place of `path` when the block ends well and goes when it does not.
 
     So a file is there whole or not at all. Pipes and devices have no such place: they are given to write directly.

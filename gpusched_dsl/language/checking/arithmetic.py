@@ -47,7 +47,7 @@ def check_binary(checker: Checker, expr: tree.Binary, scope: Scope) -> TypedExpr
             return _power(checker, expr, left, right)
 
 
-def _made(span: Span, op: str, left: TypedExpr, right: TypedExpr, kind: Numeric) -> Arithmetic:
+def _make(span: Span, op: str, left: TypedExpr, right: TypedExpr, kind: Numeric) -> Arithmetic:
     return Arithmetic(span=span, type=kind, decision=left.decision or right.decision, op=op, left=left, right=right)
 
 
@@ -58,7 +58,7 @@ def _sum(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExpr)
     one, other = numeric_type(pair[0]), numeric_type(pair[1])
     assert one is not None
     assert other is not None
-    return _made(expr.span, expr.op, pair[0], pair[1], Numeric(one.integer and other.integer, one.unit))
+    return _make(expr.span, expr.op, pair[0], pair[1], Numeric(one.integer and other.integer, one.unit))
 
 
 def _product(expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr:
@@ -66,8 +66,8 @@ def _product(expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr:
     assert one is not None
     assert other is not None
     if expr.op == "/":
-        return _made(expr.span, "/", left, right, Numeric(False, one.unit / other.unit))
-    return _made(expr.span, "*", left, right, Numeric(one.integer and other.integer, one.unit * other.unit))
+        return _make(expr.span, "/", left, right, Numeric(False, one.unit / other.unit))
+    return _make(expr.span, "*", left, right, Numeric(one.integer and other.integer, one.unit * other.unit))
 
 
 def _power(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr | None:
@@ -78,7 +78,7 @@ def _power(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExp
     if base.unit.is_dimensionless:
         whole = base.integer and isinstance(exponent, Constant) and is_plain_whole(exponent) and exponent.value >= 0
         pure = require_plain(checker, left, "a base")
-        return None if pure is None else _made(expr.span, "^", pure, exponent, Numeric(whole, DIMENSIONLESS))
+        return None if pure is None else _make(expr.span, "^", pure, exponent, Numeric(whole, DIMENSIONLESS))
     if not isinstance(exponent, Constant) or not is_plain_whole(exponent) or _exceeds(base.unit, exponent.value):
         checker.error(
             "GSM1306",
@@ -90,7 +90,7 @@ def _power(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExp
         )
         return None
     unit = base.unit ** int(exponent.value)
-    return _made(expr.span, "^", left, exponent, Numeric(base.integer and exponent.value >= 0, unit))
+    return _make(expr.span, "^", left, exponent, Numeric(base.integer and exponent.value >= 0, unit))
 
 
 def _exceeds(unit: Unit, exponent: float) -> bool:
@@ -142,10 +142,10 @@ def _shift(
         places = replace(places, value=-places.value)
     elif backwards:
         places = Negate(span=places.span, type=places.type, operand=places)
-    return shifted(checker, span, element, places, scope)
+    return shift(checker, span, element, places, scope)
 
 
-def shifted(checker: Checker, span: Span, element: TypedExpr, offset: TypedExpr, scope: Scope) -> TypedExpr | None:
+def shift(checker: Checker, span: Span, element: TypedExpr, offset: TypedExpr, scope: Scope) -> TypedExpr | None:
     """The element `offset` places later in its ordered set."""
     ordering = ordering_of(checker, element, scope)
     if ordering is None:

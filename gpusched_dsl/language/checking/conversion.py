@@ -58,7 +58,7 @@ def _too_far(checker: Checker, expr: TypedExpr, target: Unit) -> bool:
     return not sound
 
 
-def rescaled(expr: TypedExpr, target: Unit) -> TypedExpr:
+def rescale(expr: TypedExpr, target: Unit) -> TypedExpr:
     """The same quantity as a number in `target`."""
     ratio = factor(unit_in(expr), target)
     kind = numeric_type(expr)
@@ -103,10 +103,10 @@ def fit(
     if is_zero(expr):
         return replace(expr, type=Numeric(True, target))
     if convertible(unit, target):
-        return None if _too_far(checker, expr, target) else rescaled(expr, target)
+        return None if _too_far(checker, expr, target) else rescale(expr, target)
     if reads_as_duration(unit, target):
         _warn_duration(checker, expr, unit, target, because)
-        return rescaled(expr, target)
+        return rescale(expr, target)
     secondary = [because] if because is not None else []
     if isinstance(expr, Constant) and unit == DIMENSIONLESS:
         checker.error(
@@ -214,7 +214,7 @@ def require_plain(checker: Checker, expr: TypedExpr, what: str) -> TypedExpr | N
         return None
     if not isinstance(expr.type, Numeric):
         return expr
-    return None if _too_far(checker, expr, DIMENSIONLESS) else rescaled(expr, DIMENSIONLESS)
+    return None if _too_far(checker, expr, DIMENSIONLESS) else rescale(expr, DIMENSIONLESS)
 
 
 def ratio_as_number(checker: Checker, expr: TypedExpr | None) -> TypedExpr | None:

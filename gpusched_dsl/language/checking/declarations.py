@@ -147,7 +147,7 @@ def check_param(checker: ExpressionChecker, decl: tree.ParamDecl) -> CheckedPara
         if value is None:
             return None
         if decl.unit is None and within is None:
-            kind, type_ = _inferred(checker, kind, value)
+            kind, type_ = _infer(checker, kind, value)
     bounds = _bounds(checker, decl, decl.name, type_, scope)
     default = _default(checker, decl, type_, scope)
     if bounds is None or (decl.default is not None and default is None):
@@ -235,7 +235,7 @@ def _param_value(checker: ExpressionChecker, decl: tree.ParamDecl, type_: ValueT
     return value
 
 
-def _inferred(checker: ExpressionChecker, kind: str, value: TypedExpr) -> tuple[str, ValueType]:
+def _infer(checker: ExpressionChecker, kind: str, value: TypedExpr) -> tuple[str, ValueType]:
     """Kind and type of a derived parameter that states neither: those of its value."""
     if isinstance(value.type, Element):
         return "element", value.type

@@ -40,7 +40,7 @@ def order(declarations: list[Ordered], diagnostics: Diagnostics, also: Mapping[s
                 needs[name].setdefault(used, span)
     if _already_ordered(needs):
         return Order(tuple(declarations), {})
-    return _sorted(by_name, needs, diagnostics)
+    return _sort(by_name, needs, diagnostics)
 
 
 def _already_ordered(needs: Needs) -> bool:
@@ -53,7 +53,7 @@ def _already_ordered(needs: Needs) -> bool:
     return True
 
 
-def _sorted(by_name: Mapping[str, Ordered], needs: Needs, diagnostics: Diagnostics) -> Order:
+def _sort(by_name: Mapping[str, Ordered], needs: Needs, diagnostics: Diagnostics) -> Order:
     import networkx
 
     graph = networkx.DiGraph()
@@ -96,7 +96,7 @@ def _report_circle(circle: list[str], by_name: Mapping[str, Ordered], needs: Nee
     bounds = any(_only_in_bounds(by_name[name], used) for name, used in steps)
     diagnostics.error(
         "GSM1407",
-        f"`{circle[0]}` needs itself" if len(circle) == 1 else f"{_joined(circle)} need each other",
+        f"`{circle[0]}` needs itself" if len(circle) == 1 else f"{_join_names(circle)} need each other",
         places[0],
         labels[0],
         secondary=[Label(place, label) for place, label in zip(places[1:], labels[1:], strict=True)],
@@ -109,7 +109,7 @@ def _report_circle(circle: list[str], by_name: Mapping[str, Ordered], needs: Nee
     )
 
 
-def _joined(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     quoted = [f"`{name}`" for name in names]
     return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 

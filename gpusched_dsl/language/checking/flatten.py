@@ -149,7 +149,7 @@ def _check_option(decl: tree.OptionDecl, diagnostics: Diagnostics) -> None:
             f"the default `{decl.default.text}` is no choice of option `{decl.name.text}`",
             decl.default.span,
             "not among the choices",
-            help=did_you_mean(decl.default.text, seen) or f"choose one of {_listed(seen)}",
+            help=did_you_mean(decl.default.text, seen) or f"choose one of {_list_names(seen)}",
         )
 
 
@@ -170,7 +170,7 @@ def _choose(
                 f"model `{model.name.text}` has no option `{name}`",
                 spans.get(name),
                 "no such option" if name in spans else "",
-                help=did_you_mean(name, decls) or (f"its options are {_listed(decls)}" if decls else none),
+                help=did_you_mean(name, decls) or (f"its options are {_list_names(decls)}" if decls else none),
             )
         elif choice not in (choices := [c.text for c in decl.choices]):
             diagnostics.error(
@@ -179,7 +179,7 @@ def _choose(
                 spans.get(name),
                 "no such choice" if name in spans else "",
                 secondary=[Label(decl.name.span, f"`{name}` is declared here")],
-                help=did_you_mean(choice, choices) or f"choose one of {_listed(choices)}",
+                help=did_you_mean(choice, choices) or f"choose one of {_list_names(choices)}",
             )
         else:
             chosen[name] = choice
@@ -233,12 +233,12 @@ def _branch(
             when.choice.span,
             "no such choice",
             secondary=[Label(decl.name.span, f"`{when.option.text}` is declared here")],
-            help=did_you_mean(when.choice.text, choices) or f"choose one of {_listed(choices)}",
+            help=did_you_mean(when.choice.text, choices) or f"choose one of {_list_names(choices)}",
         )
         return
     holds = (chosen[when.option.text] == when.choice.text) == (when.op == "==")
     yield when.body if holds else when.otherwise
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)

@@ -12,7 +12,7 @@ from gpusched_dsl.language.checked import (
     SetFunction,
     TypedExpr,
 )
-from gpusched_dsl.language.checking.arithmetic import shifted
+from gpusched_dsl.language.checking.arithmetic import shift
 from gpusched_dsl.language.checking.conversion import agree, fit, origins, require_plain, unit_in
 from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
 from gpusched_dsl.language.checking.kinds import WHOLE, describe, is_plain_whole, numeric_type
@@ -137,7 +137,7 @@ def _neighbour(checker: Checker, expr: tree.Call, typed: TypedExpr, scope: Scope
     step = _NEIGHBOURS[expr.function.text]
     offset = Constant(span=expr.function.span, type=WHOLE, value=float(step))
     if isinstance(typed.type, Element):
-        return shifted(checker, expr.span, typed, offset, scope)
+        return shift(checker, expr.span, typed, offset, scope)
     if is_plain_whole(typed) and not typed.decision:
         return Arithmetic(span=expr.span, type=WHOLE, op="+", left=typed, right=offset)
     checker.error(

@@ -203,7 +203,7 @@ def _names_fit(checker: Checker, index: tree.Index, domain: TypedSet) -> bool:
     wanted = ", ".join(component_names(checker, domain))
     checker.error(
         "GSM1202",
-        f"`{text}` has {elements}, {_counted(len(index.names))} given",
+        f"`{text}` has {elements}, {_count_text(len(index.names))} given",
         names,
         "one name" if len(index.names) == 1 else f"{len(index.names)} names",
         secondary=[Label(declared, f"`{text}` is declared here")] if declared is not None else [],
@@ -212,7 +212,7 @@ def _names_fit(checker: Checker, index: tree.Index, domain: TypedSet) -> bool:
     return False
 
 
-def _counted(names: int) -> str:
+def _count_text(names: int) -> str:
     return "one name is" if names == 1 else f"{names} names are"
 
 

@@ -52,14 +52,14 @@ def check_model(
         # A scenario, its tests and policies all ask for the same model: it is checked once for each choice of options.
         key = (model_name, tuple(sorted(flat.options.items())))
         if key not in workspace.checked:
-            workspace.checked[key] = _checked(flat, workspace.lost)
+            workspace.checked[key] = _check(flat, workspace.lost)
         model, findings = workspace.checked[key]
         found.extend(findings)
     diagnostics.extend(found)
     return None if found.has_errors else model
 
 
-def _checked(flat: FlatModel, lost: Mapping[str, Span]) -> tuple[CheckedModel | None, tuple[Diagnostic, ...]]:
+def _check(flat: FlatModel, lost: Mapping[str, Span]) -> tuple[CheckedModel | None, tuple[Diagnostic, ...]]:
     found = Diagnostics()
     try:
         return _ModelChecker(flat, found, lost).run(), tuple(found)

@@ -93,8 +93,8 @@ class LawChecker:
         if given is None:
             return None
         if frozenset(given) not in spelling.ways:
-            ways = " or ".join(_listed([a for a in spelling.arguments if a in way]) for way in spelling.ways)
-            has = _listed(list(given)) if given else "nothing"
+            ways = " or ".join(_list_names([a for a in spelling.arguments if a in way]) for way in spelling.ways)
+            has = _list_names(list(given)) if given else "nothing"
             self._wrong(call.span, f"`{call.function.text}` needs {ways}", f"{has} given")
             return None
         found = [(name, self._number(expr, name, spelling)) for name, expr in given.items()]
@@ -108,7 +108,7 @@ class LawChecker:
         law = call.function.text
         if len(positional) > len(names):
             extra = positional[len(names)].span.to(positional[-1].span)
-            self._wrong(extra, f"`{law}` has {_counted(len(names))}: {', '.join(names)}", "too many")
+            self._wrong(extra, f"`{law}` has {_count_text(len(names))}: {', '.join(names)}", "too many")
             return None
         given = dict(zip(names, positional, strict=False))
         sound = True
@@ -321,22 +321,22 @@ def _keys(law: LawChecker, call: tree.Call, expr: tree.Expr | None) -> tuple[tre
             f"{has}, {len(texts)} key columns given",
             expr.span,
             f"{len(texts)} given",
-            secondary=[_declared(law.random)],
+            secondary=[_declaration_label(law.random)],
         )
         return None
     return texts
 
 
-def _declared(random: CheckedRandom) -> Label:
+def _declaration_label(random: CheckedRandom) -> Label:
     return Label(random.span, f"`{random.name}` is declared here")
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     return " and ".join(f"`{name}`" for name in names)
 
 
-def _counted(count: int) -> str:
+def _count_text(count: int) -> str:
     return "one argument" if count == 1 else f"{count} arguments"

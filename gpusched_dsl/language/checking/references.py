@@ -63,11 +63,11 @@ def check_reference(
                 return None
             return IndexRef(span=expr.span, type=binding.variable.type, variable=binding.variable)
         case _:
-            return _declared(checker, expr, scope, inside=True)
+            return _reference(checker, expr, scope, inside=True)
 
 
 def _otherwise(checker: Checker, expr: tree.Otherwise, scope: Scope) -> TypedExpr | None:
-    reference = _declared(checker, expr.reference, scope, inside=False)
+    reference = _reference(checker, expr.reference, scope, inside=False)
     fallback = checker.check(expr.fallback, scope)
     if reference is None or fallback is None:
         return None
@@ -98,7 +98,7 @@ def _keep_first(checker: Checker, reference: TypedExpr, fallback: TypedExpr) -> 
     return pair[1] if pair is not None else None
 
 
-def _declared(checker: Checker, expr: Reference, scope: Scope, inside: bool) -> TypedExpr | None:
+def _reference(checker: Checker, expr: Reference, scope: Scope, inside: bool) -> TypedExpr | None:
     """A reference to something declared; `inside`: a subscript that can fall outside is an error."""
     name = expr.name.text if isinstance(expr, tree.Subscript) else expr.text
     place = expr.name.span if isinstance(expr, tree.Subscript) else expr.span
@@ -183,12 +183,12 @@ def _report_no_value(checker: Checker, name: str, place: Span, scope: Scope, sub
             "not declared" if subscripted else "neither an index nor declared",
             help=(f"write `{written}`" if written else endless)
             or did_you_mean(name, known)
-            or _naming(name, scope, subscripted),
+            or _explain_naming(name, scope, subscripted),
             fix=written,
         )
 
 
-def _naming(name: str, scope: Scope, subscripted: bool) -> str | None:
+def _explain_naming(name: str, scope: Scope, subscripted: bool) -> str | None:
     """`param x[Jobs] = 2 * w[j]`: the index has to be named. `sum[j in Jobs] w[j] + v[j]`: it is known no longer."""
     if subscripted or len(name) > 2:
         return None

@@ -28,7 +28,7 @@ def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types |
     """The typed expression of a set expression; `expected` types say to which sets quoted labels belong."""
     match expr:
         case tree.Name():
-            return _named(checker, expr, scope)
+            return _check_name(checker, expr, scope)
         case tree.SetLiteral():
             return _literal(checker, expr, scope, expected)
         case tree.Comprehension():
@@ -48,7 +48,7 @@ def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types |
             return None
 
 
-def _named(checker: Checker, expr: tree.Name, scope: Scope) -> TypedSet | None:
+def _check_name(checker: Checker, expr: tree.Name, scope: Scope) -> TypedSet | None:
     symbols = checker.symbols
     found = symbols.sets.get(expr.text)
     if found is not None:

@@ -16,7 +16,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
 
 
-def clipped(line: str, offset: int) -> tuple[str, int]:
+def clip(line: str, offset: int) -> tuple[str, int]:
     """A line cut to a window around an offset, and how far offsets move to the left in it."""
     if len(line) <= LONGEST_LINE:
         return line, 0
@@ -27,7 +27,7 @@ def clipped(line: str, offset: int) -> tuple[str, int]:
     return ("…" + window, start - 1) if start else (window, 0)
 
 
-def displayed(line: str) -> str:
+def display(line: str) -> str:
     """A line as it is shown: tabs as blanks to the next multiple of four, unprintable characters replaced."""
     parts: list[str] = []
     column = 0

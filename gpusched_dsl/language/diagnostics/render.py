@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, Severity
-from gpusched_dsl.language.diagnostics.excerpt import LONGEST_LINE, clipped, displayed, printable, width
+from gpusched_dsl.language.diagnostics.excerpt import LONGEST_LINE, clip, display, printable, width
 from gpusched_dsl.language.source import Source, Span
 
 _RESET = "\x1b[0m"
@@ -164,12 +164,12 @@ def _excerpt(source: Source, marks: list[_Mark], kind: str, gutter: int, paint: 
 
 
 def _source_line(source: Source, number: int, column: int, gutter: int, paint: _Painter) -> str:
-    text, _ = clipped(source.line(number), column - 1)
-    return (paint("gutter", f"{number:>{gutter}} |") + " " + displayed(text)).rstrip()
+    text, _ = clip(source.line(number), column - 1)
+    return (paint("gutter", f"{number:>{gutter}} |") + " " + display(text)).rstrip()
 
 
 def _underline(source: Source, mark: _Mark, kind: str, gutter: int, paint: _Painter) -> str:
-    text, shift = clipped(source.line(mark.line), mark.start - 1)
+    text, shift = clip(source.line(mark.line), mark.start - 1)
     start, end = mark.start - 1 - shift, mark.end - 1 - shift
     before = width(text[:start])
     length = max(width(text[: max(end, start)]) - before, 1)
@@ -184,11 +184,11 @@ def _cell_lines(cell: Cell, label: str, primary: bool, kind: str, gutter: int, p
     style = kind if primary else "secondary"
     if cell.text is None:
         return [f"{bar} {paint(style, printable(label))}"] if label else []
-    text, _ = clipped(cell.text.replace("\n", " "), 0)
+    text, _ = clip(cell.text.replace("\n", " "), 0)
     row = "" if cell.row is None else str(cell.row)
     sign = ("^" if primary else "-") * max(width(text), 1)
     mark = paint(style, sign + (f" {printable(label)}" if label else ""))
-    return [bar, paint("gutter", f"{row:>{gutter}} |") + f" {displayed(text)}", f"{bar} {mark}"]
+    return [bar, paint("gutter", f"{row:>{gutter}} |") + f" {display(text)}", f"{bar} {mark}"]
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------

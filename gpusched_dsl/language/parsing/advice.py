@@ -48,7 +48,7 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
     """The help for an unexpected token, and its edits; None where nothing is known."""
     before = reader.tokens[reader.at - 1] if reader.at else None
     if reader.between:
-        return _beginning(reader, token)
+        return _report_foreign_statement(reader, token)
     for find in (_number, _aggregate, _condition, _indices, _attribute):
         found = find(reader, token, before)
         if found is not None:
@@ -57,7 +57,7 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
         assert before is not None
         return "write `not`", Edit(reader.span(before), "not")
     if token.type == "TILDE" and reader.driver.accepts("NOT"):
-        return "write `not`", foreign.spaced("not", "", reader.source.text[token.end_pos : (token.end_pos or 0) + 1])
+        return "write `not`", foreign.space("not", "", reader.source.text[token.end_pos : (token.end_pos or 0) + 1])
     if str(token) == "%" and not reader.driver.accepts("NAME"):
         return foreign.ADVICE["mod"], None
     if token.type in ("IF", "ANY", "ALL", "NOT") and reader.driver.accepts("LPAR"):
@@ -69,7 +69,7 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
     return _NONE
 
 
-def _beginning(reader: StatementReader, token: Token) -> Advice:
+def _report_foreign_statement(reader: StatementReader, token: Token) -> Advice:
     """Statements of other languages."""
     tokens, at = reader.tokens, reader.at
     words = [str(t).lower() for t in tokens[at : at + 4]]
@@ -152,7 +152,7 @@ def _aggregate(reader: StatementReader, token: Token, before: Token | None) -> A
         return f"write `{before} ...`, or a name before the `:`", Edit(reader.span(token), "")
     # `exists[i in I] x[i]`: a name with what it runs over in brackets
     if before.type == "RSQB":
-        opening = _opening(reader.tokens, reader.at - 1)
+        opening = _opening_token(reader.tokens, reader.at - 1)
         word = reader.tokens[opening - 1] if opening else None
         if opening and word is not None and any(t.type == "IN" for t in reader.tokens[opening : reader.at]):
             meant = _AGGREGATES.get(str(word).lower())
@@ -170,7 +170,7 @@ _POWERS = {"²": 2, "³": 3}
 _AGGREGATES = {"forall": "all", "exists": "any", "maximum": "max", "minimum": "min", "product": "prod"}
 
 
-def _opening(tokens: list[Token], closing: int) -> int | None:
+def _opening_token(tokens: list[Token], closing: int) -> int | None:
     depth = 0
     for i in range(closing, -1, -1):
         depth += (tokens[i].type == "RSQB") - (tokens[i].type == "LSQB")
@@ -187,7 +187,7 @@ def _condition(reader: StatementReader, token: Token, before: Token | None) -> A
     inside = reader.tokens[bracket.index + 1 : reader.at]
     indexed = any(t.type == "IN" for t in inside)
     if token.type == "EQUAL" and not indexed and before is not None and before.type == "NAME":
-        return f"write `{before} in ...`", foreign.spaced("in", _char(reader, -1), _char(reader, 1))
+        return f"write `{before} in ...`", foreign.space("in", _char(reader, -1), _char(reader, 1))
     colon = next((t for t in inside if t.type == "COLON"), None)
     if colon is not None and token.type in _COMPARISONS and bracket.token.type == "LBRACE":
         after = inside[inside.index(colon) :]
@@ -201,7 +201,7 @@ def _condition(reader: StatementReader, token: Token, before: Token | None) -> A
         span = reader.span(token).to(reader.span(following)) if two and following is not None else reader.span(token)
         if str(token) == "such" and not two:
             return None
-        where = foreign.spaced("where", reader.source.text[span.start - 1], reader.source.text[span.end])
+        where = foreign.space("where", reader.source.text[span.start - 1], reader.source.text[span.end])
         return "a condition follows `where`", Edit(span, where)
     if token.type in _COMPARISONS:
         comma = next((t for t in reversed(inside) if t.type in ("COMMA", "IN")), None)

@@ -215,7 +215,7 @@ def _misspelt_keyword(reader: StatementReader, token: Token) -> bool:
         reader.error("GSM1015", f"`{token}` is not an operator of this language", reader.span(token), help=help)
         reader.skip_statement()
         return True
-    terminal = _resembling(str(token), reader.driver.expected())
+    terminal = _nearest_terminal(str(token), reader.driver.expected())
     if terminal is None:
         return False
     meant = vocabulary().spelling[terminal]
@@ -231,7 +231,7 @@ def _misspelt_beginning(reader: StatementReader, token: Token) -> bool:
     first = reader.tokens[reader.first]
     if reader.between or reader.at != reader.first + 1 or first.type != "NAME":
         return False
-    terminal = _resembling(str(first), reader.driver.expected(reader.base))
+    terminal = _nearest_terminal(str(first), reader.driver.expected(reader.base))
     if terminal is None:
         return False
     meant = vocabulary().spelling[terminal]
@@ -246,7 +246,7 @@ def _misspelt_beginning(reader: StatementReader, token: Token) -> bool:
     return True
 
 
-def _resembling(word: str, expected: set[str]) -> str | None:
+def _nearest_terminal(word: str, expected: set[str]) -> str | None:
     """The terminal among the expected ones whose word is nearest, if any is near."""
     spelling = vocabulary().spelling
     signs = {spelling[t]: t for t in expected if t in spelling}

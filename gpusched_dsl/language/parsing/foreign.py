@@ -135,7 +135,7 @@ def bar(tokens: list[Token]) -> str | None:
     return "where" if indexed else ":" if tokens[opened[-1]].type == "LBRACE" else None
 
 
-def spaced(text: str, before: str, after: str) -> str:
+def space(text: str, before: str, after: str) -> str:
     """A replacement with spaces where it would grow together with a word beside it."""
     left = " " if text[0].isalnum() and (before.isalnum() or before == "_") else ""
     right = " " if text[-1].isalnum() and (after.isalnum() or after == "_") else ""

@@ -31,10 +31,10 @@ def grammar_text() -> str:
 @cache
 def lark() -> Lark:
     """The LALR parser, from the kept tables if they fit."""
-    return _kept() or compiled()
+    return _load_kept() or compile_grammar()
 
 
-def compiled() -> Lark:
+def compile_grammar() -> Lark:
     """The LALR parser, worked out from the grammar.
 
     Lark's own cache is never used: it unpickles a file from a predictable place that others can write to.
@@ -67,16 +67,16 @@ def _read_tables() -> dict[str, Any] | None:
         packed = files("gpusched_dsl.grammar").joinpath(TABLES).read_bytes()
     except OSError:
         return None
-    tables: dict[str, Any] = json.loads(gzip.decompress(packed), object_hook=_numbered)
+    tables: dict[str, Any] = json.loads(gzip.decompress(packed), object_hook=_number_keys)
     return tables
 
 
-def _numbered(pairs: dict[str, Any]) -> dict[Any, Any]:
+def _number_keys(pairs: dict[str, Any]) -> dict[Any, Any]:
     """JSON has only texts as keys; Lark's tables have numbers."""
     return {int(k) if k.isdecimal() else k: v for k, v in pairs.items()}
 
 
-def _kept() -> Lark | None:
+def _load_kept() -> Lark | None:
     from lark import Lark
 
     tables = _read_tables()
@@ -94,7 +94,7 @@ def packed_tables() -> bytes:
     from lark.grammar import Rule
     from lark.lexer import TerminalDef
 
-    data, memo = compiled().memo_serialize([TerminalDef, Rule])
+    data, memo = compile_grammar().memo_serialize([TerminalDef, Rule])
     text = json.dumps({"made_from": fingerprint(), "data": data, "memo": memo}, separators=(",", ":"))
     return gzip.compress(text.encode(), mtime=0)
 

@@ -179,7 +179,7 @@ def _mend_sign(span: Span, diagnostics: Diagnostics, tokens: list[Token]) -> tup
         help = "write `abs(x)` for an absolute value, `count(S)` for the size of a set, `where` before a condition"
         diagnostics.error("GSM1017", message, span, help=help)
         return None
-    fix = foreign.spaced(meant, source[span.start - 1 : span.start], source[span.end : span.end + 1])
+    fix = foreign.space(meant, source[span.start - 1 : span.start], source[span.end : span.end + 1])
     diagnostics.error("GSM1017", message, span, help=f"write `{meant}`", fix=fix)
     return (words.reserved | words.signs)[meant], meant
 

@@ -9,7 +9,15 @@ from fractions import Fraction
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.formats import Described, FormatColumn, Option, Setting, Use, described, names
+from gpusched_dsl.language.scenarios.formats import (
+    Described,
+    FormatColumn,
+    Option,
+    Setting,
+    Use,
+    describe_format,
+    names,
+)
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, parse_unit_text, unit_of
 
@@ -31,7 +39,7 @@ class FormatChecker:
         named = data.generator if isinstance(data, tree.Generate) else data.format
         assert named is not None
         try:
-            found = described(named.text, generated)
+            found = describe_format(named.text, generated)
         except KeyError:
             self._report_unknown(named, generated)
             return None
@@ -190,9 +198,9 @@ class FormatChecker:
 
 def unit_of_column(found: Described | None, name: str) -> Unit | None:
     """The unit that a format states for a column; None where it states none, and without a format."""
-    column = None if found is None else _named(found.columns, name)
+    column = None if found is None else _find_column(found.columns, name)
     return parse_unit_text(column.unit) if column is not None and column.unit else None
 
 
-def _named(columns: Sequence[FormatColumn], name: str) -> FormatColumn | None:
+def _find_column(columns: Sequence[FormatColumn], name: str) -> FormatColumn | None:
     return next((column for column in columns if column.name == name), None)

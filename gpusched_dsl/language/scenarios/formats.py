@@ -79,11 +79,11 @@ class Use:
     @property
     def text(self) -> str:
         """`capacity_jobs (jobs = 40, seed = 1)`: a stable name of what a generator draws."""
-        shown = ", ".join(f"{name} = {_written(value)}" for name, value in self.options)
+        shown = ", ".join(f"{name} = {_write(value)}" for name, value in self.options)
         return f"{self.name} ({shown})" if shown else self.name
 
 
-def _written(value: Setting) -> str:
+def _write(value: Setting) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return f'"{value}"' if isinstance(value, str) else repr(value)
@@ -95,7 +95,7 @@ def names(generated: bool) -> tuple[str, ...]:
     return known
 
 
-def described(name: str, generated: bool) -> Described:
+def describe_format(name: str, generated: bool) -> Described:
     """The format of files or the generator of this name; raises KeyError."""
     registry = import_module(_REGISTRY)
     found: Described = registry.generator(name) if generated else registry.reader(name)

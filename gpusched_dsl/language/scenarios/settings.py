@@ -33,19 +33,19 @@ def read_setting(name: str, text: str, diagnostics: Diagnostics) -> tree.NamedAr
             help="write `name=value`, such as `period=30[min]`",
         )
         return None
-    value = _moved(statement.value, source, len(name) + 1 - len(head))
+    value = _move(statement.value, source, len(name) + 1 - len(head))
     return tree.NamedArgument(
         span=whole, name=tree.Identifier(span=source.span(0, len(name)), text=statement.target.text), value=value
     )
 
 
-def _moved(node: N, source: Source, by: int) -> N:
+def _move(node: N, source: Source, by: int) -> N:
     """The same tree with its spans in another source."""
     changes: dict[str, Any] = {"span": Span(source, node.span.start + by, node.span.end + by)}
     for field in fields(node):
         value = getattr(node, field.name)
         if isinstance(value, tree.Node):
-            changes[field.name] = _moved(value, source, by)
+            changes[field.name] = _move(value, source, by)
         elif isinstance(value, tuple):
-            changes[field.name] = tuple(_moved(v, source, by) if isinstance(v, tree.Node) else v for v in value)
+            changes[field.name] = tuple(_move(v, source, by) if isinstance(v, tree.Node) else v for v in value)
     return replace(node, **changes)

@@ -73,7 +73,7 @@ class AssignmentTable:
                     f"`{target.name}` is {what}; only options and parameters without indices can be set from outside",
                     setting.name.span,
                     what,
-                    secondary=[declared(target)],
+                    secondary=[declaration_label(target)],
                     help="give it in a scenario that extends this one",
                 )
                 continue
@@ -138,7 +138,7 @@ class AssignmentTable:
             f"set `{target.name}` has no subscripts",
             subscripts[0].span.to(subscripts[-1].span),
             "not for a set",
-            secondary=[declared(target)],
+            secondary=[declaration_label(target)],
             help=f"give the whole set: `{target.name} = {{ ... }};`",
         )
 
@@ -213,7 +213,7 @@ class AssignmentTable:
                 f"`{target.name}` is a set, but a table's columns are parameters",
                 column.name.span,
                 "a set",
-                secondary=[declared(target)],
+                secondary=[declaration_label(target)],
                 help="the keys of a table stand before the `:`",
             )
             return None
@@ -352,5 +352,5 @@ def report_twice(seen: dict[str, tree.Identifier], target: tree.Identifier, diag
         )
 
 
-def declared(target: CheckedSet | CheckedParam) -> Label:
+def declaration_label(target: CheckedSet | CheckedParam) -> Label:
     return Label(target.span, f"`{target.name}` is declared here")

@@ -94,7 +94,7 @@ class ValueChecker:
             literal = self._root_literal(expr, target)
             if literal is not None:
                 return literal
-        typed = self.checker.set_of(labelled(expr), expected=_expected(expr, target))
+        typed = self.checker.set_of(label_names(expr), expected=_expected_types(expr, target))
         if typed is None:
             return None
         if _alike(typed.types, target):
@@ -134,7 +134,7 @@ def _items(expr: tree.Expr) -> Iterator[tree.Expr]:
             yield from _items(expr.right)
 
 
-def _expected(expr: tree.Expr, target: CheckedSet) -> tuple[ValueType, ...] | None:
+def _expected_types(expr: tree.Expr, target: CheckedSet) -> tuple[ValueType, ...] | None:
     """What quoted labels belong to; numbers in the elements of a root set are numbers (`1..4 union { 7 }`)."""
     if target.root == target.name and _has_numbers(expr):
         return None
@@ -168,12 +168,12 @@ def as_label(expr: tree.Expr) -> tree.Expr:
     return expr
 
 
-def labelled(expr: tree.Expr) -> tree.Expr:
+def label_names(expr: tree.Expr) -> tree.Expr:
     """A set expression in which the bare names inside `{ }` are labels."""
     match expr:
         case tree.SetLiteral(items=items):
             return replace(expr, items=tuple(map(as_label, items)))
         case tree.Binary(op="union" | "inter" | "diff" | "cross"):
-            return replace(expr, left=labelled(expr.left), right=labelled(expr.right))
+            return replace(expr, left=label_names(expr.left), right=label_names(expr.right))
         case _:
             return expr

@@ -59,7 +59,7 @@ def column_texts(values: Sequence[float | None], digits: int = 4, least: int = 2
     return [f"{v + 0.0:.{decimals}f}" if v is not None and math.isfinite(v) else number_text(v) for v in values]
 
 
-def aligned(values: Sequence[float | None]) -> list[str]:
+def align(values: Sequence[float | None]) -> list[str]:
     """Numbers of one sum below each other: up to eight digits of the largest, no zeros that all of them end in."""
     texts = column_texts(values, digits=8, least=0)
     spare = min((len(t) - len(t.rstrip("0")) for t in texts if "." in t), default=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def shortened(text: str, width: int = 80) -> str:
+def shorten(text: str, width: int = 80) -> str:
     """Source text on one line."""
     line = " ".join(text.split())
     return line if len(line) <= width else line[: width - 4] + " ..."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.language.text.numbers import aligned, count_text, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.language.text.numbers import align, count_text, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.online.run_record import EXPECTED
 from gpusched_dsl.reporting.runs.metrics import is_fast_replay
 
@@ -50,7 +50,7 @@ def short(value: float | int | None, digits: int = DIGITS) -> str:
 
 
 def _money(result: RunResultData) -> list[tuple[str, str]]:
-    texts = aligned([result.total, *result.costs.values()])
+    texts = align([result.total, *result.costs.values()])
     fields = [("total", with_unit(texts[0], result.money))]
     fields += [
         (f"  {name}", with_unit(text, result.money)) for name, text in zip(result.costs, texts[1:], strict=True)

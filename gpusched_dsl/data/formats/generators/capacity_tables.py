@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.formats.generators.streams import numbered
+from gpusched_dsl.data.formats.generators.streams import number_jobs
 from gpusched_dsl.data.formats.shape import FormatTable, Setting
 
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ _DRAWS = 5  # words of 64 bits for each job
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnJobs:
     """Jobs in the order of arrival; times in h, `hours` by job and configuration (type, GPUs)."""
 
     application: NDArray[np.int64]
@@ -59,7 +59,7 @@ class Drawn:
     hours: Floats
 
 
-def drawn(settings: Mapping[str, Setting]) -> Drawn:
+def draw(settings: Mapping[str, Setting]) -> DrawnJobs:
     """All of an instance, from `default_rng([seed, nodes, jobs])`.
 
     For each job in turn `integers(4)`, `integers(2)`, `random(4)` are drawn, which take five words of the generator:
@@ -79,12 +79,12 @@ def drawn(settings: Mapping[str, Setting]) -> Drawn:
     hours = _hours(application, work, str(settings["catalogue"]))
     shortest, longest = hours.min(axis=1), hours.max(axis=1)
     length = shortest + u3 * (2 * longest - shortest)
-    return Drawn(application, framework, work, np.cumsum(gaps), length, 0.36 + 0.72 * u4, hours)
+    return DrawnJobs(application, framework, work, np.cumsum(gaps), length, 0.36 + 0.72 * u4, hours)
 
 
 def _hours(application: NDArray[np.int64], work: Floats, catalogue: str) -> Floats:
     """Time = work / speed x (1 + s (g - 1)) / g on g GPUs, with the serial share s of the application."""
-    listed = _listed(catalogue)
+    listed = _catalogue(catalogue)
     gpus = np.concatenate([np.arange(1, size + 1) for _, _, size, _ in listed])
     speed = np.array([SPEED[family] for _, family, size, _ in listed for _ in range(size)], dtype=np.float64)
     serial = SERIAL_SHARE[application][:, None]
@@ -92,14 +92,14 @@ def _hours(application: NDArray[np.int64], work: Floats, catalogue: str) -> Floa
     return found
 
 
-def _listed(catalogue: str) -> tuple[tuple[str, str, int, float], ...]:
+def _catalogue(catalogue: str) -> tuple[tuple[str, str, int, float], ...]:
     return CATALOGUE if catalogue == "full9" else CATALOGUE[:_AZURE]
 
 
 def types(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
-    listed = _listed(str(settings["catalogue"]))
+    listed = _catalogue(str(settings["catalogue"]))
     frame = pl.DataFrame(listed, schema=["type", "family", "gpus", "price"], orient="row")
     return FormatTable(frame, frame.height)
 
@@ -108,16 +108,16 @@ def nodes(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     count = int(settings["nodes"])
-    return FormatTable(pl.DataFrame({"node": numbered("n", count)}), count)
+    return FormatTable(pl.DataFrame({"node": number_jobs("n", count)}), count)
 
 
 def jobs(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
-    found = drawn(settings)
+    found = draw(settings)
     frame = pl.DataFrame(
         {
-            "job": numbered("j", len(found.work)),
+            "job": number_jobs("j", len(found.work)),
             "application": np.array(APPLICATIONS)[found.application],
             "framework": np.array(FRAMEWORKS)[found.framework],
             "work": found.work,
@@ -134,15 +134,15 @@ def jobs(settings: Mapping[str, Setting]) -> FormatTable:
 def times(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
-    found = drawn(settings)
-    listed = _listed(str(settings["catalogue"]))
+    found = draw(settings)
+    listed = _catalogue(str(settings["catalogue"]))
     configurations = [(name, gpus) for name, _, size, _ in listed for gpus in range(1, size + 1)]
     count, width = found.hours.shape
     names, sizes = (pl.Series(part) for part in zip(*configurations, strict=True))
     at = pl.Series(np.tile(np.arange(width), count))
     frame = pl.DataFrame(
         {
-            "job": numbered("j", count).gather(pl.Series(np.repeat(np.arange(count), width))),
+            "job": number_jobs("j", count).gather(pl.Series(np.repeat(np.arange(count), width))),
             "type": names.gather(at),
             "gpus": sizes.gather(at),
             "time": found.hours.ravel(),

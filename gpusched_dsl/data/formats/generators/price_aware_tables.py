@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.formats.generators.streams import numbered, stream
+from gpusched_dsl.data.formats.generators.streams import number_jobs, stream
 from gpusched_dsl.data.formats.shape import FormatTable, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 
@@ -88,7 +88,7 @@ def jobs(settings: Mapping[str, Setting]) -> FormatTable:
     arrives = np.floor(place * np.maximum(slots - window, 1)).astype(np.int64)
     frame = pl.DataFrame(
         {
-            "job": numbered("j", count),
+            "job": number_jobs("j", count),
             "network": np.array(MODELS)[model],
             "arrives": arrives,
             "due": arrives + window - 1,
@@ -103,7 +103,7 @@ def _models(settings: Mapping[str, Setting]) -> Ints:
     return stream(int(settings["seed"]), PriceAwareStream.MODELS).integers(len(MODELS), size=int(settings["jobs"]))
 
 
-def training(settings: Mapping[str, Setting]) -> FormatTable:
+def training_table(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     model = _models(settings)
@@ -112,7 +112,7 @@ def training(settings: Mapping[str, Setting]) -> FormatTable:
     kind = pl.Series(np.tile(np.arange(kinds), count))
     frame = pl.DataFrame(
         {
-            "job": numbered("j", count).gather(pl.Series(np.repeat(np.arange(count), kinds))),
+            "job": number_jobs("j", count).gather(pl.Series(np.repeat(np.arange(count), kinds))),
             "type": pl.Series(TYPES).gather(kind),
             "epoch_time": minutes.ravel(),
             "power": pl.Series(TRAIN_WATTS).gather(kind),
@@ -140,7 +140,7 @@ def nodes(settings: Mapping[str, Setting]) -> FormatTable:
 
     each = int(settings["nodes"])
     kinds = pl.Series(TYPES).gather(pl.Series(np.repeat(np.arange(len(TYPES)), each)))
-    return FormatTable(pl.DataFrame({"node": numbered("n", len(kinds)), "type": kinds}), len(kinds))
+    return FormatTable(pl.DataFrame({"node": number_jobs("n", len(kinds)), "type": kinds}), len(kinds))
 
 
 def services(settings: Mapping[str, Setting]) -> FormatTable:
@@ -150,7 +150,7 @@ def services(settings: Mapping[str, Setting]) -> FormatTable:
     return FormatTable(pl.DataFrame({"service": MODELS, "latency_bound": bounds, "share": SHARE_OF_LOAD}), len(MODELS))
 
 
-def serving(settings: Mapping[str, Setting]) -> FormatTable:
+def serving_table(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     rate = requests_per_minute()

@@ -16,7 +16,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.formats.generators.streams import numbered, stream
+from gpusched_dsl.data.formats.generators.streams import number_jobs, stream
 from gpusched_dsl.data.formats.shape import FormatTable, Setting
 
 Floats = NDArray[np.float64]
@@ -87,7 +87,7 @@ class Jobs:
         return MAX_EPOCHS / self.speed
 
 
-def drawn(settings: Mapping[str, Setting]) -> Jobs:
+def draw(settings: Mapping[str, Setting]) -> Jobs:
     seed, count = int(settings["seed"]), number_of_jobs(settings)
     network = stream(seed, SharingStream.NETWORKS).integers(len(NETWORKS), size=count)
     batch = stream(seed, SharingStream.BATCHES).integers(len(BATCHES), size=count)
@@ -191,7 +191,9 @@ def nodes(settings: Mapping[str, Setting]) -> FormatTable:
 
     count = int(settings["nodes"])
     named = np.array(MODELS)[_node_models(settings)]
-    return FormatTable(pl.DataFrame({"node": numbered("n", count), "gpu": named, "gpus": _node_gpus(settings)}), count)
+    return FormatTable(
+        pl.DataFrame({"node": number_jobs("n", count), "gpu": named, "gpus": _node_gpus(settings)}), count
+    )
 
 
 def shares(settings: Mapping[str, Setting]) -> FormatTable:
@@ -206,7 +208,7 @@ def shares(settings: Mapping[str, Setting]) -> FormatTable:
 def jobs(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
-    seed, found = int(settings["seed"]), drawn(settings)
+    seed, found = int(settings["seed"]), draw(settings)
     count = len(found.network)
     seconds = _there(settings, found.seconds).reshape(count, -1)
     shortest, longest = seconds.min(axis=1), seconds.max(axis=1)
@@ -215,7 +217,7 @@ def jobs(settings: Mapping[str, Setting]) -> FormatTable:
     submitted = arrivals(settings, found)
     frame = pl.DataFrame(
         {
-            "job": numbered("j", count),
+            "job": number_jobs("j", count),
             "network": np.array(NETWORKS)[found.network],
             "batch": BATCHES[found.batch],
             "memory": MEMORY_NEED[found.network, found.batch],
@@ -233,12 +235,12 @@ def jobs(settings: Mapping[str, Setting]) -> FormatTable:
 def times(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
-    found = drawn(settings)
+    found = draw(settings)
     count = len(found.network)
     job, gpu, k = (each.ravel() for each in np.indices((count, len(MODELS), MOST_GPUS)))
     frame = pl.DataFrame(
         {
-            "job": numbered("j", count).gather(pl.Series(job)),
+            "job": number_jobs("j", count).gather(pl.Series(job)),
             "gpu": pl.Series(MODELS).gather(pl.Series(gpu)),
             "gpus": k + 1,
             "time": found.seconds.ravel() / 3600,
@@ -252,14 +254,14 @@ def times(settings: Mapping[str, Setting]) -> FormatTable:
 def epochs(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
-    found = drawn(settings)
+    found = draw(settings)
     count, outcomes = len(found.network), int(settings["outcomes"])
     uniform = stream(int(settings["seed"]), SharingStream.OUTCOMES).random((count, outcomes))
     job, outcome = (each.ravel() for each in np.indices((count, outcomes)))
     frame = pl.DataFrame(
         {
             "outcome": outcome + 1,
-            "job": numbered("j", count).gather(pl.Series(job)),
+            "job": number_jobs("j", count).gather(pl.Series(job)),
             "epochs": lengths(found.network, uniform).ravel(),
             "probability": np.full(count * outcomes, 1 / outcomes),
         }

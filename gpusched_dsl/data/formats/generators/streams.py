@@ -16,7 +16,7 @@ def stream(seed: int, name: IntEnum) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(int(name),)))
 
 
-def numbered(prefix: str, count: int) -> pl.Series:
+def number_jobs(prefix: str, count: int) -> pl.Series:
     """`j1`, `j2`, ..."""
     import polars as pl
 

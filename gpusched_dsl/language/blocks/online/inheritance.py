@@ -40,7 +40,7 @@ def _key(statement: tree.Statement) -> str:
     return type(statement).__name__.lower()
 
 
-def merged(chain: list[tree.Online], diagnostics: Diagnostics) -> list[tree.Statement]:
+def merge(chain: list[tree.Online], diagnostics: Diagnostics) -> list[tree.Statement]:
     """The lines that hold, those of the newest block for each thing; reports GSM1620."""
     kept: dict[str, tree.Statement] = {}
     for online in chain:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.online.carry_analysis.analysis import prove
 from gpusched_dsl.language.blocks.online.environment import WorldLines, unknown_word
-from gpusched_dsl.language.blocks.online.inheritance import chain_of, merged
+from gpusched_dsl.language.blocks.online.inheritance import chain_of, merge
 from gpusched_dsl.language.blocks.online.names import bind, placement_scope, reference_of, with_clock
 from gpusched_dsl.language.blocks.policies.policy import HasPolicies, model_of
 from gpusched_dsl.language.checked import (
@@ -61,7 +61,7 @@ def check_online(
         model = model_of(workspace, named, found)
     checked = None
     if model is not None:
-        checked = _OnlineChecker(model, found, workspace.lost).run(online, merged(chain, found))
+        checked = _OnlineChecker(model, found, workspace.lost).run(online, merge(chain, found))
     if checked is not None and not found.has_errors:
         prove(checked, found, workspace)
     diagnostics.extend(found)
@@ -215,7 +215,7 @@ class _OnlineChecker:
     def _work(self, statement: tree.World | None, carries: list[tree.Carry]) -> TypedExpr | None:
         """The work of a job: as stated, else the parameter that `carry` lessens by what is done."""
         if statement is None:
-            lessened = next((left for c in carries if (left := _lessened(c)) is not None), None)
+            lessened = next((left for c in carries if (left := _is_lessened(c)) is not None), None)
             if lessened is None or len(self.job_scope.bindings) != 1:
                 return None
             [job] = self.job_scope.bindings
@@ -324,7 +324,7 @@ class _OnlineChecker:
         return None if value is None else CheckedCarry(target.name, statement.span, tuple(variables), value)
 
 
-def _lessened(carry: tree.Carry) -> tree.Subscript | None:
+def _is_lessened(carry: tree.Carry) -> tree.Subscript | None:
     """`p[j]` of `carry p[j] = p[j] - done[j];`."""
     value = carry.value
     if not isinstance(value, tree.Binary) or value.op != "-" or len(carry.indices) != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of, merged
+from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of, merge
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.blocks.policies.rule_table import RULES
 from gpusched_dsl.language.blocks.policies.steps import DRAWN, draw_line, steps_of, text_of
@@ -61,7 +61,7 @@ def policy_in_words(policy: CheckedPolicy) -> list[str]:
 
 def policies_of(workspace: HasPolicies) -> list[PolicyListing]:
     """All policies of a workspace and its imports, in the order in which they were read."""
-    return [_listing(workspace, policy) for policy in workspace.policies.values()]
+    return [_make_listing(workspace, policy) for policy in workspace.policies.values()]
 
 
 def settings_of(policy: CheckedPolicy) -> list[Setting]:
@@ -103,10 +103,10 @@ def settings_of(policy: CheckedPolicy) -> list[Setting]:
 # --- listing ----------------------------------------------------------------------------------------------------------
 
 
-def _listing(workspace: HasPolicies, policy: tree.Policy) -> PolicyListing:
+def _make_listing(workspace: HasPolicies, policy: tree.Policy) -> PolicyListing:
     checked = check_policy(workspace, policy, Diagnostics())
     chain = chain_of(workspace, policy, Diagnostics()) or [policy]
-    written = merged(chain, Diagnostics()).written
+    written = merge(chain, Diagnostics()).written
     return PolicyListing(
         name=policy.name.text,
         model=checked.model.name if checked is not None else None,

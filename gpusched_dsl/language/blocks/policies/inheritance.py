@@ -58,7 +58,7 @@ def chain_of(workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnosti
     return chain[::-1]
 
 
-def merged(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> PolicyLines:
+def merge(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> PolicyLines:
     """The lines that hold: each takes the place of the inherited one of the same words or the same name."""
     lines = PolicyLines()
     for policy in chain:

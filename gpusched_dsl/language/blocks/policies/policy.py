@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.checker import PolicyChecker
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of, merged
+from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of, merge
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checking import check_model
@@ -30,7 +30,7 @@ def check_policy(
     name = _model_name(chain, found) if chain is not None else None
     if chain is not None and name is not None and _belong(workspace, chain, name, model, found):
         wanted = model if model is not None else model_of(workspace, name, found)
-        lines = merged(chain, found)
+        lines = merge(chain, found)
         if wanted is not None:
             blocks = {*(p.name.text for p in chain), *(lineage(workspace, wanted.name) or ())}
             partial = not workspace.damaged.isdisjoint(blocks)

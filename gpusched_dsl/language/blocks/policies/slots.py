@@ -55,7 +55,7 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
             )
             _report(diagnostics, rule.span, message, "does not go with this model", help, placement)
     choose = rules.get("choose")
-    if slotted and choose is not None and any(r.words[0].text == "cheapest_block" for r in _placed(rules)):
+    if slotted and choose is not None and any(r.words[0].text == "cheapest_block" for r in _placing_rules(rules)):
         for key in choose.keys[1:] or [k for k in choose.keys if k.descending]:
             message = "`cheapest_block` adds up one key over slots, least first"
             _report(diagnostics, key.span, message, "one key, not descending", "leave this out")
@@ -66,7 +66,7 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
         _report(diagnostics, span, f"a policy for slots has a line {listed(missing, ' and a line ')}", "missing", help)
 
 
-def _placed(rules: Mapping[str, tree.PolicyRule]) -> tuple[tree.Rule, ...]:
+def _placing_rules(rules: Mapping[str, tree.PolicyRule]) -> tuple[tree.Rule, ...]:
     return rules["place"].rules if "place" in rules else ()
 
 

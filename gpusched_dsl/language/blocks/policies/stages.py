@@ -81,7 +81,10 @@ class _Stage:
         for item in self.node.parts:
             role = item.role
             if role.text not in known or role.text == "capacity":
-                help = did_you_mean(role.text, known) or f"it is told by {_listed(k for k in known if k != 'capacity')}"
+                help = (
+                    did_you_mean(role.text, known)
+                    or f"it is told by {_list_names(k for k in known if k != 'capacity')}"
+                )
                 self._missing(role.span, f"`{self.node.verb}` has no part `{role.text}`", "unknown", help)
             elif role.text in found:
                 first = Label(found[role.text].role.span, "first here")
@@ -95,7 +98,7 @@ class _Stage:
         missing = [r for r, part in known.items() if part.default is None and r not in items and r != "capacity"]
         if missing:
             words = "; ".join(f"`{role}`: {known[role].meaning}" for role in missing)
-            what = f"`{self.node.verb} {self.node.name.text}` does not say {_listed(missing)}"
+            what = f"`{self.node.verb} {self.node.name.text}` does not say {_list_names(missing)}"
             self._missing(self.node.name.span, what, "not complete", words)
         return not missing
 
@@ -212,5 +215,5 @@ class _Stage:
         self.checker.error("GSM1637", message, span, label, help=help)
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)

@@ -35,7 +35,7 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
         parts = [f"`{role}`: `{text_of(expr.span.text)}`" for role, expr in stage.parts.items()]
         parts += [f"`{role}`: {_by([(k.value, k.descending) for k in keys])}" for role, keys in stage.keys.items()]
         parts += [f"gives `{param.name}`, {param.doc}" for param in stage.results.values()]
-        asked = f"for `{_listing(stage.indexing)}` over `{_listing(stage.over)}`, which gives {GIVES[stage.verb]}"
+        asked = f"for `{_list_sets(stage.indexing)}` over `{_list_sets(stage.over)}`, which gives {GIVES[stage.verb]}"
         yield f"Solve `{stage.verb} {stage.name}` {asked}", parts, f"{stage.verb} {stage.name}"
     if policy.split is not None:
         count = f"`{text_of(policy.split.span.text)}`"
@@ -45,14 +45,14 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
             yield _sentence("keep", rule), [], "keep"
     if policy.repeat is not None:
         count = f"`{text_of(policy.repeat.span.text)}`"
-        best = f"keep the best by {_kept(policy.kept)}"
+        best = f"keep the best by {_describe_price(policy.kept)}"
         yield f"Make a plan by the steps below without drawing, then {count} more with it, and {best}", [], "repeat"
-    yield f"Put the jobs in a queue, {_ranked(policy.order)}", [], "order"
+    yield f"Put the jobs in a queue, {_describe_ranking(policy.order)}", [], "order"
     yield from _swaps(policy)
     if policy.choose is not None and policy.choose.indexing.iterators:
-        yield f"For each job in turn, list the ways to run it, {_ranked(policy.choose)}", [], "choose"
+        yield f"For each job in turn, list the ways to run it, {_describe_ranking(policy.choose)}", [], "choose"
     if policy.otherwise is not None:
-        yield f"If that lists none, list {_ranked(policy.otherwise)}", [], "otherwise"
+        yield f"If that lists none, list {_describe_ranking(policy.otherwise)}", [], "otherwise"
     yield from _way_draw(policy)
     yield from _slots_taken(policy)
     rules = [_detail(RULES["place"], r) for r in policy.place]
@@ -100,7 +100,7 @@ def _values(policy: CheckedPolicy) -> Iterator[Step]:
         yield f"Serve the loads {told}", [_detail(SERVE, loads.rule)], f"serve{name}"
     for fix in policy.slots.fixes:
         value = f"`{text_of(fix.value.span.text)}`"
-        yield f"Set `{fix.variable}[{_listing(fix.indexing)}]` to {value}", [], f"fix {fix.variable}"
+        yield f"Set `{fix.variable}[{_list_sets(fix.indexing)}]` to {value}", [], f"fix {fix.variable}"
 
 
 def _swaps(policy: CheckedPolicy) -> Iterator[Step]:
@@ -139,21 +139,21 @@ def _times(rounds: TypedExpr | None) -> str:
     return f"up to `{text_of(rounds.span.text)}` times"
 
 
-def _kept(name: str) -> str:
+def _describe_price(name: str) -> str:
     return f"`{name}`, {PRICES[name]}" if name in PRICES else f"`{name}`"
 
 
-def _ranked(ranking: CheckedRanking) -> str:
+def _describe_ranking(ranking: CheckedRanking) -> str:
     """``(v, g) in Configs` where `...`, smallest `a` first, then largest `b``."""
     return f"{_where(ranking.indexing)}, {_by([(k.value, k.descending) for k in ranking.keys])}"
 
 
 def _where(indexing: TypedIndexing) -> str:
     conditions = " and ".join(f"`{text_of(c.span.text)}`" for c in indexing.conditions)
-    return f"`{_listing(indexing)}`" + (f" where {conditions}" if conditions else "")
+    return f"`{_list_sets(indexing)}`" + (f" where {conditions}" if conditions else "")
 
 
-def _listing(indexing: TypedIndexing) -> str:
+def _list_sets(indexing: TypedIndexing) -> str:
     return ", ".join(text_of(iterator.span.text) for iterator in indexing.iterators)
 
 

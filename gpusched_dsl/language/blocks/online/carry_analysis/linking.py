@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpusched_dsl.language.blocks.online.carry_analysis.scopes import RowReporter, decided, listed, scopes
+from gpusched_dsl.language.blocks.online.carry_analysis.scopes import RowReporter, decided_slots, listed_slots, scopes
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen
 from gpusched_dsl.language.checked import CheckedParam, NamedSet, VariableRef
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -44,12 +44,12 @@ class _Ties:
         if self.tracked & self.seen.families(owner.body):
             return
         outer = self.seen.bound(owner.indexing)
-        pairs = frozenset(outer) - listed(owner.indexing, outer, ()).equal
-        if len(decided(owner.body, pairs)) > 1:
+        pairs = frozenset(outer) - listed_slots(owner.indexing, outer, ()).equal
+        if len(decided_slots(owner.body, pairs)) > 1:
             self._cut(owner, owner.span)
         for part, around in scopes(self.seen, owner.body, outer):
             own = self.seen.bound(part.indexing)
-            if decided(part.body, listed(part.indexing, own, around).tied):
+            if decided_slots(part.body, listed_slots(part.indexing, own, around).tied):
                 self._cut(owner, part.span)
 
     def _cut(self, owner: Owner, span: Span) -> None:
@@ -79,7 +79,7 @@ class _Ties:
         if param.value is None or self.seen.carried_in(param.value) or self._knows_before(param.value):
             return
         for part, around in scopes(self.seen, param.value, self.seen.bound(param.indexing)):
-            if listed(part.indexing, self.seen.bound(part.indexing), around).bounded:
+            if listed_slots(part.indexing, self.seen.bound(part.indexing), around).bounded:
                 self.teller.tell(
                     "GSM1645",
                     f"`{param.name}` counts only from the beginning of each window",

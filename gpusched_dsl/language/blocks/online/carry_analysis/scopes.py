@@ -36,7 +36,7 @@ class Listed:
     bounded: frozenset[IndexVar]
 
 
-def listed(indexing: TypedIndexing, own: tuple[IndexVar, ...], around: tuple[IndexVar, ...]) -> Listed:
+def listed_slots(indexing: TypedIndexing, own: tuple[IndexVar, ...], around: tuple[IndexVar, ...]) -> Listed:
     """What an index list says of its own slots, and of those bound around it."""
     tied: set[IndexVar] = set()
     equal: set[IndexVar] = set()
@@ -62,7 +62,7 @@ def listed(indexing: TypedIndexing, own: tuple[IndexVar, ...], around: tuple[Ind
     return Listed(frozenset(tied), frozenset(equal), frozenset(own) - tied - equal, frozenset(bounded))
 
 
-def decided(expr: TypedExpr, slots: frozenset[IndexVar]) -> frozenset[IndexVar]:
+def decided_slots(expr: TypedExpr, slots: frozenset[IndexVar]) -> frozenset[IndexVar]:
     """Those of some slots for which an expression reads decisions."""
     found: frozenset[IndexVar] = frozenset()
     for part in walk(expr):

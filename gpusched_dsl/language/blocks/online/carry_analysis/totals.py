@@ -10,7 +10,7 @@ from collections.abc import Iterator as Iterates
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gpusched_dsl.language.blocks.online.carry_analysis.scopes import RowReporter, decided, listed, scopes
+from gpusched_dsl.language.blocks.online.carry_analysis.scopes import RowReporter, decided_slots, listed_slots, scopes
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -131,7 +131,7 @@ class _Totals:
     def _is_total(self, expr: Reduction, around: tuple[IndexVar, ...]) -> bool:
         """Whether an aggregate takes in all slots, and decisions for them."""
         own = self.seen.bound(expr.indexing)
-        return bool(decided(expr.body, listed(expr.indexing, own, around).free))
+        return bool(decided_slots(expr.body, listed_slots(expr.indexing, own, around).free))
 
     def _scaled(self, row: TypedExpr) -> bool:
         """Whether the row also counts or adds up data of the slots, so that it speaks of the window as a whole."""
