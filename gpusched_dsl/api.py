@@ -637,7 +637,7 @@ class Model:
                 if planner is not None:
                     with limit(clock.rest_of(options.time_limit)):
                         built = with_counts(built, fold=fold)
-                        solved, told = _planned(built, planner, options, start, monitor)
+                        solved, told = _plan(built, planner, options, start, monitor)
                 else:
                     built = with_problem(built, fold=fold)
                     solved, told = solve_built(built, backend, options, start, monitor, before)
@@ -736,7 +736,7 @@ def _check_all(**given: Any) -> None:
     check_values(given)
 
 
-def _planned(
+def _plan(
     built: Built, planner: _Planner, options: SolveOptions, start: Entries | None, monitor: Monitor | None
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
     """The plan of a policy, with the bound of a solver if that is asked for."""

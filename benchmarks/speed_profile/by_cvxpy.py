@@ -11,14 +11,14 @@ import numpy as np
 
 from benchmarks.child import Lap
 from benchmarks.speed_profile.data import LIMIT
-from gpusched_dsl.policies.speed_levels import filtered
+from gpusched_dsl.policies.speed_levels import filter_levels
 
 
 def run(folder: Path, lap: Lap) -> dict[str, float]:
     given = np.load(folder / "jobs.npz")
     jobs = {name: given[name] for name in given.files}
     lap("read")
-    ladders = filtered(jobs["speed"], jobs["rate"])
+    ladders = filter_levels(jobs["speed"], jobs["rate"])
     lap("filter")
     models = {int(count): Model(int(count)) for count in np.unique(ladders.counts)}
     for model in models.values():

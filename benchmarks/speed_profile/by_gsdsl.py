@@ -17,7 +17,7 @@ from gpusched_dsl.ir.distributions import (
     uniform,
 )
 from gpusched_dsl.policies.distributions import Laws
-from gpusched_dsl.policies.speed_levels import filtered
+from gpusched_dsl.policies.speed_levels import filter_levels
 from gpusched_dsl.policies.speed_profile import ProfileStatus, speed_profiles
 
 
@@ -29,7 +29,7 @@ def run(folder: Path, lap: Lap, laws: str) -> dict[str, float]:
     gathered = Laws.of(made)
     lap("gather")
     for name in ("first call", "solve"):
-        ladders = filtered(jobs["speed"], jobs["rate"])
+        ladders = filter_levels(jobs["speed"], jobs["rate"])
         found = speed_profiles(ladders, gathered, jobs["left"], LIMIT, jobs["done"], jobs["job"])
         lap(name)
     assert (found.status == ProfileStatus.OK).all()

@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _never_fail_at_printing()
     try:
-        code = _guarded(arguments)
+        code = _guard(arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exits.BROKEN_PIPE
 
 
-def _guarded(arguments: list[str]) -> int:
+def _guard(arguments: list[str]) -> int:
     """Run the command; everything that can go wrong becomes a finding and an exit code."""
     from gpusched_dsl.cli.arguments import UsageError, parse
     from gpusched_dsl.cli.output import Output

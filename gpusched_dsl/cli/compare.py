@@ -11,7 +11,7 @@ from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_scenario, permissions
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import ProgressMonitor, watching
+from gpusched_dsl.cli.progress import ProgressMonitor, watch_progress
 from gpusched_dsl.compiling.build import build, with_counts
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limit
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         guard(solver)
     before = clock.seconds
     try:
-        with watching(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
+        with watch_progress(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
             built = build(
                 workspace, scenario, warnings=warnings, permissions=permissions(options), settings=settings, whole=False
             )
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     asked = SolveOptions(options.time_limit, options.gap, options.threads)
     if policies:
         announce_compiling(output)
-    with watching(output, show=output.shows_progress, watch=watch):
+    with watch_progress(output, show=output.shows_progress, watch=watch):
         found = compare(
             built,
             methods,

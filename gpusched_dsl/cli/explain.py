@@ -10,7 +10,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import open_instance
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import ProgressMonitor, watching
+from gpusched_dsl.cli.progress import ProgressMonitor, watch_progress
 from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.deadline import StoppedEarly
@@ -28,7 +28,7 @@ EXITS = {"infeasible": exits.INFEASIBLE, "unbounded": exits.UNBOUNDED}
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.registry import backend
     from gpusched_dsl.explaining.clock import SearchClock
-    from gpusched_dsl.explaining.explain import described, searched
+    from gpusched_dsl.explaining.explain import describe, search
     from gpusched_dsl.solving.solve import deadline_of
 
     if options.json not in (None, STDOUT):
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         raise UsageError("GSM6002", "the file to explain is missing", "name one, or a policy: `--policy Greedy`")
     watch = ProgressMonitor(output.note)
     try:
-        with watching(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
+        with watch_progress(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
             opened = open_instance(options, output, fold=folds(options.without))
             if opened.policy is None:
                 _ = opened.problem
@@ -54,15 +54,13 @@ def run(options: argparse.Namespace, output: Output) -> int:
     chosen = backend(options.backend)
     if options.json == STDOUT:
         output.only_findings()
-    told = described(
-        opened.problem, chosen, opened.origins, without=frozenset(options.without), aggregation=aggregation
-    )
+    told = describe(opened.problem, chosen, opened.origins, without=frozenset(options.without), aggregation=aggregation)
     _show_description(told, output)
     stopped = False
     if not options.no_why:
         watch.begin("")
-        with watching(output, show=output.shows_progress, watch=watch):
-            told = searched(told, chosen, SearchClock(options.time_limit, watch))
+        with watch_progress(output, show=output.shows_progress, watch=watch):
+            told = search(told, chosen, SearchClock(options.time_limit, watch))
             stopped = watch.stop_requested
         _show_answer(told, output)
     if options.json == STDOUT:

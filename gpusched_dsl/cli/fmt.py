@@ -23,7 +23,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     changed, kept, failed = 0, 0, 0
     for path in gsm_files(options.files):
         text = _read(path, output)
-        formatted = None if text is None else _formatted(text, str(path), output)
+        formatted = None if text is None else _format(text, str(path), output)
         if text is None or formatted is None:
             failed += 1
         elif text == formatted:
@@ -40,7 +40,7 @@ def _standard_input(options: argparse.Namespace, output: Output) -> int:
     text = _standard_text(output)
     if text is None:
         return exits.BAD_INPUT
-    formatted = _formatted(text, "<stdin>", output)
+    formatted = _format(text, "<stdin>", output)
     if formatted is None:
         return exits.BAD_INPUT
     if options.diff:
@@ -83,7 +83,7 @@ def _read(path: Path, output: Output) -> str | None:
     return None if read is None else read[0].text
 
 
-def _formatted(text: str, name: str, output: Output) -> str | None:
+def _format(text: str, name: str, output: Output) -> str | None:
     """The text in the one layout, None when it has syntax errors (which are told)."""
     from gpusched_dsl.language.formatting.formatter import format_text
 

@@ -90,7 +90,7 @@ class ProgressMonitor:
 
 
 @contextmanager
-def watching(output: Output, *, show: bool, watch: ProgressMonitor | None = None) -> Iterator[ProgressMonitor]:
+def watch_progress(output: Output, *, show: bool, watch: ProgressMonitor | None = None) -> Iterator[ProgressMonitor]:
     """Handle Ctrl-C for a solve, and show its progress in one line that goes when it ends if `show`."""
     watch = watch or ProgressMonitor(output.note)
     handlers = _install(watch)

@@ -14,7 +14,7 @@ from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import ProgressMonitor, leave, watching
+from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
 from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.contradiction import CODE
@@ -67,11 +67,11 @@ def run(options: argparse.Namespace, output: Output) -> int:
         output.only_findings()
     watch = RunProgressMonitor(output.note)
     if len(methods) == 1:
-        with watching(output, show=output.shows_progress, watch=watch):
+        with watch_progress(output, show=output.shows_progress, watch=watch):
             config = replace(config, method=methods[0])
             result = run_method(workspace, config, stop=watch.asked_to_stop, tell=watch.hear, note=output.note)
         return _tell_one(result, options, output)
-    with watching(output, show=output.shows_progress, watch=watch):
+    with watch_progress(output, show=output.shows_progress, watch=watch):
         compared = run_methods(
             workspace, methods, config, stop=watch.asked_to_stop, tell=watch.hear, begin=watch.begin
         )

@@ -13,7 +13,7 @@ from gpusched_dsl.cli.arguments import UsageError
 from gpusched_dsl.cli.instance import LoadedProblem, SelectedScenario, choose_instance, read_instance
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import ProgressMonitor, watching
+from gpusched_dsl.cli.progress import ProgressMonitor, watch_progress
 from gpusched_dsl.cli.show import show_result
 from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.compiling.build import with_counts, with_problem
@@ -100,7 +100,7 @@ class _Attempt:
         """Read the data, plan a start, and make the problem of a solver."""
         if isinstance(self.wanted, SelectedScenario):
             self.watch.stage(READING)
-        with watching(self.output, show=self.show, watch=self.watch):
+        with watch_progress(self.output, show=self.show, watch=self.watch):
             if isinstance(self.wanted, SelectedScenario):
                 self.opened = read_instance(self.wanted, self.options, self.output, whole=False)
             assert self.opened is not None
@@ -120,13 +120,13 @@ class _Attempt:
     def solve(self) -> tuple[Solution, tuple[Diagnostic, ...]]:
         opened, output, watch = self.opened, self.output, self.watch
         assert opened is not None
-        with watching(output, show=self.show, watch=watch):
+        with watch_progress(output, show=self.show, watch=watch):
             if opened.policy is not None:
                 bound = self.options.bound
-                return _planned(opened, opened.policy, self.solver, self.asked, self.start, bound, output, watch)
+                return _plan(opened, opened.policy, self.solver, self.asked, self.start, bound, output, watch)
             from gpusched_dsl.workflows.early_stop import with_plan
 
-            solved, told = _solved(opened, self.solver, self.asked, self.start, watch)
+            solved, told = _solve(opened, self.solver, self.asked, self.start, watch)
             return with_plan(solved, self.plan), told
 
     def stopped(self, stopped: StoppedEarly) -> Solution:
@@ -228,7 +228,7 @@ def _planned_start(
     return start, plan
 
 
-def _planned(
+def _plan(
     opened: LoadedProblem,
     policy: CheckedPolicy,
     judge: Backend,
@@ -253,7 +253,7 @@ def _planned(
     return solved, told
 
 
-def _solved(
+def _solve(
     opened: LoadedProblem, backend: Backend, options: SolveOptions, start: Entries | None, monitor: Monitor
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
     from gpusched_dsl.solving.aggregated import solve_built

@@ -130,11 +130,11 @@ def _read(file: str, use: Use) -> tuple[Format, FormatTable]:
             raise Unreadable(Fault("GSM2001", f"data file `{file}` does not exist"))
         read = read_formatted(use, Located(path.resolve(), file), FileLimits())
     except Unreadable as error:
-        raise DiagnosticError([_told(fault) for fault in error.faults]) from None
+        raise DiagnosticError([_diagnostic(fault) for fault in error.faults]) from None
     return reader(use.name), read.table
 
 
-def _told(fault: Fault) -> Diagnostic:
+def _diagnostic(fault: Fault) -> Diagnostic:
     return Diagnostic(fault.code, fault.message, fault.cell, notes=fault.notes, help=fault.help)
 
 

@@ -9,7 +9,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.instance import read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import watching
+from gpusched_dsl.cli.progress import watch_progress
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.policies.library import is_policy
 from gpusched_dsl.reporting.document import json_text
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         announce_compiling(output)
     if options.json == STDOUT:
         output.only_findings()
-    with watching(output, show=output.shows_progress) as watch:
+    with watch_progress(output, show=output.shows_progress) as watch:
         found = why(
             workspace,
             options.job,

@@ -65,7 +65,7 @@ def document(told: ExplanationData) -> dict[str, Any]:
         ],
         "interchangeable": aggregation_document(told.aggregation),
         "decomposition": None if told.decomposition is None else _decomposition(told.decomposition),
-        "findings": [_finding(d) for d in (*told.reasons, *told.refused, *told.warnings, *told.findings)],
+        "findings": [_diagnostic(d) for d in (*told.reasons, *told.refused, *told.warnings, *told.findings)],
         "status": told.status,
         "conflict": None if told.conflict is None else _conflict(told.conflict, told.origins, told.stated),
         "relaxations": [] if solved is None else [_relaxation(solved, r) for r in told.relaxations],
@@ -172,7 +172,7 @@ def _entry(family: Family, number: int) -> dict[str, Any]:
     return {**entry, "part": family.part + 1} if family.part else entry
 
 
-def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
     place = diagnostic.primary if isinstance(diagnostic.primary, Span) else None
     return {
         "code": diagnostic.code,

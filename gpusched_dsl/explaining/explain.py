@@ -51,11 +51,11 @@ def explain(
     an optimum, is looked for. Ctrl-C and the monitor end that with what was found so far. Raises DiagnosticError for an
     unknown backend or pass and for data that are not numbers.
     """
-    told = described(problem, backend, origins, without=without, aggregation=aggregation)
-    return searched(told, backend, SearchClock(time_limit, monitor or Silent())) if why else told
+    told = describe(problem, backend, origins, without=without, aggregation=aggregation)
+    return search(told, backend, SearchClock(time_limit, monitor or Silent())) if why else told
 
 
-def described(
+def describe(
     problem: Problem,
     backend: Backend | str = "highs",
     origins: Provenance | None = None,
@@ -103,13 +103,13 @@ def _reformulate(
         return None, refusal.diagnostics
 
 
-def searched(told: Explanation, backend: Backend | str, clock: SearchClock) -> Explanation:
+def search(told: Explanation, backend: Backend | str, clock: SearchClock) -> Explanation:
     """The same with the answer whether there is a solution, and why there is none or no end."""
     chosen = backend_named(backend) if isinstance(backend, str) else backend
-    return replace(_searched(told, chosen, clock), seconds=clock.seconds)
+    return replace(_search(told, chosen, clock), seconds=clock.seconds)
 
 
-def _searched(told: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
+def _search(told: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
     backend, reformulated = _linear_form(told.problem, chosen)
     if reformulated is None:
         return _without_linear_form(told, chosen, clock)

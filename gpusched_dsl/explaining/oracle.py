@@ -78,7 +78,7 @@ def decide(
     for limit in (share,) if whole else (FIRST_TRY, share):
         seconds = limit if share is None else min(limit or share, share)
         try:
-            verdict, point = _asked(problem, backend, clock, seconds)
+            verdict, point = _ask(problem, backend, clock, seconds)
         except DiagnosticError:
             if whole:
                 raise
@@ -88,7 +88,7 @@ def decide(
     return verdict, point
 
 
-def _asked(
+def _ask(
     problem: Problem, backend: Backend | str, clock: SearchClock, limit: float | None
 ) -> tuple[Feasibility, Floats | None]:
     try:

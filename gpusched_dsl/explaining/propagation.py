@@ -150,8 +150,8 @@ class _Propagation:
         whole = problem.integer
         rounded_upper = np.where(whole, np.floor(new_upper + WHOLE), new_upper)
         rounded_lower = np.where(whole, np.ceil(new_lower - WHOLE), new_lower)
-        better_upper = _moved(self.upper, rounded_upper, self.lower) & (rounded_upper < self.upper)
-        better_lower = _moved(self.lower, rounded_lower, self.upper) & (rounded_lower > self.lower)
+        better_upper = _has_moved(self.upper, rounded_upper, self.lower) & (rounded_upper < self.upper)
+        better_lower = _has_moved(self.lower, rounded_lower, self.upper) & (rounded_lower > self.lower)
         at_lower, at_upper = np.flatnonzero(better_lower), np.flatnonzero(better_upper)
         if not len(at_lower) and not len(at_upper):
             return False
@@ -185,7 +185,7 @@ def _tightest(values: Floats, columns: Int32s, count: int, better: np.ufunc, wor
     return best, entry
 
 
-def _moved(old: Floats, new: Floats, other: Floats) -> Mask:
+def _has_moved(old: Floats, new: Floats, other: Floats) -> Mask:
     """Whether a bound has moved enough to go on with: first finite, or by a share of its size or of the range."""
     with np.errstate(invalid="ignore"):
         size = np.minimum(np.maximum(1.0, np.abs(old)), np.maximum(np.abs(other - old), WHOLE))

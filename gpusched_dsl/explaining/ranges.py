@@ -28,7 +28,7 @@ def _constraint(problem: Problem, size: ConstraintSize) -> Diagnostic:
     columns, values = columns[values > 0], values[values > 0]
     row = entry_name(size.family, size.worst)
     ends = [(int(columns[k]), float(values[k])) for k in (np.argmin(values), np.argmax(values))]
-    return _warning(problem, f"`{row}`", ends, size.family.span)
+    return _range_warning(problem, f"`{row}`", ends, size.family.span)
 
 
 def _objective(problem: Problem, objective: Objective) -> Diagnostic | None:
@@ -37,10 +37,10 @@ def _objective(problem: Problem, objective: Objective) -> Diagnostic | None:
     if not len(used) or costs[used].max() <= APART * costs[used].min():
         return None
     ends = [(int(used[k]), float(costs[used[k]])) for k in (np.argmin(costs[used]), np.argmax(costs[used]))]
-    return _warning(problem, f"`{objective.name}`" if objective.name else "the objective", ends, objective.span)
+    return _range_warning(problem, f"`{objective.name}`" if objective.name else "the objective", ends, objective.span)
 
 
-def _warning(problem: Problem, where: str, ends: list[tuple[int, float]], span: Span | None) -> Diagnostic:
+def _range_warning(problem: Problem, where: str, ends: list[tuple[int, float]], span: Span | None) -> Diagnostic:
     (small_at, small), (large_at, large) = ends
     names = [entry_name(problem.column_family(c), c) for c in (small_at, large_at)]
     return Diagnostic(

@@ -42,7 +42,7 @@ class Relaxation:
     verified: bool
 
 
-def applied(problem: Problem, relaxation: Relaxation) -> Problem:
+def apply(problem: Problem, relaxation: Relaxation) -> Problem:
     """The problem with the changed sides."""
     row_lower, row_upper = problem.row_lower.copy(), problem.row_upper.copy()
     row_lower[relaxation.rows] -= relaxation.below
@@ -74,7 +74,7 @@ def relaxations(
 
 def _least(problem: Problem, rows: Codes, backend: Backend | str, clock: SearchClock) -> Relaxation | None:
     stretched = elastic(replace(problem, objectives=()), rows, 1.0 / row_scales(problem)[rows])
-    return _solved("least", problem, stretched, backend, clock)
+    return _solve("least", problem, stretched, backend, clock)
 
 
 def _fewest(
@@ -92,7 +92,7 @@ def _fewest(
     stretched = elastic(replace(problem, objectives=()), rows, 1.0 / scales[rows])
     at_most = np.where(stretched.raises, falls[stretched.slack_row], exceeds[stretched.slack_row])
     at_most = np.where(np.isfinite(at_most), np.maximum(at_most, 0.0), fallback[stretched.slack_row])
-    found = _solved("fewest", problem, with_binaries(stretched, rows, at_most), backend, clock)
+    found = _solve("fewest", problem, with_binaries(stretched, rows, at_most), backend, clock)
     return found if found is None or limited[rows].all() else replace(found, proved=False)
 
 
@@ -100,7 +100,7 @@ def _largest(least: Relaxation, scales: Floats) -> float:
     return float((np.maximum(least.below, least.above) / scales[least.rows]).max(initial=0.0))
 
 
-def _solved(
+def _solve(
     goal: str, problem: Problem, stretched: Elastic, backend: Backend | str, clock: SearchClock
 ) -> Relaxation | None:
     try:
@@ -125,7 +125,7 @@ def _solved(
         solved.status is Status.OPTIMAL,
         False,
     )
-    verdict, _ = decide(replace(applied(problem, found), objectives=()), backend, clock)
+    verdict, _ = decide(replace(apply(problem, found), objectives=()), backend, clock)
     return replace(found, verified=verdict is Feasibility.FEASIBLE)
 
 

@@ -146,7 +146,9 @@ def terms_text(problem: Problem, side: Side, most: int = MOST_TERMS) -> str:
     if not len(side.columns):
         return "0"
     if len(side.columns) <= most:
-        return _joined([_term(problem, c, v) for c, v in zip(side.columns.tolist(), side.values.tolist(), strict=True)])
+        return _join_terms(
+            [_term(problem, c, v) for c, v in zip(side.columns.tolist(), side.values.tolist(), strict=True)]
+        )
     stops = np.array([f.stop for f in problem.column_families])
     families = np.searchsorted(stops, side.columns, side="right")
     parts: list[str] = []
@@ -159,7 +161,7 @@ def terms_text(problem: Problem, side: Side, most: int = MOST_TERMS) -> str:
             parts.append(
                 f"+ ... ({len(rest):,} more of {problem.column_families[number].name}{_each(side.values, own)})"
             )
-    return _joined(parts)
+    return _join_terms(parts)
 
 
 def _each(values: Floats, own: Codes) -> str:
@@ -175,6 +177,6 @@ def _term(problem: Problem, column: int, value: float) -> str:
     return f"{'-' if value < 0 else '+'} {size}{name}"
 
 
-def _joined(parts: list[str]) -> str:
+def _join_terms(parts: list[str]) -> str:
     text = " ".join(parts)
     return text[2:] if text.startswith("+ ") else "-" + text[2:] if text.startswith("- ") else text

@@ -44,7 +44,7 @@ class ListedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ListedRule:
-    """A rule or move behind its verb; `added`: another package brings it."""
+    """A rule or move behind its verb; `plug_ins`: another package brings it."""
 
     verb: str
     text: str
@@ -95,12 +95,12 @@ def _rules_of(verb: str) -> Iterator[ListedRule]:
             numbers = tuple(f"{p.name}: {p.meaning} (default: {p.default})" for p in shape.parameters)
             yield ListedRule(verb, text, shape.words, numbers, False)
     if verb in ADDED_AFTER and added_rules():
-        from gpusched_dsl.policies.plug_ins import added
+        from gpusched_dsl.policies.plug_ins import plug_ins
 
         of_verb = {
-            "place": {name: rule.words for name, rule in added().place.items()},
-            "finish": {name: rule.words for name, rule in added().finish.items()},
-            "improve": {name: move.words for name, move in added().moves.items()},
+            "place": {name: rule.words for name, rule in plug_ins().place.items()},
+            "finish": {name: rule.words for name, rule in plug_ins().finish.items()},
+            "improve": {name: move.words for name, move in plug_ins().moves.items()},
         }
         for name, words in of_verb[verb].items():
             yield ListedRule(verb, name, words, (), True)

@@ -57,22 +57,22 @@ def _group(work: Workload, instructions: Instructions, start: Schedule, jobs: In
         rate=work.rate[ways],
         late=work.late[ways],
         needs=work.needs[ways],
-        way_at=_translated(work.way_at[jobs], way_number),
+        way_at=_translate(work.way_at[jobs], way_number),
     )
     order = job_number[instructions.order]
     lines = instructions._replace(
         order=order[order != NONE],
         choose_rank=instructions.choose_rank[ways],
         otherwise_rank=instructions.otherwise_rank[ways],
-        ranked=_translated(instructions.ranked[ways], way_number),
+        ranked=_translate(instructions.ranked[ways], way_number),
         preferred=instructions.preferred[jobs],
         swap_chance=instructions.swap_chance[jobs],
         way_list=instructions.way_list[jobs],
         way_odds=instructions.way_odds[ways],
     )
     own = Schedule(
-        node=_translated(start.node[jobs], node_number),
-        way=_translated(start.way[jobs], way_number),
+        node=_translate(start.node[jobs], node_number),
+        way=_translate(start.way[jobs], way_number),
         gpu=start.gpu[jobs],
         kind=start.kind[nodes],
         used=start.used[nodes],
@@ -80,19 +80,19 @@ def _group(work: Workload, instructions: Instructions, start: Schedule, jobs: In
         opened=start.opened[nodes],
         left=start.left[nodes],
         spare=start.spare[nodes],
-        chosen=_translated(start.chosen[jobs], way_number),
+        chosen=_translate(start.chosen[jobs], way_number),
     )
     return Group(part, lines, own, jobs, nodes, ways)
 
 
-def merged(work: Workload, groups: Sequence[Group], plans: Sequence[Schedule]) -> Schedule:
+def merge(work: Workload, groups: Sequence[Group], plans: Sequence[Schedule]) -> Schedule:
     """The schedules of all groups as one; nodes count as opened in turns, one of each group."""
     whole = empty_schedule(work)
     for group, plan in zip(groups, plans, strict=True):
-        whole.node[group.jobs] = _translated(plan.node, group.nodes)
-        whole.way[group.jobs] = _translated(plan.way, group.ways)
+        whole.node[group.jobs] = _translate(plan.node, group.nodes)
+        whole.way[group.jobs] = _translate(plan.way, group.ways)
         whole.gpu[group.jobs] = plan.gpu
-        whole.chosen[group.jobs] = _translated(plan.chosen, group.ways)
+        whole.chosen[group.jobs] = _translate(plan.chosen, group.ways)
         for name in ("kind", "used", "jobs", "opened", "left", "spare"):
             getattr(whole, name)[group.nodes] = getattr(plan, name)
     owner = np.empty(len(work.node_kind), np.int64)
@@ -111,6 +111,6 @@ def _numbers(chosen: Ints, total: int) -> Ints:
     return numbers
 
 
-def _translated(numbers: Ints, table: Ints) -> Ints:
+def _translate(numbers: Ints, table: Ints) -> Ints:
     """Numbers looked up in a table; NONE stays."""
     return np.where(numbers == NONE, NONE, table[numbers]) if len(table) else np.full(numbers.shape, NONE)

@@ -20,7 +20,7 @@ from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
 from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.local_search import UNLIMITED
-from gpusched_dsl.policies.memory import remembered, wanted_again
+from gpusched_dsl.policies.memory import values_to_remember, wanted_again
 from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.queues.run import appends, run_queues
 from gpusched_dsl.policies.relabelling import stay
@@ -40,7 +40,7 @@ class Decision:
 
     `price` is what the engine took the plan to cost, NaN where it does not price; the model prices it again.
     `statistics` are counts and seconds, such as `iterations` and `compile_seconds`. For the next plan: `again`, in how
-    long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of parameters of jobs.
+    long jobs want one (codes of jobs, the unit of `now`), and `values_to_remember` values of parameters of jobs.
     """
 
     values: Mapping[str, VariableValues]
@@ -94,7 +94,7 @@ def decide(
         {"iterations": float(outcome.iterations), "compile_seconds": outcome.compile_seconds},
         outcome.stopped,
         wanted_again(policy, cluster, outcome.schedule, store, limits),
-        remembered(policy, cluster, outcome.schedule, instructions, store, limits),
+        values_to_remember(policy, cluster, outcome.schedule, instructions, store, limits),
     )
 
 

@@ -43,7 +43,7 @@ class Laws:
         place: dict[int, tuple[type[Distribution], int, float, float, float]] = {}
         for law in laws:
             if id(law) not in place:
-                base, low, high, cut = _unwrapped(law)
+                base, low, high, cut = _unwrap(law)
                 own = members.setdefault(type(base), [])
                 place[id(law)] = (type(base), len(own), low, high, cut)
                 own.append(base)
@@ -60,7 +60,7 @@ class Laws:
         )
 
 
-def _unwrapped(law: Distribution) -> tuple[Distribution, float, float, float]:
+def _unwrap(law: Distribution) -> tuple[Distribution, float, float, float]:
     """The base law, and `low`, `high`, `cut`."""
     low, high, cut = -np.inf, np.inf, np.inf
     base = law

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.policies.kernels.dynamic_program import allotted
+from gpusched_dsl.policies.kernels.dynamic_program import allot
 from gpusched_dsl.policies.workload import NONE, Floats, Ints
 
 
-def admitted(
+def admit(
     job: Ints, kind: Ints, amount: Ints, run: Floats, wait: Floats, capacity: Ints, queue: Ints, kinds: Ints
 ) -> Ints:
     """The option that each job gets (a place in `job`, ...), NONE where it waits; shape as `wait`.
@@ -40,7 +40,7 @@ def admitted(
         most = int(np.minimum(capacity[k], np.maximum.reduceat(amount[options], first[:-1]).sum()))
         if most < 1:
             continue
-        chosen = allotted(first, amount[options], run[options], wait[jobs], most)
+        chosen = allot(first, amount[options], run[options], wait[jobs], most)
         runs = chosen != NONE
         found[jobs[runs]] = options[chosen[runs]]
     return found

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.policies.controllers import Group, merged, split
+from gpusched_dsl.policies.controllers import Group, merge, split
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
-from gpusched_dsl.policies.kernels.drawing import make_pool, pooled, randomised
+from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
-from gpusched_dsl.policies.plug_ins import added, run_passes, uses_added
+from gpusched_dsl.policies.plug_ins import plug_ins, run_passes, uses_added
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Schedule, Workload, empty_schedule
 
@@ -99,7 +99,7 @@ def run(
 
         with ThreadPoolExecutor(settings.threads) as threads:
             done = list(threads.map(one, groups, streams))
-        elite = [merged(work, groups, [found.elite[0] for found in done])]
+        elite = [merge(work, groups, [found.elite[0] for found in done])]
     terms = [price_by_term(work, plan, PRICES[settings.price]) for plan in elite]
     for plan in elite:
         verify(work, plan)
@@ -134,10 +134,10 @@ def _search(
 ) -> _Found:
     """Passes and moves for one controller; pass 0 is done even if the run is to stop at once."""
     kind_of_price = PRICES[settings.price]
-    plan = _copied(start)
+    plan = _copy(start)
     pool = make_pool(plan, max(settings.keep, 1))
     look, scratch = look_up(work), make_scratch(work, instructions.node_list)
-    passes = run_passes if uses_added(instructions) else randomised
+    passes = run_passes if uses_added(instructions) else draw_passes
     done, length, stopped = 0, 1, False
     while done <= settings.iterations and not (stopped := done > 0 and stop()):
         until = min(done + length, settings.iterations + 1)
@@ -148,13 +148,13 @@ def _search(
         done = until
         if tell is not None:
             tell(done - 1, float(pool.price[0]))
-    elite = [pooled(pool, at, plan) for at in range(int(pool.held[0]))]
+    elite = [pooled_schedule(pool, at, plan) for at in range(int(pool.held[0]))]
     if settings.moves and not stopped:
-        elite, stopped = _improved(work, instructions, start, elite, settings, stop)
+        elite, stopped = _improve(work, instructions, start, elite, settings, stop)
     return _Found(elite, done - 1, stopped)
 
 
-def _improved(
+def _improve(
     work: Workload,
     instructions: Instructions,
     start: Schedule,
@@ -177,7 +177,8 @@ def _improved(
     if not movable.all():
         loose = work._replace(way_at=np.where(movable[:, None, None], work.way_at, NONE))
     moves = [
-        (added().moves[name].function if name in added().moves else name, length) for name, length in settings.moves
+        (plug_ins().moves[name].function if name in plug_ins().moves else name, length)
+        for name, length in settings.moves
     ]
     stopped = False
     found = []
@@ -196,15 +197,15 @@ def _warm(work: Workload, instructions: Instructions, settings: SearchSettings, 
     if _warmed:
         return 0.0
     before = time.perf_counter()
-    plan = _copied(start)
+    plan = _copy(start)
     pool = make_pool(plan, 1)
     look, scratch = look_up(work), make_scratch(work, instructions.node_list)
     kind_of_price = PRICES[settings.price]
-    randomised(work, look, instructions, scratch, start, plan, pool, 0, 0, kind_of_price, np.random.default_rng(0))
+    draw_passes(work, look, instructions, scratch, start, plan, pool, 0, 0, kind_of_price, np.random.default_rng(0))
     price_by_term(work, start, kind_of_price)
     _warmed = True
     return time.perf_counter() - before
 
 
-def _copied(plan: Schedule) -> Schedule:
+def _copy(plan: Schedule) -> Schedule:
     return Schedule(*(array.copy() for array in plan))  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from gpusched_dsl.language.checked import IndexVar, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
-from gpusched_dsl.policies.plug_ins import added
+from gpusched_dsl.policies.plug_ins import plug_ins
 from gpusched_dsl.policies.rules import NODE_ODDS
 from gpusched_dsl.policies.workload import Floats, Instructions, Ints
 
@@ -52,7 +52,7 @@ class _Lines:
             choose, otherwise = otherwise, choose
         ranked, preferred = list_ways(work.first_way, choose, otherwise)
         place_draw = policy.draws.get("place")
-        place, finish = added().place_codes(), added().finish_codes()
+        place, finish = plug_ins().place_codes(), plug_ins().finish_codes()
         return Instructions(
             order=queued[order_rows(keys, np.ones(len(keys), dtype=np.int64))],
             choose_rank=choose,

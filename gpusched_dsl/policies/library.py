@@ -34,10 +34,10 @@ def _library_files() -> dict[Path, dict[str, str | None]]:
 
     Read off the text, so that no file need be parsed to find out that it has nothing for a model.
     """
-    return {path: _declared(path.read_text(encoding="utf-8")) for path in policy_files()}
+    return {path: _declared_policies(path.read_text(encoding="utf-8")) for path in policy_files()}
 
 
-def _declared(text: str) -> dict[str, str | None]:
+def _declared_policies(text: str) -> dict[str, str | None]:
     """The policies of a text with their models; None where a policy extends one of another file."""
     heads = {found[1]: _TEXT.sub("", found[2]) for found in _DECLARED.finditer(text)}
 
@@ -122,14 +122,14 @@ def policy_named(workspace: Workspace, name: str, model: CheckedModel) -> Checke
 
     Raises DiagnosticError: GSM4016 there is none for this model, else with all that is wrong in its text.
     """
-    held = _holding(workspace, name, model.name)
+    held = _find_policy(workspace, name, model.name)
     if held is None:
         known = [policy.name.text for _, policy in policies_for(workspace, model.name)]
         message = f"there is no policy `{name}` for the model `{model.name}`"
         notes = (f"`{name}` is a policy for another model",) if is_policy(workspace, name) else ()
         listed = f"its policies are {', '.join(f'`{n}`' for n in known)}" if known else "the model has no policies"
         raise DiagnosticError([Diagnostic("GSM4016", message, notes=notes, help=did_you_mean(name, known) or listed)])
-    return _checked(*held, model)
+    return _check(*held, model)
 
 
 def any_policy_named(workspace: Workspace | None, name: str, model: str | None = None) -> CheckedPolicy:
@@ -156,10 +156,10 @@ def any_policy_named(workspace: Workspace | None, name: str, model: str | None =
         listed = ", ".join(f"`{each}`" for each in models)
         help = f"say for which, as in `--model {models[0]}`, or name a file"
         raise DiagnosticError([Diagnostic("GSM4016", f"`{name}` is a policy for several models: {listed}", help=help)])
-    return _checked(*found[0], None)
+    return _check(*found[0], None)
 
 
-def _checked(place: Workspace, policy: tree.Policy, model: CheckedModel | None) -> CheckedPolicy:
+def _check(place: Workspace, policy: tree.Policy, model: CheckedModel | None) -> CheckedPolicy:
     found = Diagnostics()
     checked = check_policy(place, policy, found, model)
     found.raise_if_errors()
@@ -170,7 +170,7 @@ def _checked(place: Workspace, policy: tree.Policy, model: CheckedModel | None) 
     return checked
 
 
-def _holding(workspace: Workspace, name: str, model: str) -> tuple[Workspace, tree.Policy] | None:
+def _find_policy(workspace: Workspace, name: str, model: str) -> tuple[Workspace, tree.Policy] | None:
     """The policy of that name for a model, and where it stands; reads only those files of the library that have one."""
     chain = model_chain(workspace, model)
     for place in (workspace, *map(library, _files_for(chain, name))):

@@ -66,7 +66,7 @@ def improve(
     change, trial = empty_change(work), empty_change(work)
     best, least = plans[0], np.inf
     for plan in plans:
-        now = copied(plan)
+        now = copy_schedule(plan)
         if len(functions) > len(named):
             _climb_with(work, now, books, functions, rounds, (change, trial))
         else:
@@ -85,7 +85,7 @@ def shortest_minus_due(work: Workload) -> Floats:
     return shortest - work.due
 
 
-def copied(plan: Schedule) -> Schedule:
+def copy_schedule(plan: Schedule) -> Schedule:
     """A schedule that may be changed without changing the given one."""
     return Schedule._make(array.copy() for array in plan)
 
@@ -106,7 +106,7 @@ def _climb_with(
         for move, length, exact in moves:
             gain = move(work, plan, books, length, trial)
             if not exact and np.isfinite(gain):
-                after = copied(plan)
+                after = copy_schedule(plan)
                 apply(work, after, trial)
                 gain = price(work, after, books.price_kind) - books.sums[0]
             if gain < best - margin:

@@ -17,7 +17,7 @@ from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Instructions, Ints, Schedule
 
 
-def remembered(
+def values_to_remember(
     policy: CheckedPolicy,
     cluster: Cluster,
     plan: Schedule,

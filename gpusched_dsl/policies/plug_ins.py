@@ -92,7 +92,7 @@ class PlugIns:
 
 
 @functools.cache
-def added() -> PlugIns:
+def plug_ins() -> PlugIns:
     """What installed packages add. Raises ValueError for what is no rule, and for names that are taken."""
     found = PlugIns({}, {}, {})
     places, finishes, moves = dict(found.place), dict(found.finish), dict(found.moves)
@@ -151,7 +151,7 @@ class PlacementPass:
         self.heard = heard
         self.work, self.look, self.instructions, self.scratch = work, look, instructions, scratch
         self.plan, self.drawing, self.rng = plan, drawing, rng
-        rules = added()
+        rules = plug_ins()
         self.place_rules = [rules.place[name] for name in sorted(rules.place)]
         self.finish_rules = [rules.finish[name] for name in sorted(rules.finish)]
         self.codes = instructions.place.tolist()

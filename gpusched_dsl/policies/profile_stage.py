@@ -14,7 +14,7 @@ from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.reconfiguration import next_switch
-from gpusched_dsl.policies.speed_levels import filtered
+from gpusched_dsl.policies.speed_levels import filter_levels
 from gpusched_dsl.policies.speed_profile import ProfileStatus, speed_profiles
 
 # `status` of a problem.
@@ -69,7 +69,7 @@ def profile_stage(
         return found
     table = np.full((2, len(some), int(counts.max())), np.nan)
     table[0, row[of], column], table[1, row[of], column] = speed, rate
-    ladders = filtered(table[0], table[1])
+    ladders = filter_levels(table[0], table[1])
     best = speed_profiles(ladders, laws.take(some), time_left[some], limit[some], done[some])
     found.status[some] = np.where(best.status == ProfileStatus.INFEASIBLE, MISSES, MEETS)
     found.cost[some], found.time[some] = best.energy, best.time

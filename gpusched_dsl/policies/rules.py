@@ -16,13 +16,13 @@ from gpusched_dsl.language.blocks.policies.rule_table import (
 )
 
 
-def _numbered(names: Iterable[str], first: int = 0) -> dict[str, int]:
+def _number(names: Iterable[str], first: int = 0) -> dict[str, int]:
     return {name: number for number, name in enumerate(names, first)}
 
 
 def _for_nodes(rules: Mapping[str, RuleShape]) -> dict[str, int]:
     """Without those of the policies for slots and for queues, which have no compiled loop of this kind."""
-    return _numbered(text for text, shape in rules.items() if shape.engine == "nodes")
+    return _number(text for text, shape in rules.items() if shape.engine == "nodes")
 
 
 # A job that no rule places is postponed, and the queue goes on; `postpone` says the same. With `wait` it stops at
@@ -31,7 +31,7 @@ def _for_nodes(rules: Mapping[str, RuleShape]) -> dict[str, int]:
 # `inverse idle` with 1 / (1 + idle GPUs).
 PLACE_CODES: Final = _for_nodes(PLACE)
 FINISH_CODES: Final = _for_nodes(FINISH)
-MOVE_CODES: Final = _numbered(IMPROVE)
-NODE_ODDS: Final = _numbered(("", *WEIGHTS["place"]))
-GUARD_CODES: Final = _numbered(RESERVE, 1)  # 0: there is no guard
-SERVING_CODES: Final = _numbered(SERVE, 1)  # 0: nothing is served
+MOVE_CODES: Final = _number(IMPROVE)
+NODE_ODDS: Final = _number(("", *WEIGHTS["place"]))
+GUARD_CODES: Final = _number(RESERVE, 1)  # 0: there is no guard
+SERVING_CODES: Final = _number(SERVE, 1)  # 0: nothing is served

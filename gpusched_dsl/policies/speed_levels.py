@@ -67,7 +67,7 @@ class Ladders:
         return Ladders(self.speed[rows], self.rate[rows], self.rung[rows], self.counts[rows])
 
 
-def filtered(speed: ArrayLike, rate: ArrayLike, allowed: ArrayLike | None = None) -> Ladders:
+def filter_levels(speed: ArrayLike, rate: ArrayLike, allowed: ArrayLike | None = None) -> Ladders:
     """The ladders of all rows of `speed` and `rate` (shape (ladders, rungs), any order; NaN: no rung).
 
     Dropped are rungs that are not `allowed`, those that a faster one does not cost more per unit of work than, and

@@ -20,7 +20,7 @@ from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.price_search import PriceSearch
 from gpusched_dsl.policies.remaining_work import Conditioned
-from gpusched_dsl.policies.speed_levels import Ladders, filtered
+from gpusched_dsl.policies.speed_levels import Ladders, filter_levels
 
 # Lateness below this share of the time that is needed is none.
 IN_TIME = 1e-10
@@ -104,9 +104,9 @@ def speed_profiles(
     price = np.zeros(count)
     binding = np.flatnonzero(status == ProfileStatus.OK)
     if len(binding):
-        found, price[binding] = _binding(ladders.take(binding), work.take(binding), left[binding])
+        found, price[binding] = _binding_switches(ladders.take(binding), work.take(binding), left[binding])
         switches[binding] = found
-    return _priced(ladders, work, left, status, switches, price)
+    return _price(ladders, work, left, status, switches, price)
 
 
 def _statuses(ladders: Ladders, work: Conditioned, left: Floats) -> NDArray[np.int8]:
@@ -119,7 +119,7 @@ def _statuses(ladders: Ladders, work: Conditioned, left: Floats) -> NDArray[np.i
     return status
 
 
-def _binding(ladders: Ladders, work: Conditioned, left: Floats) -> tuple[Floats, Floats]:
+def _binding_switches(ladders: Ladders, work: Conditioned, left: Floats) -> tuple[Floats, Floats]:
     """Switches and prices where the due date binds."""
     search = PriceSearch(ladders, work, left)
     prices = search.run()
@@ -131,7 +131,7 @@ def _binding(ladders: Ladders, work: Conditioned, left: Floats) -> tuple[Floats,
     return early + share[:, None] * (late - early), prices.high + share * (prices.low - prices.high)
 
 
-def _priced(
+def _price(
     ladders: Ladders, work: Conditioned, left: Floats, status: NDArray[np.int8], switches: Floats, price: Floats
 ) -> SpeedProfiles:
     """Expected and worst cost and time, by summation by parts: of G, the expected work below a switch."""
@@ -176,7 +176,7 @@ def speed_profile(
     speed: ArrayLike, rate: ArrayLike, law: Distribution, time_left: float, limit: float, done: float = 0.0
 ) -> SpeedProfile:
     """The best profile of one job on the rungs `speed`, `rate` (any order); see `speed_profiles`."""
-    found = speed_profiles(filtered(speed, rate), [law], time_left, limit, done)
+    found = speed_profiles(filter_levels(speed, rate), [law], time_left, limit, done)
     rungs = tuple(found.ladders.rung[0].tolist())
     numbers = (
         float(a[0])

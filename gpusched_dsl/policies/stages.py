@@ -20,7 +20,7 @@ from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import IndexVar, RandomRef, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedStage
 from gpusched_dsl.policies.distributions import Laws
-from gpusched_dsl.policies.dynamic_program import admitted
+from gpusched_dsl.policies.dynamic_program import admit
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.profile_stage import NO_RUNG, profile_stage
 
@@ -121,7 +121,7 @@ def _admit(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
     capacity = np.floor(at.numbers("capacity", of_kinds) + _WHOLE).astype(np.int64)
     wait = at.numbers("wait", of_jobs)
     job_of, kind_of = _places(jobs, at.choices, job), _places(kinds, at.choices, kind)
-    chosen = admitted(
+    chosen = admit(
         job_of, kind_of, np.rint(amount).astype(np.int64), at.numbers("run", at.choices), wait, capacity,
         at.order("queue", job, jobs), at.order("kinds", kind, kinds),
     )  # fmt: skip

@@ -60,7 +60,7 @@ class Fitted:
     @property
     def tried(self) -> Mask:
         """Which rows of the profile say something: the others are among the missing pairs."""
-        return _tried(self.profile)
+        return _tried_rows(self.profile)
 
     def table(self) -> pl.DataFrame:
         """The columns that scenarios read: measured rows in the order of the profile, then predicted ones."""
@@ -106,7 +106,7 @@ def fit_profile(profile: Profile, settings: FitSettings, diagnostics: Diagnostic
             )  # fmt: skip
     if not any(p.target == TIME for p in predictors):
         return None
-    return _filled(profile, tuple(predictors), settings.group, diagnostics)
+    return _fill(profile, tuple(predictors), settings.group, diagnostics)
 
 
 def _groups(profile: Profile, settings: FitSettings, diagnostics: Diagnostics) -> Ints | None:
@@ -138,14 +138,14 @@ def _enough(target: str, usable: Mask, groups: Ints, diagnostics: Diagnostics) -
     return False
 
 
-def _tried(profile: Profile) -> Mask:
+def _tried_rows(profile: Profile) -> Mask:
     tried: Mask = (profile.fits == NO) | ((profile.fits == YES) & np.isfinite(profile.targets[TIME]))
     return tried
 
 
-def _filled(profile: Profile, predictors: tuple[Predictor, ...], group: str, diagnostics: Diagnostics) -> Fitted:
+def _fill(profile: Profile, predictors: tuple[Predictor, ...], group: str, diagnostics: Diagnostics) -> Fitted:
     """Every pair that was not tried, job by job; those on GPU models without a measurement are left out."""
-    tried = _tried(profile)
+    tried = _tried_rows(profile)
     seen = np.zeros((len(profile.jobs), len(profile.types)), dtype=np.bool_)
     seen[profile.job[tried], profile.type[tried]] = True
     supported = next(p for p in predictors if p.target == TIME).supported > 0
@@ -166,7 +166,9 @@ def _filled(profile: Profile, predictors: tuple[Predictor, ...], group: str, dia
             help="give the memory of the GPU models: `--gpus` names a table with `gpu_type` and `memory_mb`",
             severity=Severity.WARNING,
         )
-    return Fitted(profile, predictors, job, type_, fits, {t: rounded(values) for t, values in exact.items()}, group)
+    return Fitted(
+        profile, predictors, job, type_, fits, {t: round_digits(values) for t, values in exact.items()}, group
+    )
 
 
 def _tell_left_out(profile: Profile, types: Ints, diagnostics: Diagnostics) -> None:
@@ -180,7 +182,7 @@ def _tell_left_out(profile: Profile, types: Ints, diagnostics: Diagnostics) -> N
         )
 
 
-def rounded(values: Floats) -> Floats:
+def round_digits(values: Floats) -> Floats:
     """To `DIGITS` significant digits: more would only look exact, and differ from machine to machine."""
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.where(values > 0, np.floor(np.log10(np.abs(values))), 0)

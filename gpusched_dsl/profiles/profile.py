@@ -82,7 +82,7 @@ def read_profile(
     machines = None if gpus is None else read_sheet(gpus, (GPU,))
     types = tuple(dict.fromkeys((*type_labels.tolist(), *(_types(machines) if machines else ()))))
     job, type_ = _codes(job_labels, names), _codes(type_labels, types)
-    fits, targets, zeros, anew = _measured(file, diagnostics)
+    fits, targets, zeros, anew = _measured_pairs(file, diagnostics)
     features = _features(file, job, described, names, diagnostics)
     memory = np.full(len(types), np.nan) if machines is None else _memory(machines, types, diagnostics)
     if diagnostics.has_errors and not before:
@@ -100,7 +100,7 @@ def _codes(labels: NDArray[np.object_], names: tuple[str, ...]) -> Ints:
     return np.fromiter((at[label] for label in labels), dtype=np.int64, count=len(labels))
 
 
-def _measured(file: FileColumns, diagnostics: Diagnostics) -> tuple[Ints, dict[str, Floats], int, int]:
+def _measured_pairs(file: FileColumns, diagnostics: Diagnostics) -> tuple[Ints, dict[str, Floats], int, int]:
     """Whether pairs fit, and what was measured of those that do."""
     targets = {c: numbers_of(file, c, diagnostics, least=0.0) for c in file.columns if is_target(c)}
     time = targets[TIME]

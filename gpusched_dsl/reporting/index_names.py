@@ -40,13 +40,15 @@ def distinct(names: Sequence[str], taken: Sequence[str] = (VALUE,)) -> tuple[str
 
 
 def _iterator_names(model: CheckedModel, iterator: Iterator) -> list[str]:
-    if all(_is_written(v.name) for v in iterator.variables):
+    if all(_is_named_by_author(v.name) for v in iterator.variables):
         return [v.name for v in iterator.variables]
     made_up = _set_names(model, iterator.domain, len(iterator.variables))
-    return [v.name if _is_written(v.name) else name for v, name in zip(iterator.variables, made_up, strict=True)]
+    return [
+        v.name if _is_named_by_author(v.name) else name for v, name in zip(iterator.variables, made_up, strict=True)
+    ]
 
 
-def _is_written(name: str) -> bool:
+def _is_named_by_author(name: str) -> bool:
     """Whether the author gave this name; the checker makes up names that no author can write, and `_` is none."""
     return name.isidentifier() and name.strip("_") != "" and not name.startswith("_")
 

@@ -25,7 +25,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
 )
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
-from gpusched_dsl.reporting.tables import labelled
+from gpusched_dsl.reporting.tables import label_column
 
 CHOSEN = 0.5  # a binary above this is 1
 # Roles for policies and the loop; of these, tables show what follows: how late each job ends.
@@ -113,7 +113,7 @@ class _Reader:
         if isinstance(expr.type, Element):
             codes = np.broadcast_to(self.evaluator.codes(expr, self.frame), (self.frame.size,))
             self.codes[name] = codes
-            self.series.append(labelled(self.store.universes[expr.type.root], codes, name))
+            self.series.append(label_column(self.store.universes[expr.type.root], codes, name))
         elif isinstance(expr.type, TextType):
             texts = np.broadcast_to(self.evaluator.values(expr, self.frame), (self.frame.size,))
             self.series.append(pl.Series(name, texts.tolist(), dtype=pl.String))

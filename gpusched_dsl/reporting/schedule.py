@@ -20,7 +20,7 @@ def schedule(placed: Placement) -> Grid:
     """One line per placed job, those of one node together; `uses` and `of` become `3 of 4`."""
     if "slot" in placed.table.columns:
         placed = _join_slots(placed)
-    frame = _sorted(placed)
+    frame = _sort(placed)
     leading = [name for name in FIRST if name in frame.columns]
     names = [*leading, *(n for n in frame.columns if n not in leading)]
     starts = _group_starts(frame, leading)
@@ -55,7 +55,7 @@ def _texts(frame: pl.DataFrame, name: str) -> tuple[list[str], bool]:
     return texts, True
 
 
-def _sorted(placed: Placement) -> pl.DataFrame:
+def _sort(placed: Placement) -> pl.DataFrame:
     """By node, then in the order of the other labels' sets."""
     keys: list[str] = [n for n in ("node", "node_type", "slot", "job") if n in placed.codes]
     keys += [n for n in placed.codes if n not in keys]

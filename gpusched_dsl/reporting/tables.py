@@ -12,7 +12,7 @@ from gpusched_dsl.ir.domains import Codes, Component, Domain
 from gpusched_dsl.reporting.index_names import VALUE
 
 
-def labelled(component: Component, codes: Codes, name: str) -> pl.Series:
+def label_column(component: Component, codes: Codes, name: str) -> pl.Series:
     """A column of labels: Int64 for integers, String for names."""
     if component is None:
         return pl.Series(name, codes, dtype=pl.Int64)
@@ -34,7 +34,7 @@ def table(
     columns = domain.columns()
     if positions is not None:
         columns = tuple(c[positions] for c in columns)
-    series = [labelled(u, c, n) for u, c, n in zip(domain.components, columns, names, strict=True)]
+    series = [label_column(u, c, n) for u, c, n in zip(domain.components, columns, names, strict=True)]
     return pl.DataFrame([*series, pl.Series(value_name, values)])
 
 

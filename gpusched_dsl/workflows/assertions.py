@@ -47,7 +47,7 @@ def judge(expect: CheckedExpect, result: Result) -> list[FailedAssertion]:
     assert origins.model is not None
     assert origins.store is not None
     known = known_values(result)
-    lacking = _lacking(expect.condition, known, result)
+    lacking = _missing_values(expect.condition, known, result)
     if lacking is not None:
         return [lacking]
     store = replace(origins.store, point=result.solved.point)
@@ -131,7 +131,7 @@ def depends_on_answer(expr: TypedExpr) -> bool:
     return any(isinstance(p, KnownValue) or (isinstance(p, TypedExpr) and p.decision) for p in walk(expr))
 
 
-def _lacking(expr: TypedExpr, known: Mapping[str, float | str], result: Result) -> FailedAssertion | None:
+def _missing_values(expr: TypedExpr, known: Mapping[str, float | str], result: Result) -> FailedAssertion | None:
     """What the condition needs and the answer does not have."""
     missing = next((p for p in walk(expr) if isinstance(p, KnownValue) and p.name not in known), None)
     reference: KnownValue | VariableRef | LetRef | None = missing
@@ -156,7 +156,7 @@ def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> FailedAssertion:
     """The failing condition with the values of its sides; of an `all[...]` with the first index that fails."""
     if isinstance(expr, ComparisonChain):
         return FailedAssertion(expr, f"`{expr.span.text}` does not hold: {_sides(evaluator, expr, EMPTY_FRAME)}",
-                     _tolerated(evaluator, expr))
+                     _tolerance_note(evaluator, expr))
     if isinstance(expr, Reduction) and expr.op == "all":
         grown = evaluator.expand(EMPTY_FRAME, expr.indexing, expr.span).frame
         failing = np.flatnonzero(~evaluator.mask(expr.body, grown))
@@ -193,7 +193,7 @@ def _value_text(evaluator: AnswerEvaluator, expr: TypedExpr, frame: Frame) -> st
     return text if unit == "1" else f"{text} {unit}"
 
 
-def _tolerated(evaluator: AnswerEvaluator, expr: ComparisonChain) -> tuple[str, ...]:
+def _tolerance_note(evaluator: AnswerEvaluator, expr: ComparisonChain) -> tuple[str, ...]:
     if not all(isinstance(o.type, Numeric) for o in expr.operands) or not set(expr.ops) & {"==", "<=", ">="}:
         return ()
     left, right = (evaluator.numbers(o, EMPTY_FRAME) for o in expr.operands[:2])

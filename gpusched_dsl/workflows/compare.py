@@ -61,12 +61,12 @@ def compare(
         if stopped or (monitor is not None and monitor.stop_requested):
             interrupted = len(rows) < len(wanted)
             break
-    found = _compared(built, rows, interrupted, asked, seeds, seconds_before)
+    found = _compare(built, rows, interrupted, asked, seeds, seconds_before)
     stopping = interrupted or (monitor is not None and monitor.stop_requested)
     if bound and not stopping and all(row.is_policy for row in rows):
         if begin is not None:
             begin(f"bound by {judge}")
-        found = _bounded(built, found, judge, asked, monitor)
+        found = _with_bound(built, found, judge, asked, monitor)
     return found
 
 
@@ -102,7 +102,7 @@ def _run(
     return ComparisonRow(name, policy is not None, seed, result, (*told, *solved.warnings), seconds, compiling)
 
 
-def _compared(
+def _compare(
     built: Built,
     rows: list[ComparisonRow],
     interrupted: bool,
@@ -135,7 +135,9 @@ def _compared(
     )
 
 
-def _bounded(built: Built, found: Comparison, judge: str, options: SolveOptions, monitor: Monitor | None) -> Comparison:
+def _with_bound(
+    built: Built, found: Comparison, judge: str, options: SolveOptions, monitor: Monitor | None
+) -> Comparison:
     """The same with the bound that the judge proves."""
     if options.time_limit is None:
         options = replace(options, time_limit=BOUND_SECONDS)

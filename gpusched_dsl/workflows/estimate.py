@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import count_text, percent_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.loops.base import SimulationLoop
-from gpusched_dsl.online.loops.branching import Loop, branched, is_drawn, run_until
+from gpusched_dsl.online.loops.branching import Loop, fork, is_drawn, run_until
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
@@ -189,8 +189,8 @@ def estimate(
     for number in range(max(1, wanted)):
         if rows and stop is not None and stop():
             break
-        other = branched(loop, _seed_of(config.seed, number)) if wanted > 1 else loop
-        _continued(other, code)
+        other = fork(loop, _seed_of(config.seed, number)) if wanted > 1 else loop
+        _continue(other, code)
         rows.append(_row(other, code))
         due = min(due, float(other.world.due[code]))
         plans += len(other.steps) - before
@@ -240,7 +240,7 @@ def _seed_of(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, number, 0xE57]).generate_state(1)[0])
 
 
-def _continued(loop: Loop, code: int) -> None:
+def _continue(loop: Loop, code: int) -> None:
     """Go on until the job is done, or nothing happens any more."""
     while loop.world.status[code] not in (DONE, GONE):
         if loop.step():

@@ -23,7 +23,7 @@ def setting_that_fits(
     `broken` names constraints that the plan breaks: only choices that state one of them differently, or leave it out,
     are tried. The data are read again, from what the first build has read.
     """
-    for name, choice in _touching(built, broken):
+    for name, choice in _changes_touching(built, broken):
         try:
             with limit(clock.rest):
                 other = built.remade({name: choice})
@@ -40,7 +40,7 @@ def setting_that_fits(
     return None
 
 
-def _touching(built: Built, broken: Collection[str]) -> Iterator[tuple[str, str]]:
+def _changes_touching(built: Built, broken: Collection[str]) -> Iterator[tuple[str, str]]:
     """Choices of single options that change one of the constraints."""
     model = built.scenario.model
     for name, choices in model.option_choices.items():

@@ -15,7 +15,7 @@ from gpusched_dsl.ir.deadline import READING, StoppedEarly, limit, stage
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.bounds.run_bound import OTHER_PRICES, UNFINISHED, relaxation_bound, unfinished
+from gpusched_dsl.online.bounds.run_bound import OTHER_PRICES, UNFINISHED, has_unfinished_jobs, relaxation_bound
 from gpusched_dsl.online.bounds.single_job import RunBound
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
@@ -166,7 +166,9 @@ def run_methods(
         if own.relax and result.bound.value is not None:
             relaxed = result.bound
         elif relaxed is not None:
-            result = replace(result, given_bound=RunBound(None, UNFINISHED) if unfinished(result.reading) else relaxed)
+            result = replace(
+                result, given_bound=RunBound(None, UNFINISHED) if has_unfinished_jobs(result.reading) else relaxed
+            )
         rows.append(RunRow(method, result))
         if result.ended == "interrupt" or control.stopping:
             break

@@ -80,11 +80,11 @@ def solve_by_policy(
     limit = asked.time_limit if deadline is None or deadline.left is None else deadline.left
     with grace():
         within = replace(asked, time_limit=limit)
-        solved, told = _solved_by_policy(built, policy, backend, within, start, monitor, judging)
+        solved, told = _solve_by_policy(built, policy, backend, within, start, monitor, judging)
         return replace(solved, options=asked), told
 
 
-def _solved_by_policy(
+def _solve_by_policy(
     built: Built,
     policy: CheckedPolicy,
     backend: Backend | str,
@@ -96,7 +96,7 @@ def _solved_by_policy(
     warnings: list[Diagnostic] = []
     running = None
     if start is not None and policy.keep:
-        running = _given(built, policy, start)
+        running = _variable_values(built, policy, start)
     elif start is not None:
         warnings.append(_not_kept(policy))
     store, limits = built.instance.store, built.permissions.limits()
@@ -115,7 +115,7 @@ def _solved_by_policy(
     seconds = {"compile_seconds": compiling.seconds, "ready_seconds": ready, "judge_seconds": solved.solve_seconds}
     if solved.status is Status.INFEASIBLE:
         began = time.perf_counter()
-        warnings.append(_broken(built, policy, decision, problem, solved.backend))
+        warnings.append(_broken_rows(built, policy, decision, problem, solved.backend))
         seconds["why_seconds"] = time.perf_counter() - began
     # Where it was the judge that ran out of time, what the policy left open may not be at its best.
     ended_by = run.ended_by if decision.stopped else solved.reason
@@ -231,7 +231,9 @@ def _as_plan(
     )
 
 
-def _broken(built: Built, policy: CheckedPolicy, decision: Decision, problem: Problem, backend: Backend) -> Diagnostic:
+def _broken_rows(
+    built: Built, policy: CheckedPolicy, decision: Decision, problem: Problem, backend: Backend
+) -> Diagnostic:
     """Which rows the plan breaks: the smallest relaxation; and the option with which it breaks none, if one exists."""
     from gpusched_dsl.explaining.clock import SearchClock
     from gpusched_dsl.explaining.findings import relaxation_text
@@ -271,7 +273,7 @@ def _not_kept(policy: CheckedPolicy) -> Diagnostic:
     )
 
 
-def _given(built: Built, policy: CheckedPolicy, start: Entries) -> dict[str, VariableValues]:
+def _variable_values(built: Built, policy: CheckedPolicy, start: Entries) -> dict[str, VariableValues]:
     """Labelled values as codes; labels that are no elements (jobs that have left) are left out."""
     model, store = built.scenario.model, built.instance.store
     found: dict[str, VariableValues] = {}

@@ -89,14 +89,14 @@ class DecisionExplanation:
             if not self.alternatives:
                 yield "  there are none"
             for other in self.alternatives:
-                yield from _forced_lines(f"  {other.entry}", other.forced, cost)
+                yield from _lines_of_forced(f"  {other.entry}", other.forced, cost)
             if self.left_out:
                 yield f"  {count_text(self.left_out, 'more was', 'more were')} not looked at"
         else:
             if self.fixed is not None:
-                yield from _forced_lines("if it ran, with all other jobs as planned", self.fixed, cost)
+                yield from _lines_of_forced("if it ran, with all other jobs as planned", self.fixed, cost)
             if self.free is not None:
-                yield from _forced_lines("if it ran, with all other jobs free to change", self.free, cost)
+                yield from _lines_of_forced("if it ran, with all other jobs free to change", self.free, cost)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as `gsdsl why --json` writes it."""
@@ -112,10 +112,10 @@ class DecisionExplanation:
             "entries": list(self.plan.entries),
             "cost": None if cost is None else _cost(cost),
             "turn": None if self.turn is None else turn_lines(self.turn),
-            "alternatives": [{"entry": a.entry, **_forced(a.forced, cost)} for a in self.alternatives],
+            "alternatives": [{"entry": a.entry, **_forced_document(a.forced, cost)} for a in self.alternatives],
             "left_out": self.left_out,
-            "others_as_planned": None if self.fixed is None else _forced(self.fixed, cost),
-            "others_free": None if self.free is None else _forced(self.free, cost),
+            "others_as_planned": None if self.fixed is None else _forced_document(self.fixed, cost),
+            "others_free": None if self.free is None else _forced_document(self.free, cost),
         }
 
 
@@ -123,7 +123,7 @@ def _cost(cost: Cost) -> dict[str, Any]:
     return {"objectives": {n: v for n, v, _ in cost.objectives}, "terms": dict(cost.terms)}
 
 
-def _forced(forced: ForcedDecision, before: Cost | None) -> dict[str, Any]:
+def _forced_document(forced: ForcedDecision, before: Cost | None) -> dict[str, Any]:
     return {
         "possible": forced.cost is not None,
         "entries": list(forced.entries),
@@ -135,7 +135,7 @@ def _forced(forced: ForcedDecision, before: Cost | None) -> dict[str, Any]:
     }
 
 
-def _forced_lines(what: str, forced: ForcedDecision, before: Cost) -> Iterator[str]:
+def _lines_of_forced(what: str, forced: ForcedDecision, before: Cost) -> Iterator[str]:
     if forced.cost is None:
         yield f"{what}: not possible" + ("" if forced.rows else ", as far as was found out in time")
         for change, row in forced.rows:

@@ -11,7 +11,7 @@ from enumeration import has_point, small_problem
 
 from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elastic import row_scales
-from gpusched_dsl.explaining.relaxation import Relaxation, applied, relaxations
+from gpusched_dsl.explaining.relaxation import Relaxation, apply, relaxations
 from gpusched_dsl.ir.problem import Problem
 
 
@@ -45,7 +45,7 @@ def check(seed: int) -> bool:
     for answer in answers:
         assert answer.verified, seed
         assert answer.proved, seed
-        assert feasible(applied(one, answer)), seed
+        assert feasible(apply(one, answer)), seed
         assert len(answer.rows) >= fewest, seed
     total = ((answers[0].below + answers[0].above) / row_scales(one)[answers[0].rows]).sum()
     assert total == pytest.approx(least, rel=1e-5), seed

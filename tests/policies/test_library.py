@@ -32,7 +32,7 @@ policy D extends Elsewhere { }
 policy F extends G { }
 policy G extends F { }
 """
-    assert policy_library._declared(text) == {"A": "M", "B": "M", "C": "N", "D": None, "F": None, "G": None}
+    assert policy_library._declared_policies(text) == {"A": "M", "B": "M", "C": "N", "D": None, "F": None, "G": None}
 
 
 def workspace_of(text: str) -> Workspace:

@@ -7,13 +7,13 @@ import pytest
 from oracles import ORACLES, P, S
 
 from gpusched_dsl.policies.reconfiguration import at_least, next_switch
-from gpusched_dsl.policies.speed_levels import filtered
+from gpusched_dsl.policies.speed_levels import filter_levels
 from gpusched_dsl.policies.speed_profile import SpeedProfiles, speed_profiles
 
 
 def solved(*names: str) -> SpeedProfiles:
     cases = [next(o for o in ORACLES if o.name == name) for name in names]
-    ladders = filtered([c.speed for c in cases], [c.rate for c in cases])
+    ladders = filter_levels([c.speed for c in cases], [c.rate for c in cases])
     return speed_profiles(ladders, [c.law for c in cases], [c.due for c in cases], 100.0, [c.done for c in cases])
 
 
@@ -46,7 +46,7 @@ def test_walking_along_a_profile() -> None:
     now, done, planned, seen = 0.0, 0.0, 0.0, []
     while np.isfinite(now):
         allowed = at_least(np.array([S]), planned, strictly=planned > 0)
-        found = speed_profiles(filtered([S], [P], allowed), [case.law], 60.0 - now, 100.0, done)
+        found = speed_profiles(filter_levels([S], [P], allowed), [case.law], 60.0 - now, 100.0, done)
         rung = int(found.first_used()[0])
         planned = float(found.ladders.speed[0, rung])
         then = float(next_switch(found, now)[0])

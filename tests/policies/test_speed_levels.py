@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from instances import padded, random_ladder
 
-from gpusched_dsl.policies.speed_levels import filtered
+from gpusched_dsl.policies.speed_levels import filter_levels
 
 
 def test_the_cheapest_mix_is_kept_at_every_price_of_time() -> None:
     rng = np.random.default_rng(1)
     made = [random_ladder(rng, int(rng.integers(1, 9))) for _ in range(500)]
-    ladders = filtered(padded([s for s, _ in made]), padded([r for _, r in made]))
+    ladders = filter_levels(padded([s for s, _ in made]), padded([r for _, r in made]))
     for price in (0.0, *np.exp(rng.uniform(-8, 8, 60))):
         kept = (ladders.cost + price * ladders.pace).min(axis=1)
         everything = [np.min(r / s + price / s) for s, r in made]
@@ -22,7 +22,7 @@ def test_the_cheapest_mix_is_kept_at_every_price_of_time() -> None:
 def test_what_is_kept_increases_and_is_needed() -> None:
     rng = np.random.default_rng(2)
     made = [random_ladder(rng, 8) for _ in range(300)]
-    ladders = filtered(*(np.array(a) for a in zip(*made, strict=True)))
+    ladders = filter_levels(*(np.array(a) for a in zip(*made, strict=True)))
     for row in range(ladders.size):
         count = int(ladders.counts[row])
         cost, prices = ladders.cost[row, :count], ladders.time_price[row, : count - 1]
@@ -49,14 +49,14 @@ def test_what_is_kept_increases_and_is_needed() -> None:
     ],
 )
 def test_filtered(speed: tuple[float, ...], rate: tuple[float, ...], kept: tuple[int, ...]) -> None:
-    ladders = filtered(speed, rate)
+    ladders = filter_levels(speed, rate)
     assert ladders.rung[0].tolist() == list(kept)
 
 
 def test_rungs_that_are_not_allowed_shape_nothing() -> None:
     """The hull is that of what is allowed: without half a GPU, one and two GPUs are needed."""
     speed, rate = np.tile([1 / 1.05, 1, 1.8, 2.4, 2.8], (2, 1)), np.tile([0.5, 1.0, 2, 3, 4], (2, 1))
-    ladders = filtered(speed, rate, [[True] * 5, [False, True, True, True, True]])
+    ladders = filter_levels(speed, rate, [[True] * 5, [False, True, True, True, True]])
     assert ladders.counts.tolist() == [3, 4]
     assert ladders.rung.tolist() == [[0, 3, 4, 4], [1, 2, 3, 4]]
 
@@ -66,4 +66,4 @@ def test_rungs_that_are_not_allowed_shape_nothing() -> None:
 )
 def test_ladders_that_cannot_be(speed: tuple[float, ...], rate: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match=r"ladder|positive"):
-        filtered(speed, rate)
+        filter_levels(speed, rate)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import ORACLES, Oracle
 
-from gpusched_dsl.policies.speed_levels import filtered
+from gpusched_dsl.policies.speed_levels import filter_levels
 from gpusched_dsl.policies.speed_profile import ProfileStatus, speed_profile, speed_profiles
 
 
@@ -36,7 +36,7 @@ def test_worked_instances_in_one_call() -> None:
     def padded(of: tuple[float, ...]) -> list[float]:
         return [*of, *[np.nan] * (widest - len(of))]
 
-    ladders = filtered([padded(o.speed) for o in ORACLES], [padded(o.rate) for o in ORACLES])
+    ladders = filter_levels([padded(o.speed) for o in ORACLES], [padded(o.rate) for o in ORACLES])
     due, done = [o.due for o in ORACLES], [o.done for o in ORACLES]
     found = speed_profiles(ladders, [o.law for o in ORACLES], due, 100.0, done)
     columns = (found.deadline_price, found.energy, found.time, found.worst_energy, found.worst_time, found.lateness)

@@ -8,7 +8,7 @@ from conic import ConicProfile
 from instances import LIMIT, Instance, random_ladder
 
 from gpusched_dsl.ir.distributions import Distribution, Exponential, survival_points, uniform
-from gpusched_dsl.policies.speed_levels import filtered
+from gpusched_dsl.policies.speed_levels import filter_levels
 from gpusched_dsl.policies.speed_profile import speed_profiles
 
 
@@ -32,7 +32,7 @@ def agree(seed: int, kind: str, count: int) -> None:
         left = LIMIT / speed.max() + (LIMIT / speed.min() - LIMIT / speed.max()) * rng.uniform(0.05, 0.95)
         cases.append(Instance(speed, rate, random_law(rng, kind), 0.0, left))
     for case in cases:
-        ladders = filtered(case.speed, case.rate)
+        ladders = filter_levels(case.speed, case.rate)
         found = speed_profiles(ladders, [case.law], case.left, LIMIT)
         count = int(ladders.counts[0])
         if count > 1:

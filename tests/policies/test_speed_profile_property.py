@@ -7,12 +7,12 @@ import pytest
 from instances import KINDS, LIMIT, Instance, padded, random_instance, segment_energy, upgraded_energy
 
 from gpusched_dsl.ir.distributions import uniform
-from gpusched_dsl.policies.speed_levels import filtered
+from gpusched_dsl.policies.speed_levels import filter_levels
 from gpusched_dsl.policies.speed_profile import ProfileStatus, SpeedProfiles, speed_profiles
 
 
 def solved(cases: list[Instance]) -> SpeedProfiles:
-    ladders = filtered(padded([c.speed for c in cases]), padded([c.rate for c in cases]))
+    ladders = filter_levels(padded([c.speed for c in cases]), padded([c.rate for c in cases]))
     return speed_profiles(ladders, [c.law for c in cases], [c.left for c in cases], LIMIT, [c.done for c in cases])
 
 
@@ -126,7 +126,7 @@ def test_more_time_costs_less_at_the_stated_price() -> None:
         count = 60
         low, high = (LIMIT - case.done) / case.speed.max(), (LIMIT - case.done) / case.speed.min()
         left = np.linspace(low, high * 1.01, count)
-        ladders = filtered(np.tile(case.speed, (count, 1)), np.tile(case.rate, (count, 1)))
+        ladders = filter_levels(np.tile(case.speed, (count, 1)), np.tile(case.rate, (count, 1)))
         found = speed_profiles(ladders, [case.law] * count, left, LIMIT, case.done)
         step = left[1] - left[0]
         slopes = np.diff(found.energy) / step
@@ -163,7 +163,7 @@ def test_going_on_changes_nothing() -> None:
 
 def test_ends() -> None:
     law = uniform(0.0, LIMIT)
-    ladders = filtered(np.tile([1.0, 1.8], (5, 1)), np.tile([1.0, 2.0], (5, 1)))
+    ladders = filter_levels(np.tile([1.0, 1.8], (5, 1)), np.tile([1.0, 2.0], (5, 1)))
     found = speed_profiles(ladders, [law] * 5, [-3, 0, 5, 1, np.inf], [100, 100, 50, 40, 100], [0, 0, 50, 45, 0])
     names = [ProfileStatus(s).name for s in found.status]
     assert names == ["INFEASIBLE", "INFEASIBLE", "DONE", "DONE", "LOOSE"]
@@ -174,7 +174,7 @@ def test_ends() -> None:
 
 def test_a_law_that_ends_before_the_limit_runs_the_rest_for_nothing() -> None:
     """Work beyond 60 never comes; the due date must hold for it all the same, at no expected cost."""
-    ladders = filtered([[1.0, 2.0]] * 2, [[1.0, 3.0]] * 2)
+    ladders = filter_levels([[1.0, 2.0]] * 2, [[1.0, 3.0]] * 2)
     found = speed_profiles(ladders, [uniform(0.0, 60.0)] * 2, [80.0, 75.0], 100.0)
     assert found.energy[0] == pytest.approx(30.0)
     assert found.deadline_price[0] == 0.0
@@ -187,7 +187,7 @@ def test_units_do_not_matter() -> None:
     rng = np.random.default_rng(43)
     cases = [random_instance(rng, "discrete") for _ in range(40)]
     found = solved(cases)
-    ladders = filtered(padded([c.speed for c in cases]) / 3600, padded([c.rate for c in cases]) * 1e-5)
+    ladders = filter_levels(padded([c.speed for c in cases]) / 3600, padded([c.rate for c in cases]) * 1e-5)
     left = np.array([c.left for c in cases]) * 3600
     scaled = speed_profiles(ladders, [c.law for c in cases], left, LIMIT, [c.done for c in cases])
     np.testing.assert_array_equal(scaled.status, found.status)
@@ -198,7 +198,7 @@ def test_units_do_not_matter() -> None:
 def test_a_job_on_its_last_rung_stays_in_time() -> None:
     """Just enough time, up to rounding, is enough."""
     done = np.linspace(0, 99.9, 200)
-    ladders = filtered(np.tile([1.0, 1.8, 2.4], (200, 1)), np.tile([1.0, 2.0, 3.0], (200, 1)))
+    ladders = filter_levels(np.tile([1.0, 1.8, 2.4], (200, 1)), np.tile([1.0, 2.0, 3.0], (200, 1)))
     for left in ((LIMIT - done) / 2.4, np.nextafter((LIMIT - done) / 2.4, 0)):
         found = speed_profiles(ladders, [uniform(0.0, LIMIT)] * 200, left, LIMIT, done)
         assert (found.status == ProfileStatus.OK).all()

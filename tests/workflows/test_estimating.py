@@ -7,11 +7,11 @@ import pytest
 from asking_texts import DRAWN, THREE_JOBS, read
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.loops.branching import branched, run_until
+from gpusched_dsl.online.loops.branching import fork, run_until
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.simulation.realisation import drawn_anew
+from gpusched_dsl.online.simulation.realisation import redraw
 from gpusched_dsl.workflows.estimate import estimate
 
 NOISY = THREE_JOBS + """
@@ -78,7 +78,7 @@ def test_a_job_that_has_begun_shows_how_fast_it_is() -> None:
     assert begun.any()
     assert not begun.all()
     draws = [
-        drawn_anew(loop.online, loop.base, world.ends, world.stretch, world.done, begun, seed)[1] for seed in range(20)
+        redraw(loop.online, loop.base, world.ends, world.stretch, world.done, begun, seed)[1] for seed in range(20)
     ]
     assert all((stretch[begun] == world.stretch[begun]).all() for stretch in draws)
     assert len({tuple(stretch[~begun]) for stretch in draws}) == 20
@@ -88,7 +88,7 @@ def test_a_copy_leaves_the_run_alone() -> None:
     untouched = opened(NOISY, "Broken", "Greedy", 3).run()
     loop = opened(NOISY, "Broken", "Greedy", 3)
     run_until(loop, 1.5)
-    copies = [branched(loop, seed) for seed in range(5)]
+    copies = [fork(loop, seed) for seed in range(5)]
     ends = [copy.run().world.end.tolist() for copy in copies]
     assert len({tuple(e) for e in ends}) > 1
     after = loop.run()

@@ -64,12 +64,12 @@ class Cost:
         if not changes:
             return "costs the same"
         names = {name for name, _, _ in self.objectives}
-        main = [f"{name} {_signed(value, unit)}" for name, value, unit in changes if name in names]
-        terms = [f"{name} {_signed(value, unit)}" for name, value, unit in changes if name not in names]
+        main = [f"{name} {_signed_text(value, unit)}" for name, value, unit in changes if name in names]
+        terms = [f"{name} {_signed_text(value, unit)}" for name, value, unit in changes if name not in names]
         return ", ".join(main or ["total the same"]) + (f" ({', '.join(terms)})" if terms else "")
 
 
-def _signed(value: float, unit: str) -> str:
+def _signed_text(value: float, unit: str) -> str:
     return ("+" if value > 0 else "") + with_unit(short(value), "" if unit == "1" else unit)
 
 

@@ -64,7 +64,7 @@ def relaxation_bound(reading: RunHistory, most: int = 50_000_000, monitor: Monit
     from gpusched_dsl.solving.solve import deadline_of, solve_problem
 
     base = reading.outcome.base
-    if unfinished(reading):
+    if has_unfinished_jobs(reading):
         return RunBound(None, UNFINISHED)
     try:
         with deadline_of(None, monitor):
@@ -92,7 +92,7 @@ def _least(reading: RunHistory) -> Floats:
     outcome = reading.outcome
     _refuse_other_charges(reading)
     world = outcome.world
-    if unfinished(reading):
+    if has_unfinished_jobs(reading):
         raise _NoBoundError(UNFINISHED)
     if len(world.status) != len(outcome.base.whole(reading.jobs_root)):
         raise _NoBoundError("jobs came that the scenario does not know")
@@ -123,7 +123,7 @@ def _slack(reading: RunHistory) -> float:
     return float(np.minimum(saved, np.abs(paid) + 4 * near * world.weight[done]).sum())
 
 
-def unfinished(reading: RunHistory) -> bool:
+def has_unfinished_jobs(reading: RunHistory) -> bool:
     """Whether there are jobs that have not come to their end, or would still come."""
     world = reading.outcome.world
     return bool(len(world.present())) or bool((np.isfinite(world.arrival) & (world.status == FUTURE)).any())

@@ -34,7 +34,7 @@ LATEST: Final = 1e10  # of the unit of the clock
 SHORTEST_PERIOD: Final = 1e-6  # of the unit of the clock
 
 
-def allowed(unit: Unit | None) -> tuple[float, float]:
+def allowed_range(unit: Unit | None) -> tuple[float, float]:
     """The least and the largest magnitude of a number in this unit, but for 0."""
     if unit is not None and has_dimension(unit, time=1):
         seconds = float(factor(unit, UNITS["s"]))
@@ -57,7 +57,7 @@ def _of_param(model: CheckedModel, name: str, param: Param, base: Base) -> list[
     if not isinstance(kind, Numeric):
         return []
     size = np.abs(np.asarray(param.values, dtype=np.float64))
-    least, most = allowed(kind.unit)
+    least, most = allowed_range(kind.unit)
     wrong = np.flatnonzero((size > most) & np.isfinite(size) | (size < least) & (size > 0))
     if not len(wrong):
         return []

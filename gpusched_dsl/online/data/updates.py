@@ -40,12 +40,12 @@ def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]
         if name in base.model.sets and base.model.sets[name].root == name:
             ready[name] = universe if name == root else old.universes[name]
         elif name in base.model.sets:
-            ready[name] = SetSlice(_joined(old.sets[name], new.sets[name], root, universe, first), whole)
+            ready[name] = SetSlice(_join(old.sets[name], new.sets[name], root, universe, first), whole)
         elif name in base.model.params:
             ready[name] = ParamSlice(base.model.params[name], _param(name, base, new, universe, first), whole)
         else:
             ready[name] = LawSlice(_laws(old.randoms[name], new.randoms[name], root, universe, first), whole)
-    return _rebuilt(base, ready), len(universe.labels)
+    return _rebuild(base, ready), len(universe.labels)
 
 
 def with_values(base: Base, name: str, keys: Sequence[tuple[str | int, ...]], values: Sequence[float | str]) -> Base:
@@ -76,7 +76,7 @@ def with_values(base: Base, name: str, keys: Sequence[tuple[str | int, ...]], va
     whole = InstanceView(base.store.universes, {})
     ready: dict[str, Ready] = {n: base._slice(n, whole) for n in base.model.data_order if n in base.given}
     ready[name] = KnownValues(lambda domain: changed)  # held to its bounds, as what is given for the first time
-    return _rebuilt(base, ready)
+    return _rebuild(base, ready)
 
 
 def _number(value: float | str, name: str, kind: object) -> float | str:
@@ -140,7 +140,7 @@ def _is(kind: object, root: str) -> bool:
     return isinstance(kind, Element) and kind.root == root
 
 
-def _rebuilt(base: Base, ready: Mapping[str, Ready]) -> Base:
+def _rebuild(base: Base, ready: Mapping[str, Ready]) -> Base:
     instance = build_instance(
         replace(base.instance.scenario, given={}),
         folder=base.instance.reader.folder,
@@ -151,7 +151,7 @@ def _rebuilt(base: Base, ready: Mapping[str, Ready]) -> Base:
     return Base(replace(instance, scenario=base.instance.scenario), base.limits)
 
 
-def _shifted(domain: Domain, root: str, first: int) -> tuple[Codes, ...]:
+def _shift(domain: Domain, root: str, first: int) -> tuple[Codes, ...]:
     """The columns of a domain of new jobs, in codes of all."""
     return tuple(
         column + first if component is not None and component.name == root else column
@@ -163,12 +163,12 @@ def _components(domain: Domain, root: str, universe: Universe) -> tuple[Componen
     return tuple(universe if c is not None and c.name == root else c for c in domain.components)
 
 
-def _joined(old: Domain, new: Domain, root: str, universe: Universe, first: int) -> Domain:
+def _join(old: Domain, new: Domain, root: str, universe: Universe, first: int) -> Domain:
     """Elements that were there, then those of new jobs; what has no job stays as it is."""
     if not any(c is not None and c.name == root for c in old.components):
         return old
     columns = tuple(
-        np.concatenate(pair) for pair in zip(old.columns(), _shifted(new, root, first), strict=True)
+        np.concatenate(pair) for pair in zip(old.columns(), _shift(new, root, first), strict=True)
     )
     return TupleDomain(_components(old, root, universe), columns)
 
@@ -184,11 +184,11 @@ def _param(name: str, base: Base, new: ValueStore, universe: Universe, first: in
         every = IntervalDomain(0, len(universe.labels) - 1, 1, universe)
         if old.domain.size == first:
             return Param(every, np.concatenate((old.values, values)))
-    return Param(_joined(old.domain, added.domain, root, universe, first), np.concatenate((old.values, values)))
+    return Param(_join(old.domain, added.domain, root, universe, first), np.concatenate((old.values, values)))
 
 
 def _laws(old: RandomLaws, new: RandomLaws, root: str, universe: Universe, first: int) -> RandomLaws:
     if not any(c is not None and c.name == root for c in old.domain.components):
         return old
-    domain = _joined(old.domain, new.domain, root, universe, first)
+    domain = _join(old.domain, new.domain, root, universe, first)
     return RandomLaws(domain, (*old.laws, *new.laws), np.concatenate((old.which, new.which + len(old.laws))))

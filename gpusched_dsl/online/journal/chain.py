@@ -21,7 +21,7 @@ class DamagedRecord(Exception):
     """A record is not what was written; the text says how it shows."""
 
 
-def encoded(value: Json) -> bytes:
+def encode(value: Json) -> bytes:
     """`value` as JSON in UTF-8; raises ValueError for NaN and infinities, TypeError for what JSON cannot say."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
     return text.encode("utf-8")
@@ -29,28 +29,28 @@ def encoded(value: Json) -> bytes:
 
 def as_read_back(value: Json) -> Json:
     """`value` as it will be read from the journal: tuples as lists, keys as texts."""
-    return json.loads(encoded(value))
+    return json.loads(encode(value))
 
 
-def packed(value: Json) -> bytes:
+def pack(value: Json) -> bytes:
     """What is stored: the JSON text, compressed where that makes it smaller."""
-    plain = encoded(value)
+    plain = encode(value)
     if len(plain) < WORTH_PACKING:
         return plain
     squeezed = zlib.compress(plain, 1)  # level 6 saves 15 % more and takes twice as long
     return squeezed if len(squeezed) < len(plain) else plain
 
 
-def unpacked(content: bytes) -> Json:
+def unpack(content: bytes) -> Json:
     """The value of a stored content; raises `DamagedRecord`."""
     try:
-        plain = content if content[:1] != b"\x78" else _expanded(content)
+        plain = content if content[:1] != b"\x78" else _decompress(content)
         return json.loads(plain)
     except (zlib.error, ValueError, RecursionError) as failure:
         raise DamagedRecord(f"a record cannot be read ({failure})") from failure
 
 
-def _expanded(content: bytes) -> bytes:
+def _decompress(content: bytes) -> bytes:
     expander = zlib.decompressobj()
     plain = expander.decompress(content, MOST_EXPANDED)
     if not expander.eof or expander.unused_data:
@@ -63,6 +63,6 @@ def root(header: bytes, kind: str) -> bytes:
     return hashlib.sha256(kind.encode() + b"\0" + header).digest()
 
 
-def linked(before: bytes, number: int, content: bytes) -> bytes:
+def link(before: bytes, number: int, content: bytes) -> bytes:
     """The digest of record `number` after a record with the digest `before`."""
     return hashlib.sha256(before + number.to_bytes(8, "big") + content).digest()

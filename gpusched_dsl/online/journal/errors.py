@@ -47,7 +47,7 @@ def other_run(path: Path, differences: Iterable[str], steps: int) -> DiagnosticE
     )
 
 
-def damaged(path: Path, how: str) -> DiagnosticError:
+def damage_error(path: Path, how: str) -> DiagnosticError:
     return _error(
         "GSM5105",
         f"the journal `{path}` is damaged: {how}",
@@ -103,4 +103,4 @@ def of_sqlite(path: Path, failure: sqlite3.Error) -> DiagnosticError:
         return cannot_open(path, str(failure))
     if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM):
         return cannot_open(path, str(failure), "make room or mend the disk, then run the same command again")
-    return damaged(path, str(failure))
+    return damage_error(path, str(failure))

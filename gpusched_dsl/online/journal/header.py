@@ -56,16 +56,16 @@ def _differences(at: str, recorded: Json, now: Json) -> Iterator[str]:
         for key in [*recorded, *(k for k in now if k not in recorded)]:
             name = f"{at}: `{key}`" if at else f"`{key}`"
             if key not in now:
-                yield f"{name} is {_shown(recorded[key])} in the journal, and not given now"
+                yield f"{name} is {_show(recorded[key])} in the journal, and not given now"
             elif key not in recorded:
-                yield f"{name} is not in the journal, and {_shown(now[key])} now"
+                yield f"{name} is not in the journal, and {_show(now[key])} now"
             else:
                 yield from _differences(name, recorded[key], now[key])
     elif recorded != now or isinstance(recorded, bool) is not isinstance(now, bool):
-        yield f"{at} is {_shown(recorded)} in the journal, {_shown(now)} now"
+        yield f"{at} is {_show(recorded)} in the journal, {_show(now)} now"
 
 
-def _shown(value: Json) -> str:
+def _show(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str) and len(value) == 64 and all(c in "0123456789abcdef" for c in value):
         return f"{value[:12]}..."  # a SHA-256

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpusched_dsl.online.journal.chain import DamagedRecord, Json, linked, root, unpacked
-from gpusched_dsl.online.journal.errors import cannot_open, damaged, of_sqlite
-from gpusched_dsl.online.journal.store import TABLES, reading, recognise
+from gpusched_dsl.online.journal.chain import DamagedRecord, Json, link, root, unpack
+from gpusched_dsl.online.journal.errors import cannot_open, damage_error, of_sqlite
+from gpusched_dsl.online.journal.store import TABLES, open_view, recognise
 
 
 @dataclass(slots=True)
@@ -26,17 +26,17 @@ class Head:
     ids: dict[str, int] = field(default_factory=dict)  # of external events, to their numbers
 
 
-def verified(path: Path, stack: ExitStack) -> tuple[sqlite3.Connection, Head]:
+def verify(path: Path, stack: ExitStack) -> tuple[sqlite3.Connection, Head]:
     """A copy of a journal, open as long as `stack`, whose records were all read and checked.
 
     Raises GSM5101 to GSM5103, GSM5105, GSM5106.
     """
     recognise(path)
     try:
-        connection = stack.enter_context(reading(path))
+        connection = stack.enter_context(open_view(path))
         return connection, check(connection)
     except DamagedRecord as failure:
-        raise damaged(path, str(failure)) from failure
+        raise damage_error(path, str(failure)) from failure
     except sqlite3.Error as failure:
         raise of_sqlite(path, failure) from failure
     except OSError as failure:
@@ -59,7 +59,7 @@ def check(connection: sqlite3.Connection) -> Head:
     head = Head(None, steps, step_digest, events, event_digest, told, finished == 1)
     _check_steps(connection, head, stored[0])
     _check_events(connection, head, stored[0])
-    head.header = unpacked(stored[0])
+    head.header = unpack(stored[0])
     if not 0 <= head.told <= head.steps:
         raise DamagedRecord(f"{head.told} of {head.steps} steps are said to be told")
     if result_of(connection, head) is not None and not head.finished:
@@ -85,7 +85,7 @@ def _check_events(connection: sqlite3.Connection, head: Head, header: bytes) -> 
         if seq != number:
             raise DamagedRecord(f"event {number} is missing")
         before = _link(before, number, content, digest, f"event {number}")
-        if unpacked(content)["id"] != name:
+        if unpack(content)["id"] != name:
             raise DamagedRecord(f"event {number} has another id than its record")
         head.ids[name] = number
     if number != head.events or before != head.event_digest:
@@ -93,9 +93,9 @@ def _check_events(connection: sqlite3.Connection, head: Head, header: bytes) -> 
 
 
 def _link(before: bytes, number: int, content: object, digest: object, what: str) -> bytes:
-    if not isinstance(content, bytes) or linked(before, number, content) != digest:
+    if not isinstance(content, bytes) or link(before, number, content) != digest:
         raise DamagedRecord(f"{what} is not what was written")
-    return linked(before, number, content)
+    return link(before, number, content)
 
 
 def result_of(connection: sqlite3.Connection, head: Head) -> Json | None:
@@ -104,4 +104,4 @@ def result_of(connection: sqlite3.Connection, head: Head) -> Json | None:
     if row is None:
         return None
     _link(head.step_digest, head.steps + 1, row[0], row[1], "the result")
-    return unpacked(row[0])
+    return unpack(row[0])

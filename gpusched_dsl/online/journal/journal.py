@@ -15,18 +15,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gpusched_dsl.online.journal.chain import DamagedRecord, Json, as_read_back, linked, packed, unpacked
+from gpusched_dsl.online.journal.chain import DamagedRecord, Json, as_read_back, link, pack, unpack
 from gpusched_dsl.online.journal.errors import (
     cannot_open,
     cannot_write,
-    damaged,
+    damage_error,
     goes_another_way,
     has_steps,
     of_sqlite,
     other_run,
 )
 from gpusched_dsl.online.journal.header import differences
-from gpusched_dsl.online.journal.integrity import Head, result_of, verified
+from gpusched_dsl.online.journal.integrity import Head, result_of, verify
 from gpusched_dsl.online.journal.lock import WriterLock
 from gpusched_dsl.online.journal.records import External, JournalStep
 from gpusched_dsl.online.journal.store import connect, create, exists, recognise
@@ -56,7 +56,7 @@ class Journal:
         `header` has what the run depends on (inputs_sha256, options, seed, method, ...). Raises GSM5101 to GSM5106
         where the file cannot be that journal, GSM5108 where it has steps and `resume` is false; the file is unchanged.
         """
-        path = _resolved(path)
+        path = _resolve(path)
         if not path.parent.is_dir():
             raise cannot_open(path, "there is no such folder")
         if exists(path):
@@ -66,7 +66,7 @@ class Journal:
             if not exists(path):
                 create(path, dict(header))
             with ExitStack() as view:
-                _, head = verified(path, view)
+                _, head = verify(path, view)
             found = differences(head.header, as_read_back(dict(header)))
             if found:
                 raise other_run(path, found, head.steps)
@@ -83,11 +83,11 @@ class Journal:
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """A journal to read, be it of a run that is going on; it does not grow while it is open."""
-        path = _resolved(path)
+        path = _resolve(path)
         if not exists(path):
             raise cannot_open(path, "there is no such file", "name the journal of a run")
         with ExitStack() as held:
-            connection, head = verified(path, held)
+            connection, head = verify(path, held)
             return cls(path, head, connection, held.pop_all(), writes=False)
         raise AssertionError
 
@@ -140,7 +140,7 @@ class Journal:
             row = self._connection.execute("SELECT content FROM step WHERE seq = ?", (seq,)).fetchone()
             if row is None:
                 raise DamagedRecord(f"step {seq} is missing")
-            content = unpacked(row[0])
+            content = unpack(row[0])
             return JournalStep(seq, content["time"], content["events"], content["decision"])
 
     def steps(self, first: int = 1) -> Iterator[JournalStep]:
@@ -165,14 +165,14 @@ class Journal:
             row = self._connection.execute("SELECT content FROM event WHERE seq = ?", (seq,)).fetchone()
             if row is None:
                 raise DamagedRecord(f"event {seq} is missing")
-            return External(**unpacked(row[0]))
+            return External(**unpack(row[0]))
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
         try:
             yield
         except DamagedRecord as failure:
-            raise damaged(self.path, str(failure)) from failure
+            raise damage_error(self.path, str(failure)) from failure
         except sqlite3.Error as failure:
             raise of_sqlite(self.path, failure) from failure
 
@@ -221,8 +221,8 @@ class Journal:
         head = self._head
         step_digest, step_rows = head.step_digest, []
         for step in steps:
-            content = packed({"time": step.time, "events": list(step.events), "decision": step.decision})
-            step_digest = linked(step_digest, step.seq, content)
+            content = pack({"time": step.time, "events": list(step.events), "decision": step.decision})
+            step_digest = link(step_digest, step.seq, content)
             step_rows.append((step.seq, step.time, content, step_digest))
         digest, number, rows = head.event_digest, head.events, []
         for event in events:
@@ -230,8 +230,8 @@ class Journal:
                 raise ValueError(f"event {event.id!r} was accepted before, or has no time")
             number += 1
             fields = {"id": event.id, "time": event.time, "content": event.content, "batch": event.batch}
-            content = packed(fields)
-            digest = linked(digest, number, content)
+            content = pack(fields)
+            digest = link(digest, number, content)
             rows.append((number, event.id, event.time, event.batch, content, digest))
         if len({event.id for event in events}) < len(events):
             raise ValueError("two events have one id")
@@ -253,8 +253,8 @@ class Journal:
         """Record what the run ended with."""
         if self._head.finished:
             raise ValueError("the run has ended already")
-        content = packed(result)
-        digest = linked(self._head.step_digest, self._head.steps + 1, content)
+        content = pack(result)
+        digest = link(self._head.step_digest, self._head.steps + 1, content)
         with self._transaction("the result") as connection:
             connection.execute("INSERT INTO result VALUES (1, ?, ?)", (content, digest))
             connection.execute("UPDATE head SET finished = 1, told = ?", (self._head.told,))
@@ -313,7 +313,7 @@ class Journal:
         self._head.told = max(self._head.told, min(seq, self._head.steps))
 
 
-def _resolved(path: str | Path) -> Path:
+def _resolve(path: str | Path) -> Path:
     try:
         return Path(path).resolve()
     except (OSError, ValueError, RuntimeError) as failure:

@@ -20,7 +20,7 @@ def quarantine_of(event: External, message: str, time: float, batch: int) -> Ext
     return External(id, time, {"kind": KIND, "event": event.id, "message": message}, batch)
 
 
-def quarantined(recorded: Iterable[External]) -> tuple[list[External], dict[str, str]]:
+def split_quarantined(recorded: Iterable[External]) -> tuple[list[External], dict[str, str]]:
     """The events of lines, and of those that are set aside the reason by their id."""
     events: list[External] = []
     aside: dict[str, str] = {}

@@ -16,8 +16,8 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 
-from gpusched_dsl.online.journal.chain import Json, packed, root
-from gpusched_dsl.online.journal.errors import FORMAT, cannot_open, damaged, no_journal, other_format
+from gpusched_dsl.online.journal.chain import Json, pack, root
+from gpusched_dsl.online.journal.errors import FORMAT, cannot_open, damage_error, no_journal, other_format
 
 APPLICATION_ID = 0x6773646A  # "gsdj"
 _MAGIC = b"SQLite format 3\0"
@@ -42,7 +42,7 @@ TABLES = (
 
 def create(path: Path, header: Json) -> None:
     """A new journal at `path`: written beside it, flushed, then renamed, so that there is never half of one."""
-    stored = packed(header)
+    stored = pack(header)
     new = path.with_name(path.name + "-new")
     undo = path.with_name(path.name + "-new-journal")
     try:
@@ -92,7 +92,7 @@ def exists(path: Path) -> bool:
         for end in BESIDE:
             left = path.with_name(path.name + end)
             if left.exists() and left.stat().st_size:
-                raise damaged(path, f"the file is gone and only `{left.name}` is left")
+                raise damage_error(path, f"the file is gone and only `{left.name}` is left")
     except OSError as failure:
         raise cannot_open(path, str(failure)) from failure
     return False
@@ -115,7 +115,7 @@ def recognise(path: Path) -> None:
     if version != FORMAT:
         raise other_format(path, version)
     if start[18:20] not in (b"\1\1", b"\2\2"):  # SQLite would take it as one that may not be written
-        raise damaged(path, "the beginning of the file is wrong")
+        raise damage_error(path, "the beginning of the file is wrong")
 
 
 # --- connect ---------------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
+def open_view(path: Path) -> Iterator[sqlite3.Connection]:
     """A copy of a journal as of one moment, also while a run writes it and in a folder that cannot be written.
 
     SQLite must write to read a file whose last transaction is to be undone; that is done to a copy of the files.

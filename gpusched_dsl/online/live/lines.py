@@ -75,7 +75,7 @@ def _readable(descriptor: int) -> bool:
 
 
 @contextmanager
-def opened(source: str) -> Iterator[LineReader]:
+def open_lines(source: str) -> Iterator[LineReader]:
     """Lines of `-` (standard input), a file or a named pipe; raises GSM5208.
 
     A pipe is opened for writing too, so that it does not end when one of its writers does.

@@ -253,7 +253,7 @@ def line_of(record: AnyRecord) -> bytes:
     return _encoder.encode(record) + b"\n"
 
 
-def failed(finding: Diagnostic, line: int, id: str | None) -> Failed:
+def failure_record(finding: Diagnostic, line: int, id: str | None) -> Failed:
     help = None if finding.help is None else str(finding.help)  # JSON takes no subclass of `str`
     return Failed(code=finding.code, message=finding.message, help=help, line=line, id=id)
 

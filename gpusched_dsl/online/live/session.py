@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.journal import Journal
-from gpusched_dsl.online.journal.quarantine import quarantine_of, quarantined
+from gpusched_dsl.online.journal.quarantine import quarantine_of, split_quarantined
 from gpusched_dsl.online.journal.records import External
 from gpusched_dsl.online.live.clock import LiveClock
 from gpusched_dsl.online.live.lines import LineReader
@@ -34,7 +34,7 @@ from gpusched_dsl.online.live.messages import (
     Started,
     content_of,
     event_of,
-    failed,
+    failure_record,
     line_of,
 )
 from gpusched_dsl.online.live.trial import AcceptedEvent, Defect, TrialLoop, TrialRun, plain_defect
@@ -136,7 +136,7 @@ class LiveRun:
     def _resume(self) -> None:
         """Go through what is recorded, without the events that were set aside."""
         told, earlier = self._record.told, len(self._record)
-        recorded, self._aside = quarantined(self._record.external())
+        recorded, self._aside = split_quarantined(self._record.external())
         warnings = [Quarantined(id=id, message=message) for id, message in self._aside.items()]
         taken = [AcceptedEvent(event_of(e.content), e) for e in recorded if e.id not in self._aside]
         decided: list[Decided] = []
@@ -218,7 +218,7 @@ class LiveRun:
         try:
             content, event = self._read(line)
         except Refused as refused:
-            return failed(refused.finding, number, refused.id)
+            return failure_record(refused.finding, number, refused.id)
         id = event.id
         known = self._record.known(id) or self._ids.get(id)
         try:
@@ -230,9 +230,9 @@ class LiveRun:
             stated = self.clock.read(event.time, self.loop.now)
             candidate = self.loop.check(event)
         except DiagnosticError as refused:
-            return failed(refused.diagnostics[0], number, id)
+            return failure_record(refused.diagnostics[0], number, id)
         except Exception as failure:
-            return failed(self.defect(failure), number, id)
+            return failure_record(self.defect(failure), number, id)
         if not self._taken:
             self._before = self.loop.state()
             self._record.begin()
@@ -280,7 +280,7 @@ class LiveRun:
         refused, self._refused = self._refused, {}
         for number, answer in answers:
             if isinstance(answer, Acknowledged) and answer.id in refused:
-                answer = failed(refused[answer.id], number, answer.id)
+                answer = failure_record(refused[answer.id], number, answer.id)
             self._send(answer)
 
     def _tell(self, decisions: Iterable[Decided]) -> None:

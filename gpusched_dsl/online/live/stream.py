@@ -11,7 +11,7 @@ from gpusched_dsl.online.journal.chain import Json
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.steps import JournalSteps
 from gpusched_dsl.online.live.clock import LiveClock
-from gpusched_dsl.online.live.lines import opened
+from gpusched_dsl.online.live.lines import open_lines
 from gpusched_dsl.online.live.session import LiveLoop, LiveRun
 from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.online.loops.base import StepJournal
@@ -45,5 +45,5 @@ def run_live(
     with ExitStack() as held:
         record = None if journal is None else held.enter_context(Journal.open(journal, header or {}, resume=resume))
         loop = loop_with(None if record is None else JournalSteps(record))
-        lines = held.enter_context(opened(source))
+        lines = held.enter_context(open_lines(source))
         return LiveRun(loop, write, name, clock, record, tell_from, defect).run(lines)

@@ -164,7 +164,7 @@ class TrialRun:
         if not isinstance(failure, DiagnosticError):
             diagnostic = self.defect(failure)
         elif planned:
-            diagnostic = _unplanned(one.event, failure.diagnostics[0])
+            diagnostic = _no_plan_error(one.event, failure.diagnostics[0])
         else:
             diagnostic = failure.diagnostics[0]
         self.refused.append((one, diagnostic))
@@ -176,7 +176,7 @@ def plain_defect(failure: Exception) -> Diagnostic:
     return Diagnostic("GSM9999", f"internal error: {type(failure).__name__}: {str(failure)[:200]}", help=help)
 
 
-def _unplanned(event: AnyEvent, reason: Diagnostic) -> Diagnostic:
+def _no_plan_error(event: AnyEvent, reason: Diagnostic) -> Diagnostic:
     """GSM5209: no plan can be made after the event; its most extreme value is named, which is mostly the cause."""
     message = f"no plan can be made after this event: {reason.message} ({reason.code})"
     extreme = max(_numbers(event), key=lambda pair: abs(math.log10(abs(pair[1]))), default=None)

@@ -14,7 +14,7 @@ from gpusched_dsl.language.checked import TypedLaw
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
-from gpusched_dsl.online.simulation.realisation import drawn_anew
+from gpusched_dsl.online.simulation.realisation import redraw
 
 Loop = EventLoop | SlotLoop
 L = TypeVar("L", bound=SimulationLoop)
@@ -41,7 +41,7 @@ def run_until(loop: Loop, time: float) -> str:
     return ""
 
 
-def branched(loop: L, seed: int) -> L:
+def fork(loop: L, seed: int) -> L:
     """A copy that goes on by itself: nothing of it is recorded or told, and its draws are of another seed."""
     other = copy(loop)
     other.world = deepcopy(loop.world)
@@ -52,7 +52,7 @@ def branched(loop: L, seed: int) -> L:
     other.steps, other.warnings = list(loop.steps), list(loop.warnings)
     other.failures = dict(loop.failures)
     world = other.world
-    world.ends, world.stretch = drawn_anew(
+    world.ends, world.stretch = redraw(
         loop.online, loop.base, world.ends, world.stretch, world.done, world.done > 0, seed
     )
     other.outages = [outage.drawn_anew(world.now, seed) for outage in loop.outages]

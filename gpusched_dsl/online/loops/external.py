@@ -317,7 +317,7 @@ class LiveEventLoop(EventLoop):
                 rows = told if isinstance(told, list) else [[told]]
                 replaced[name] = pieces_of(model, name, [(event.job, *row) for row in rows])
             else:
-                replaced[name] = pieces_of(model, name, dict(_keyed(name, told, (event.job,))))
+                replaced[name] = pieces_of(model, name, dict(_values_by_subscripts(name, told, (event.job,))))
         base, _ = with_jobs(self.base, self.jobs_root, replaced)
         check_magnitudes(base, replaced)
         return base
@@ -327,7 +327,7 @@ class LiveEventLoop(EventLoop):
         for name, told in event.values.items():
             if name not in base.store.params or base.model.params[name].value is not None:
                 _refuse(f"`{name}` is no parameter that can change", did_you_mean(name, base.store.params) or "")
-            pairs = _keyed(name, told, ())
+            pairs = _values_by_subscripts(name, told, ())
             base = with_values(base, name, [k for k, _ in pairs], [v for _, v in pairs])
         check_magnitudes(base, event.values)
         for trigger in self.online.triggers:
@@ -349,7 +349,7 @@ def _anew(planner: P) -> P:
     return cast(P, planner.fresh())
 
 
-def _keyed(name: str, told: Any, before: tuple[Label, ...]) -> list[tuple[tuple[Label, ...], Any]]:
+def _values_by_subscripts(name: str, told: Any, before: tuple[Label, ...]) -> list[tuple[tuple[Label, ...], Any]]:
     """Values by subscripts: one value, an object by subscripts joined with commas, or rows of subscripts and value."""
     if isinstance(told, Mapping):
         pairs = [((*before, *_split(key)), value) for key, value in told.items()]

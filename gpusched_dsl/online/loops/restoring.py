@@ -20,7 +20,7 @@ class LoopState:
     """A driver as it is now. `restore` can be called more than once."""
 
     def __init__(self, driver: SimulationLoop) -> None:
-        self._values = {name: _kept(value) for name, value in vars(driver).items()}
+        self._values = {name: _keep(value) for name, value in vars(driver).items()}
 
     def restore(self, driver: SimulationLoop) -> None:
         for name in vars(driver).keys() - self._values.keys():
@@ -61,7 +61,7 @@ class _Growing(_Same):
 
 class _Mapping(_Same):
     def __init__(self, value: dict[Any, Any]) -> None:
-        super().__init__({key: _kept(one) for key, one in value.items()})
+        super().__init__({key: _keep(one) for key, one in value.items()})
 
     def value(self) -> Any:
         return {key: kept.value() for key, kept in self._value.items()}
@@ -72,7 +72,7 @@ class _Object(_Same):
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
-        self._attributes = {name: _kept(one) for name, one in vars(value).items()}
+        self._attributes = {name: _keep(one) for name, one in vars(value).items()}
 
     def value(self) -> Any:
         found = copy(self._value)
@@ -81,7 +81,7 @@ class _Object(_Same):
         return found
 
 
-def _kept(value: Any) -> _Same:
+def _keep(value: Any) -> _Same:
     if isinstance(value, np.ndarray):
         return _Array(value)
     if isinstance(value, list):

@@ -57,10 +57,10 @@ class PolicyPlanner:
         )
         values = decision.values
         if question.running is not None and not self.policy.keep and self.policy.split is None:
-            from gpusched_dsl.online.planners.relabel import renamed
+            from gpusched_dsl.online.planners.relabel import relabel
 
             model, store = question.instance.scenario.model, question.instance.store
-            values = renamed(model, store, values, question.running)
+            values = relabel(model, store, values, question.running)
         return Plan(
             values,
             self.name,

@@ -48,7 +48,7 @@ def interchangeable(model: CheckedModel, store: ValueStore) -> tuple[str, Ints] 
     return root, classes.reshape(-1).astype(np.int64)
 
 
-def renamed(
+def relabel(
     model: CheckedModel, store: ValueStore, values: Mapping[str, VariableValues], running: Mapping[str, VariableValues]
 ) -> Mapping[str, VariableValues]:
     """The same plan with nodes named so that jobs stay where they run. All codes are those of one instance."""
@@ -61,11 +61,11 @@ def renamed(
     if new is None or old is None or not len(old.values):
         return values
     at = next(i for i, v in enumerate(placement.indices) if isinstance(v.type, Element) and v.type.root == root)
-    label = _labels(_chosen(new), _chosen(old), at, classes)
+    label = _labels(_chosen_rows(new), _chosen_rows(old), at, classes)
     return {name: _relabel(model, name, given, root, label) for name, given in values.items()}
 
 
-def _chosen(given: VariableValues) -> Codes:
+def _chosen_rows(given: VariableValues) -> Codes:
     """Entries that are 1, a row for each."""
     return np.stack([c[given.values > CHOSEN] for c in given.codes], axis=1)
 

@@ -20,7 +20,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.policy import seed_of
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
-from gpusched_dsl.online.planners.relabel import renamed
+from gpusched_dsl.online.planners.relabel import relabel
 from gpusched_dsl.solving.aggregated import Entries, solve_built
 from gpusched_dsl.solving.solution import Solution
 
@@ -95,8 +95,8 @@ class SolverPlanner:
         backend = guard(self.backend, everything=True) if before is None else before.backend
         try:
             with limit(seconds) as deadline:  # the limit covers what is built for this plan
-                built = built_of(question.instance, self.permissions, fold=self.fold)
-                start = None if question.running is None else labelled(question.instance, question.running)
+                built = build_from(question.instance, self.permissions, fold=self.fold)
+                start = None if question.running is None else label_values(question.instance, question.running)
                 monitor = self.monitor or Stopping(deadline)
                 solved, _ = solve_built(built, backend, options, start, monitor, before)
         except StoppedEarly as stopped:
@@ -115,7 +115,7 @@ class SolverPlanner:
             found[family.name] = VariableValues(tuple(c[used] for c in family.domain.columns()), point[used])
         values: Mapping[str, VariableValues] = found
         if question.running is not None:
-            values = renamed(question.instance.scenario.model, question.instance.store, found, question.running)
+            values = relabel(question.instance.scenario.model, question.instance.store, found, question.running)
         return Plan(
             values,
             self.name,
@@ -149,7 +149,7 @@ def _interruption() -> BaseException:
     return KeyboardInterrupt() if active() is None else StoppedEarly(INTERRUPT)
 
 
-def built_of(instance: Instance, permissions: Permissions, *, fold: bool = True) -> Built:
+def build_from(instance: Instance, permissions: Permissions, *, fold: bool = True) -> Built:
     """An instance of the loop as something to solve."""
     found = Aggregation(None, ())
     if fold:
@@ -166,7 +166,7 @@ def built_of(instance: Instance, permissions: Permissions, *, fold: bool = True)
     )
 
 
-def labelled(instance: Instance, values: Mapping[str, VariableValues]) -> Entries:
+def label_values(instance: Instance, values: Mapping[str, VariableValues]) -> Entries:
     """Values by labels, as solves start from."""
     found = {}
     for name, given in values.items():

@@ -55,9 +55,7 @@ def broken_by(instance: Instance, plan: Plan) -> str | None:
     beyond = problem.lower - problem.upper
     if (beyond > CERTAIN * np.maximum(1.0, np.abs(problem.upper))).any():
         column = int(np.argmax(beyond))
-        return (
-            f"a bound of {_named(problem.column_family(column).name, problem.column_family(column).index_of(column))}"
-        )
+        return f"a bound of {_name(problem.column_family(column).name, problem.column_family(column).index_of(column))}"
     return _row(problem)
 
 
@@ -73,10 +71,10 @@ def _row(problem: Problem) -> str | None:
     family = problem.row_family(row)
     sides = (activity.smallest, "at most", upper) if above else (activity.largest, "at least", lower)
     unit = f" {family.unit}" if family.unit else ""
-    return f"{_named(family.name, family.index_of(row))} is {sides[0][row]:g}{unit}, {sides[1]} {sides[2][row]:g}{unit}"
+    return f"{_name(family.name, family.index_of(row))} is {sides[0][row]:g}{unit}, {sides[1]} {sides[2][row]:g}{unit}"
 
 
-def _named(name: str, index: tuple[object, ...]) -> str:
+def _name(name: str, index: tuple[object, ...]) -> str:
     return f"`{name}[{', '.join(map(str, index))}]`" if index else f"`{name}`"
 
 

@@ -59,7 +59,7 @@ class Dependences:
             case ParamRef() | LetRef():
                 return self._of_reference(expr, own)
             case Negate():
-                return _scaled(self.of(expr.operand, own), -1.0)
+                return _scale(self.of(expr.operand, own), -1.0)
             case Arithmetic():
                 return self._of_arithmetic(expr, own)
             case IfThenElse():
@@ -103,7 +103,7 @@ class Dependences:
             case "/" if right == CONSTANT:
                 if left.slope:
                     by = expr.right.value if isinstance(expr.right, Constant) else 0.0
-                    return _scaled(left, 1.0 / by) if by else None
+                    return _scale(left, 1.0 / by) if by else None
                 return left
             case "/" if left.fraction and right.fraction:
                 return CONSTANT
@@ -112,7 +112,7 @@ class Dependences:
     @staticmethod
     def _times(one: Dependence, by: TypedExpr) -> Dependence | None:
         if one.slope:
-            return _scaled(one, by.value) if isinstance(by, Constant) else None
+            return _scale(one, by.value) if isinstance(by, Constant) else None
         return one
 
     def _alike(self, exprs: tuple[TypedExpr, ...], own: Own) -> Dependence | None:
@@ -125,5 +125,5 @@ def _is_own(expr: TypedExpr, own: Own) -> bool:
     return isinstance(expr, IndexRef) and expr.variable in own
 
 
-def _scaled(one: Dependence | None, by: float) -> Dependence | None:
+def _scale(one: Dependence | None, by: float) -> Dependence | None:
     return None if one is None else Dependence(one.fraction, one.slope * by)

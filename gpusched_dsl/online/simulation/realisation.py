@@ -92,7 +92,7 @@ def _ends(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, work: 
         return work.copy()
     if isinstance(online.ends, str):
         laws = base.store.randoms[online.ends]
-        return _drawn(laws, frame, stream(seed, f"ends {online.ends}"))
+        return _draw(laws, frame, stream(seed, f"ends {online.ends}"))
     return _numbers(ev, online.ends, frame)
 
 
@@ -102,7 +102,7 @@ def _stretch(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, see
     if isinstance(online.stretch, TypedLaw):
         assert online.arrival is not None
         laws = _laws(base, ev, online.stretch, online.arrival.indexing, "stretch")
-        return np.maximum(_drawn(laws, frame, stream(seed, "stretch")), 1e-9)
+        return np.maximum(_draw(laws, frame, stream(seed, "stretch")), 1e-9)
     return _numbers(ev, online.stretch, frame)
 
 
@@ -114,14 +114,14 @@ def _laws(base: Base, ev: Evaluator, law: TypedLaw, indexing: TypedIndexing, nam
     return laws
 
 
-def _drawn(laws: RandomLaws, frame: Frame, rng: np.random.Generator) -> Floats:
+def _draw(laws: RandomLaws, frame: Frame, rng: np.random.Generator) -> Floats:
     """One draw for each job, from the law of each: job j takes the j-th uniform number."""
     uniform = rng.random(frame.size)
     position = np.arange(frame.size) if laws.domain.arity else np.zeros(frame.size, dtype=np.int64)
     return np.array(laws.each(position, lambda law, u: law.inv_lo(u), uniform), dtype=np.float64)
 
 
-def drawn_anew(
+def redraw(
     online: CheckedOnline, base: Base, ends: Floats, stretch: Floats, done: Floats, begun: Mask, seed: int
 ) -> tuple[Floats, Floats]:
     """Ends and stretches of all jobs, those that nobody can know yet drawn again by another seed.

@@ -22,7 +22,8 @@ _PRIME, _FACTOR = 2_147_483_647, 48_271  # products stay below 2 ** 62
 
 
 class SchedulePool(NamedTuple):
-    """The best different schedules so far, cheapest first, then the earliest. `pooled` makes schedules of its rows."""
+    """The best different schedules so far, cheapest first, then the earliest. `pooled_schedule` makes schedules of
+    its rows."""
 
     whole: Ints  # (P, 4 J + 4 N + N G) node, way, gpu; kind, used, jobs, opened; spare; chosen
     left: Floats  # (P, N R)
@@ -45,7 +46,7 @@ def make_pool(plan: Schedule, keep: int) -> SchedulePool:
     )
 
 
-def pooled(pool: SchedulePool, at: int, plan: Schedule) -> Schedule:
+def pooled_schedule(pool: SchedulePool, at: int, plan: Schedule) -> Schedule:
     """A copy of the schedule at a place of the pool; `plan` lends its shapes."""
     names = ("node", "way", "gpu", "kind", "used", "jobs", "opened", "spare", "chosen")
     shapes = {name: getattr(plan, name).shape for name in names}
@@ -56,7 +57,7 @@ def pooled(pool: SchedulePool, at: int, plan: Schedule) -> Schedule:
 
 
 @compiled
-def randomised(
+def draw_passes(
     work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, start: Schedule, plan: Schedule,
     pool: SchedulePool, first: int, stop: int, kind_of_price: int, rng: np.random.Generator,
 ) -> None:  # fmt: skip

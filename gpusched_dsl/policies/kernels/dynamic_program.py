@@ -19,7 +19,7 @@ EQUAL = 1e-12
 
 
 @compiled
-def allotted(first: Ints, amount: Ints, run: Floats, wait: Floats, capacity: int) -> Ints:
+def allot(first: Ints, amount: Ints, run: Floats, wait: Floats, capacity: int) -> Ints:
     """The option of each job, NONE where it waits.
 
     The options of job j are `first[j]` to `first[j + 1]`, the one to take of equally cheap ones before the others.

@@ -44,14 +44,14 @@ def response_time(pool: Ints, rate: Floats, load: float) -> float:
         return np.inf
     low = 2.0 / fastest
     high = 2.0 * low
-    while taken(pool, rate, high) < load:
+    while load_taken(pool, rate, high) < load:
         low = high
         high *= 2.0
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         if middle <= low or middle >= high:
             break
-        if taken(pool, rate, middle) < load:
+        if load_taken(pool, rate, middle) < load:
             low = middle
         else:
             high = middle
@@ -59,7 +59,7 @@ def response_time(pool: Ints, rate: Floats, load: float) -> float:
 
 
 @compiled
-def taken(pool: Ints, rate: Floats, time: float) -> float:
+def load_taken(pool: Ints, rate: Floats, time: float) -> float:
     """What a pool takes within a response time."""
     total = 0.0
     for c in range(len(pool)):

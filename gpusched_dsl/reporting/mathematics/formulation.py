@@ -80,7 +80,7 @@ def formulation(workspace: HasModels, model: str, options: Mapping[str, str] | N
             all_of_it = [e for group in other.equations(1) for e in group]
             found = {(e.name, e.latex, e.over) for e in all_of_it}
             fresh = [e for e in all_of_it if (e.name, e.latex, e.over) not in known]
-            numbered = tuple(_numbered(fresh, last + 1))
+            numbered = tuple(_number(fresh, last + 1))
             last += len(numbered)
             gone = [e[0] for e in sorted(known - found) if e[0] not in {f.name for f in fresh}]
             if numbered or gone:
@@ -110,7 +110,7 @@ def _flat(workspace: HasModels, model: str, options: Mapping[str, str]) -> FlatM
     return flat
 
 
-def _numbered(equations: Iterable[Equation], first: int) -> Iterator[Equation]:
+def _number(equations: Iterable[Equation], first: int) -> Iterator[Equation]:
     for number, equation in enumerate(equations, first):
         yield replace(equation, number=number)
 
@@ -203,7 +203,7 @@ class _Writer:
         )
         made: list[tuple[Equation, ...]] = []
         for group in groups:
-            made.append(tuple(_numbered(group, first)))
+            made.append(tuple(_number(group, first)))
             first += len(group)
         return made[0], made[1], made[2]
 

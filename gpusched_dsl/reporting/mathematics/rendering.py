@@ -8,7 +8,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gpusched_dsl.reporting.mathematics.formulation import Formulation
-from gpusched_dsl.reporting.mathematics.symbols import escaped
+from gpusched_dsl.reporting.mathematics.symbols import escape
 
 _TEMPLATES = PackageLoader("gpusched_dsl.reporting.mathematics")
 
@@ -17,7 +17,7 @@ def to_markdown(models: Sequence[Formulation], title: str = "") -> str:
     """One page; formulas are in `math` blocks, which GitHub and most viewers typeset."""
     template = _markdown().get_template("model.md.j2")
     head = f"# {title}\n\n" if title else ""
-    return head + "\n".join(_spaced(template.render(model=m)) for m in models)
+    return head + "\n".join(_space(template.render(model=m)) for m in models)
 
 
 def to_latex(models: Sequence[Formulation]) -> str:
@@ -52,11 +52,11 @@ def _latex() -> Environment:
         comment_start_string="<#", comment_end_string="#>",
     )  # fmt: skip
     made.filters["inline"] = lambda text: "" if not text else f"${text}$"
-    made.filters["tex"] = escaped
+    made.filters["tex"] = escape
     return made
 
 
-def _spaced(text: str) -> str:
+def _space(text: str) -> str:
     """One empty line before and after headings, tables and code, and nowhere else."""
     result: list[str] = []
     fenced = False

@@ -17,7 +17,7 @@ _SPECIAL = {
 }  # fmt: skip
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """A text with the characters that mean something to LaTeX taken literally."""
     return "".join(_SPECIAL.get(c, c) for c in text)
 
@@ -25,18 +25,18 @@ def escaped(text: str) -> str:
 def symbol(name: str) -> str:
     """A parameter, variable or index: one letter as it is, Greek names as letters, words in italics."""
     if len(name) == 1:
-        return escaped(name)
-    return f"\\{name}" if name in GREEK else rf"\mathit{{{escaped(name)}}}"
+        return escape(name)
+    return f"\\{name}" if name in GREEK else rf"\mathit{{{escape(name)}}}"
 
 
 def set_symbol(name: str) -> str:
     """A set: one letter in script, words upright."""
-    return rf"\mathcal{{{name}}}" if len(name) == 1 and name.isupper() else rf"\mathrm{{{escaped(name)}}}"
+    return rf"\mathcal{{{name}}}" if len(name) == 1 and name.isupper() else rf"\mathrm{{{escape(name)}}}"
 
 
 def word(text: str) -> str:
     """An element label or any other text."""
-    return rf"\text{{{escaped(text)}}}"
+    return rf"\text{{{escape(text)}}}"
 
 
 def number(value: float, is_integer: bool) -> str:
@@ -53,4 +53,4 @@ def number(value: float, is_integer: bool) -> str:
 
 def unit(node: tree.UnitNode | None) -> str:
     """A unit as written, upright."""
-    return "" if node is None else rf"\mathrm{{{escaped(node.span.text.strip('[]'))}}}"
+    return "" if node is None else rf"\mathrm{{{escape(node.span.text.strip('[]'))}}}"

@@ -58,7 +58,7 @@ def room_over_time(reading: RunHistory) -> Steps | None:
     parts = reading.stretches
     if reading.counted or np.isnan(reading.gpus[parts.kind]).any():
         return None
-    first, last = _merged(parts.place, parts.kind, parts.start, parts.end)
+    first, last = _merge(parts.place, parts.kind, parts.start, parts.end)
     gpus = reading.gpus[parts.kind[first]]
     times = np.concatenate((parts.start[first], last))
     return _steps(times, np.concatenate((gpus, -gpus)), reading.outcome.world.now)
@@ -84,7 +84,7 @@ def cost_over_time(reading: RunHistory) -> tuple[Floats, Floats]:
     return times, np.interp(times, slopes.times, area) + lumps.values[at]
 
 
-def _merged(place: Ints, kind: Ints, start: Floats, end: Floats) -> tuple[Ints, Floats]:
+def _merge(place: Ints, kind: Ints, start: Floats, end: Floats) -> tuple[Ints, Floats]:
     """When places are in use as one kind: a stretch that begins each such time, and its end."""
     order = np.lexsort((start, kind, place))
     group = place[order] * (int(kind.max(initial=0)) + 1) + kind[order]

@@ -103,11 +103,11 @@ def _nodes(result: RunResultData) -> list[tuple[str, str]]:
         told.append(f"{percent_text(metrics['utilisation'])} of nodes in use")
     if metrics["cluster_utilisation"] is not None:
         told.append(f"{percent_text(metrics['cluster_utilisation'])} of the cluster")
-    changes = [_counted(int(metrics[name] or 0), name) for name in CHANGES if metrics[name]]
+    changes = [_counts_text(int(metrics[name] or 0), name) for name in CHANGES if metrics[name]]
     return [("use", ", ".join(told)), ("changes", ", ".join(changes) or "none")]
 
 
-def _counted(count: int, names: str) -> str:
+def _counts_text(count: int, names: str) -> str:
     """`1 resize`, `2 boots`."""
     return count_text(count, names.removesuffix("s"), names)
 

@@ -11,7 +11,7 @@ import pytest
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.clock import LiveClock, start_of
-from gpusched_dsl.online.live.lines import LineReader, opened
+from gpusched_dsl.online.live.lines import LineReader, open_lines
 from gpusched_dsl.online.live.messages import LONGEST_LINE
 
 # --- lines ------------------------------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ def all_of(lines: LineReader) -> list[tuple[int, bytes]]:
 def test_lines_of_a_file(tmp_path: Path, content: bytes, wanted: list[tuple[int, bytes]]) -> None:
     file = tmp_path / "events"
     file.write_bytes(content)
-    with opened(str(file)) as lines:
+    with open_lines(str(file)) as lines:
         assert lines.waiting()
         assert lines.peek() == (wanted[0][1] if wanted else None)
         assert all_of(lines) == wanted
@@ -46,7 +46,7 @@ def test_lines_of_a_file(tmp_path: Path, content: bytes, wanted: list[tuple[int,
 def test_a_line_that_is_too_long_is_cut(tmp_path: Path) -> None:
     file = tmp_path / "events"
     file.write_bytes(b"x" * (LONGEST_LINE + 200_000) + b"\nlast\n")
-    with opened(str(file)) as lines:
+    with open_lines(str(file)) as lines:
         assert [(n, len(line)) for n, line in all_of(lines)] == [(1, LONGEST_LINE + 1), (2, 4)]
 
 
@@ -68,7 +68,7 @@ def test_a_pipe_says_whether_a_whole_line_is_there() -> None:
 def test_a_named_pipe_does_not_end_with_a_writer(tmp_path: Path) -> None:
     pipe = tmp_path / "events"
     os.mkfifo(pipe)
-    with opened(str(pipe)) as lines:
+    with open_lines(str(pipe)) as lines:
         for number in range(3):
             writer = threading.Thread(target=pipe.write_bytes, args=(b"%d\n" % number,))
             writer.start()
@@ -79,7 +79,7 @@ def test_a_named_pipe_does_not_end_with_a_writer(tmp_path: Path) -> None:
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     for source in (tmp_path / "none", tmp_path):
-        with pytest.raises(DiagnosticError, match="GSM5208"), opened(str(source)):
+        with pytest.raises(DiagnosticError, match="GSM5208"), open_lines(str(source)):
             pass
 
 

@@ -16,7 +16,7 @@ from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.protocol import Plan
-from gpusched_dsl.online.planners.solver import labelled
+from gpusched_dsl.online.planners.solver import label_values
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
@@ -62,7 +62,7 @@ def by_places(case: WindowCase, instance: Instance, plan: Plan) -> dict[str, dic
     def place(label: str | int) -> int:
         return label - case.first if isinstance(label, int) else int(label[1:])
 
-    listed = labelled(instance, plan.values)
+    listed = label_values(instance, plan.values)
     return {name: {tuple(map(place, key)): value for key, value in given} for name, given in listed.items()}
 
 

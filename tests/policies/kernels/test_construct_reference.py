@@ -8,7 +8,7 @@ from random_clusters import some_policy, some_workload
 from reference import Pass
 
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
-from gpusched_dsl.policies.kernels.drawing import make_pool, pooled, randomised
+from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
 from gpusched_dsl.policies.kernels.pricing import TOTAL
 from gpusched_dsl.policies.verifying import violations
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
@@ -18,8 +18,8 @@ def one_pass(work: Workload, lines: Instructions, start: Schedule, turn: int, rn
     plan = Schedule._make(array.copy() for array in start)
     pool = make_pool(plan, 1)
     look, scratch = look_up(work), make_scratch(work, lines.node_list)
-    randomised(work, look, lines, scratch, start, plan, pool, turn, turn + 1, TOTAL, rng)
-    kept = pooled(pool, 0, plan)
+    draw_passes(work, look, lines, scratch, start, plan, pool, turn, turn + 1, TOTAL, rng)
+    kept = pooled_schedule(pool, 0, plan)
     assert all(np.array_equal(one, other) for one, other in zip(kept, plan, strict=True))
     return plan
 

@@ -18,7 +18,7 @@ from gpusched_dsl.policies import engine
 from gpusched_dsl.policies.controllers import split
 from gpusched_dsl.policies.engine import SearchSettings, run
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
-from gpusched_dsl.policies.kernels.drawing import make_pool, pooled, randomised
+from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.rules import FINISH_CODES
 from gpusched_dsl.policies.verifying import BrokenSchedule, verify, violations
@@ -176,8 +176,8 @@ def test_the_pool_holds_the_best_different_schedules() -> None:
         for turn in range(41):
             pool = make_pool(start, 1)
             plan = empty_schedule(work)
-            randomised(work, look, lines, scratch, start, plan, pool, turn, turn + 1, 0, stream)
-            made = pooled(pool, 0, plan)
+            draw_passes(work, look, lines, scratch, start, plan, pool, turn, turn + 1, 0, stream)
+            made = pooled_schedule(pool, 0, plan)
             mark = (told(work, made), sorted(made.used[made.jobs > 0].tolist()))
             if all(mark != other for _, _, other in seen):
                 seen.append((price(work, made, 0), turn, mark))

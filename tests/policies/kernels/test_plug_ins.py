@@ -14,9 +14,9 @@ from random_clusters import some_policy, some_workload
 from gpusched_dsl.policies import plug_ins as added_module
 from gpusched_dsl.policies.engine import SearchSettings, run
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
-from gpusched_dsl.policies.kernels.drawing import make_pool, randomised
+from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool
 from gpusched_dsl.policies.kernels.free_capacity import has_room
-from gpusched_dsl.policies.plug_ins import FinishRule, Move, PlaceRule, added, run_passes
+from gpusched_dsl.policies.plug_ins import FinishRule, Move, PlaceRule, plug_ins, run_passes
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
 
 Install = Callable[..., None]
@@ -43,10 +43,10 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
             return entries if asked.get("group") == added_module.GROUP else found(**asked)
 
         monkeypatch.setattr(importlib.metadata, "entry_points", with_these)
-        added.cache_clear()
+        plug_ins.cache_clear()
 
     yield these
-    added.cache_clear()
+    plug_ins.cache_clear()
 
 
 def last_node(work: Workload, plan: Schedule, job: int, way: int) -> tuple[int, int] | None:
@@ -64,7 +64,7 @@ def pair() -> Workload:
 
 
 def with_codes(lines: Instructions, place: list[str], finish: list[str]) -> Instructions:
-    places, finishes = added().place_codes(), added().finish_codes()
+    places, finishes = plug_ins().place_codes(), plug_ins().finish_codes()
     return lines._replace(
         place=np.array([places[name] for name in place]), finish=np.array([finishes[name] for name in finish], np.int64)
     )
@@ -104,13 +104,13 @@ def test_a_rule_that_finds_no_room_is_told_so(install: Install) -> None:
 def test_names_are_taken_once(install: Install) -> None:
     install(PlaceRule("best_fit", "", last_node))
     with pytest.raises(ValueError, match="`best_fit` is there already"):
-        added()
+        plug_ins()
     install(Move("shake", "", max), Move("shake", "", max))
     with pytest.raises(ValueError, match="`shake` is there already"):
-        added()
+        plug_ins()
     install(last_node)
     with pytest.raises(ValueError, match="`e0`"):
-        added()
+        plug_ins()
 
 
 def test_both_loops_run_the_built_in_rules_alike() -> None:
@@ -119,7 +119,7 @@ def test_both_loops_run_the_built_in_rules_alike() -> None:
         work = some_workload(rng)
         _, lines = some_policy(rng, work)
         plans = []
-        for passes in (randomised, run_passes):
+        for passes in (draw_passes, run_passes):
             start, plan = empty_schedule(work), empty_schedule(work)
             pool, scratch = make_pool(plan, 3), make_scratch(work, lines.node_list)
             stream = np.random.default_rng(number)

@@ -13,7 +13,7 @@ from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_books, keep_books
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two, separable
 from gpusched_dsl.policies.kernels.pricing import FIRST_END, TOTAL, price
-from gpusched_dsl.policies.local_search import UNLIMITED, copied, improve, shortest_minus_due
+from gpusched_dsl.policies.local_search import UNLIMITED, copy_schedule, improve, shortest_minus_due
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 MOST_CONTENTS = 4000
@@ -63,7 +63,7 @@ def _hold_one_node(seeds: range) -> int:
                 for made in contents(work, plan, (n,), new_kinds=True):
                     best = min(best, price(work, made, TOTAL))
             assert books.sums[0] + gain == pytest.approx(best, rel=1e-9, abs=1e-9)
-            after = copied(plan)
+            after = copy_schedule(plan)
             apply(work, after, change)
             assert written(work, *read(after)) is not None
             assert price(work, after, TOTAL) == pytest.approx(best, rel=1e-9, abs=1e-9)
@@ -91,7 +91,7 @@ def _hold_two_nodes(seeds: range) -> int:
         gain = repack_two(work, plan, books, 0, change)
         assert books.sums[0] == before  # they are those of the schedule again
         if np.isfinite(gain):
-            after = copied(plan)
+            after = copy_schedule(plan)
             apply(work, after, change)
             assert written(work, *read(after)) is not None
             assert price(work, after, TOTAL) == pytest.approx(before + gain, rel=1e-9, abs=1e-9)

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gpusched_dsl.policies.dynamic_program import admitted
-from gpusched_dsl.policies.kernels.dynamic_program import allotted
+from gpusched_dsl.policies.dynamic_program import admit
+from gpusched_dsl.policies.kernels.dynamic_program import allot
 
 NONE = -1
 S = np.array([1.0, 1.8, 2.4, 2.8])
@@ -40,7 +40,7 @@ def test_three_jobs_on_four_gpus() -> None:
     assert wait.tolist() == [410, 560, 1065]
     job, amount = np.repeat(np.arange(3), 4), np.tile(np.arange(1, 5), 3)
     queue, kinds, capacity = arrays([0, 1, 2], [0], [4])
-    found = admitted(job, np.zeros(12, dtype=np.int64), amount, run.ravel(), wait, capacity, queue, kinds)
+    found = admit(job, np.zeros(12, dtype=np.int64), amount, run.ravel(), wait, capacity, queue, kinds)
     assert amount[found].tolist() == [1, 1, 2]
     assert cost(job, run.ravel(), wait, found) == pytest.approx(136.933333, abs=1e-6)
 
@@ -54,7 +54,7 @@ def test_against_enumeration(seed: int) -> None:
     # Whole numbers make equal prices common.
     run, wait = rng.integers(0, 9, len(job)).astype(float), rng.integers(0, 12, jobs).astype(float)
     kind = np.zeros(len(job), dtype=np.int64)
-    found = admitted(job, kind, amount, run, wait, np.array([capacity]), np.arange(jobs), np.zeros(1, dtype=np.int64))
+    found = admit(job, kind, amount, run, wait, np.array([capacity]), np.arange(jobs), np.zeros(1, dtype=np.int64))
     taken = found[found != NONE]
     assert amount[taken].sum() <= capacity
     assert (job[taken] == np.flatnonzero(found != NONE)).all()
@@ -64,7 +64,7 @@ def test_against_enumeration(seed: int) -> None:
 def test_ties() -> None:
     """Equally cheap: run rather than wait, then the smaller amount."""
     job, kind, amount, queue, kinds, capacity = arrays([0, 0], [0, 0], [2, 1], [0], [0], [2])
-    assert admitted(job, kind, amount, np.array([3.0, 3.0]), np.array([3.0]), capacity, queue, kinds).tolist() == [1]
+    assert admit(job, kind, amount, np.array([3.0, 3.0]), np.array([3.0]), capacity, queue, kinds).tolist() == [1]
 
 
 def test_kinds_one_after_another() -> None:
@@ -72,24 +72,24 @@ def test_kinds_one_after_another() -> None:
     job, kind, amount = arrays([0, 0, 1, 1], [1, 0, 1, 0], [1, 1, 1, 1])
     run, wait = np.array([1.0, 5.0, 1.0, 2.0]), np.array([20.0, 30.0])
     queue, kinds, capacity = arrays([0, 1], [1, 0], [1, 1])
-    assert admitted(job, kind, amount, run, wait, capacity, queue, kinds).tolist() == [1, 2]
+    assert admit(job, kind, amount, run, wait, capacity, queue, kinds).tolist() == [1, 2]
 
 
 def test_jobs_outside_the_queue_wait() -> None:
     job, kind, amount, queue, kinds, capacity = arrays([0, 1], [0, 0], [1, 1], [1], [0], [2])
-    assert admitted(job, kind, amount, np.ones(2), np.full(2, 9.0), capacity, queue, kinds).tolist() == [NONE, 1]
+    assert admit(job, kind, amount, np.ones(2), np.full(2, 9.0), capacity, queue, kinds).tolist() == [NONE, 1]
 
 
 def test_capacity_without_use() -> None:
     first, amount = arrays([0, 1], [5])
-    assert allotted(first, amount, np.array([1.0]), np.array([9.0]), 4).tolist() == [NONE]
+    assert allot(first, amount, np.array([1.0]), np.array([9.0]), 4).tolist() == [NONE]
     job, kind, amount, queue, kinds, capacity = arrays([0], [0], [5], [0], [0], [0])
-    assert admitted(job, kind, amount, np.array([1.0]), np.array([9.0]), capacity, queue, kinds).tolist() == [NONE]
+    assert admit(job, kind, amount, np.array([1.0]), np.array([9.0]), capacity, queue, kinds).tolist() == [NONE]
 
 
 def test_refused() -> None:
     job, kind, amount, queue, kinds, capacity = arrays([0], [0], [0], [0], [0], [1])
     with pytest.raises(ValueError, match="at least one unit"):
-        admitted(job, kind, amount, np.ones(1), np.ones(1), capacity, queue, kinds)
+        admit(job, kind, amount, np.ones(1), np.ones(1), capacity, queue, kinds)
     with pytest.raises(ValueError, match="finite"):
-        admitted(job, kind, amount + 1, np.ones(1), np.array([np.inf]), capacity, queue, kinds)
+        admit(job, kind, amount + 1, np.ones(1), np.array([np.inf]), capacity, queue, kinds)

@@ -9,7 +9,7 @@ from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, co
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, keep_books, tolerance
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two
-from gpusched_dsl.policies.kernels.moves.shapes import faster_type, resized
+from gpusched_dsl.policies.kernels.moves.shapes import best_resize, faster_type
 from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
 from gpusched_dsl.policies.rules import MOVE_CODES
 from gpusched_dsl.policies.workload import Ints, Schedule, Workload
@@ -49,7 +49,7 @@ def climb(
             elif moves[i] == FASTER_TYPE:
                 gain = faster_type(work, plan, books, lengths[i], trial)
             elif moves[i] in (DOUBLE_GPUS, HALVE_GPUS):
-                gain = resized(work, plan, books, lengths[i], trial, moves[i] == DOUBLE_GPUS)
+                gain = best_resize(work, plan, books, lengths[i], trial, moves[i] == DOUBLE_GPUS)
             elif moves[i] == REGROUP_GPUS:
                 gain = regroup_gpus(work, plan, books, lengths[i], trial)
             elif moves[i] == REPACK_NODE:

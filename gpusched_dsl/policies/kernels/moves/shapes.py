@@ -37,7 +37,7 @@ def faster_type(work: Workload, plan: Schedule, books: DeltaEvaluation, length: 
         for kind in range(len(work.units)):
             if kind != plan.kind[n] and work.units[kind] == work.units[plan.kind[n]]:
                 ways_of(here, work.way_at, kind, sizes, ways)
-                saved = _saved(here, plan.way, ways, work.time)
+                saved = _time_saved(here, plan.way, ways, work.time)
                 if saved > tolerance(saved):
                     best = try_ways(work, plan, books, n, kind, ways, best, margin, change)
     return best
@@ -46,17 +46,17 @@ def faster_type(work: Workload, plan: Schedule, books: DeltaEvaluation, length: 
 @compiled
 def double_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """N5: the node becomes one of the same family with twice the GPUs, and its jobs take twice as many."""
-    return resized(work, plan, books, length, change, True)
+    return best_resize(work, plan, books, length, change, True)
 
 
 @compiled
 def halve_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """N6: the node becomes one of the same family with half the GPUs, and its jobs take half as many."""
-    return resized(work, plan, books, length, change, False)
+    return best_resize(work, plan, books, length, change, False)
 
 
 @compiled
-def resized(
+def best_resize(
     work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange, up: bool
 ) -> float:
     """The best of the nodes whose jobs take twice as many GPUs, or half as many."""
@@ -68,7 +68,7 @@ def resized(
     for n in late_nodes(plan.node, books.late[: first_of(books.counts[0], length)]):
         here = books.member[books.member_from[n] : books.member_from[n + 1]]
         sizes_of(here, plan.way, work.size, sizes)
-        if shares_gpus(plan.spare[n]) or not _rescaled(sizes, len(here), work.parts, times, over):
+        if shares_gpus(plan.spare[n]) or not _rescale(sizes, len(here), work.parts, times, over):
             continue
         old = plan.kind[n]
         for kind in range(len(work.units)):
@@ -176,7 +176,7 @@ def ways_of(here: Ints, way_at: Ints, kind: int, sizes: Ints, ways: Ints) -> Non
 
 
 @compiled
-def _saved(here: Ints, way: Ints, ways: Ints, time: Floats) -> float:
+def _time_saved(here: Ints, way: Ints, ways: Ints, time: Floats) -> float:
     """How much shorter the jobs of a node run, in all."""
     saved = 0.0
     for i in range(len(here)):
@@ -186,7 +186,7 @@ def _saved(here: Ints, way: Ints, ways: Ints, time: Floats) -> float:
 
 
 @compiled
-def _rescaled(sizes: Ints, count: int, parts: int, times: int, over: int) -> bool:
+def _rescale(sizes: Ints, count: int, parts: int, times: int, over: int) -> bool:
     """Multiply units by `times / over`, in place; False if that gives other than whole GPUs."""
     for i in range(count):
         if sizes[i] // parts % over != 0:
