@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gpusched_dsl.backends.files.names import LP, MPS, Alphabet, entry_names, number
+from gpusched_dsl.backends.files.names import LP, MPS, Alphabet, entry_names, number_names
 from gpusched_dsl.ir.problem import Floats, Objective, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -57,8 +57,10 @@ class _Writer:
     ) -> None:
         self.problem, self.out = problem, out
         self.comments = [_ascii(comment) for comment in (*comments, *_notes(problem))]
-        self.columns = entry_names(problem.column_families, "c", alphabet) if names else number("c", problem.columns)
-        self.rows = entry_names(problem.constraints, "r", alphabet) if names else number("r", problem.rows)
+        self.columns = (
+            entry_names(problem.column_families, "c", alphabet) if names else number_names("c", problem.columns)
+        )
+        self.rows = entry_names(problem.constraints, "r", alphabet) if names else number_names("r", problem.rows)
         objectives = problem.objectives or (Objective("minimize", ()),)
         self.objectives = objectives
         self.objective_names = self._objective_names(alphabet)
@@ -319,7 +321,7 @@ def _with_markers(lines: pl.Series, integer: NDArray[np.bool_]) -> pl.Series:
     before[closes] += 1
     shift = np.cumsum(before)
     runs = len(opens)
-    numbers = number("", runs)
+    numbers = number_names("", runs)
     openings = _concat(" MARK", numbers, "A 'MARKER' 'INTORG'")
     closings = _concat(" MARK", numbers, "B 'MARKER' 'INTEND'")
     places = np.concatenate([np.arange(len(lines)) + shift[:-1], opens + shift[opens] - 1, closes + shift[closes] - 1])

@@ -54,7 +54,7 @@ def entry_names(families: Sequence[Family], prefix: str, alphabet: Alphabet) -> 
     return _usable(pl.concat(parts), prefix, alphabet)
 
 
-def number(prefix: str, count: int) -> pl.Series:
+def number_names(prefix: str, count: int) -> pl.Series:
     """`prefix` with 0, 1, ... behind it."""
     return _text(pl.concat_str(pl.lit(prefix), pl.int_range(count).cast(pl.String)))
 

@@ -44,7 +44,7 @@ class ListedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ListedRule:
-    """A rule or move behind its verb; `plug_ins`: another package brings it."""
+    """A rule or move behind its verb; `added`: another package brings it."""
 
     verb: str
     text: str

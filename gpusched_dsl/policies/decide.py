@@ -40,7 +40,7 @@ class Decision:
 
     `price` is what the engine took the plan to cost, NaN where it does not price; the model prices it again.
     `statistics` are counts and seconds, such as `iterations` and `compile_seconds`. For the next plan: `again`, in how
-    long jobs want one (codes of jobs, the unit of `now`), and `values_to_remember` values of parameters of jobs.
+    long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of parameters of jobs.
     """
 
     values: Mapping[str, VariableValues]
