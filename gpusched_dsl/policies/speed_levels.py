@@ -87,6 +87,9 @@ def filter_levels(speed: ArrayLike, rate: ArrayLike, allowed: ArrayLike | None =
     return Ladders(speed, rate, rung, counts)
 
 
+filtered = filter_levels  # the former name, which docs/python.md gave
+
+
 def _along_the_hull(speed: Floats, rate: Floats) -> tuple[Codes, Codes]:
     """From the rung that costs least per unit of work, always to the faster one at the lowest price of time saved."""
     pace = 1.0 / speed

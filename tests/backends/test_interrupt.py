@@ -25,7 +25,7 @@ import json, sys
 sys.path.insert(0, sys.argv[2])
 from building import many_knapsacks
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.backends.isolation.backend import isolated
+from gpusched_dsl.backends.isolation.backend import isolate
 from gpusched_dsl.backends.protocol import SolveOptions
 
 class Telling:
@@ -36,7 +36,7 @@ class Telling:
             self.told = True
             print("incumbent", flush=True)
 
-backend = isolated(sys.argv[1]) if sys.argv[3] else sys.argv[1]  # a process of its own, or this one
+backend = isolate(sys.argv[1]) if sys.argv[3] else sys.argv[1]  # a process of its own, or this one
 solved = solve_problem(many_knapsacks(), backend, SolveOptions(gap=0.0, time_limit=60), monitor=Telling())
 print(json.dumps({"status": solved.status, "reason": solved.reason, "objective": solved.objective,
                   "bound": solved.bound, "feasible": solved.verification.feasible}), flush=True)

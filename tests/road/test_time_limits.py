@@ -141,7 +141,7 @@ def test_the_model_can_be_solved_again_after_a_limit(model: gs.Model, monkeypatc
 
 def test_a_start_that_is_feasible_is_a_point(model: gs.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "reformulate", forever)
-    monkeypatch.setattr("gpusched_dsl.solving.solve.prepare", forever)
+    monkeypatch.setattr("gpusched_dsl.solving.solve.reformulate", forever)
     start = {"put": {("c", "x"): 1}}
     result = model.solve(time_limit=LIMIT, warm_start=start, without=["aggregation"])
     assert (result.status, result.reason, result.objective) == ("limit", "time", 4.0)

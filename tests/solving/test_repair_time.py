@@ -64,8 +64,8 @@ def slow_attempts(monkeypatch: pytest.MonkeyPatch, asked: list[float]) -> None:
         asked.append(options.time_limit)
         time.sleep(options.time_limit)
 
-    monkeypatch.setattr(accepting, "polished", attempt)
-    monkeypatch.setattr(accepting, "repaired", attempt)
+    monkeypatch.setattr(accepting, "polish", attempt)
+    monkeypatch.setattr(accepting, "repair", attempt)
 
 
 @pytest.mark.parametrize("reason", ["time", "interrupt"])
@@ -157,8 +157,8 @@ def test_plans_by_element_are_mended_within_the_limit(
         if limit is not None:
             time.sleep(options.time_limit)
 
-    monkeypatch.setattr(folding, "checked_reading", refused)
-    monkeypatch.setattr(folding, "polished", in_vain)
+    monkeypatch.setattr(folding, "check_point", refused)
+    monkeypatch.setattr(folding, "polish", in_vain)
     model = gs.loads(FOLDED)
     if limit is None:
         with pytest.raises(gs.DiagnosticError, match="not clean"):

@@ -118,10 +118,10 @@ def test_every_format_can_be_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 PROBE = """
 import sys
-from gpusched_dsl.language.scenarios.formats import described, names
+from gpusched_dsl.language.scenarios.formats import describe_format, names
 for generated in (False, True):
     for name in names(generated):
-        described(name, generated)
+        describe_format(name, generated)
 print(*sorted(name for name in sys.modules if "." not in name))
 """
 

@@ -222,13 +222,13 @@ import json, sys
 sys.path.insert(0, {folder!r})
 import numpy as np
 from random_clusters import some_policy, some_workload
-from gpusched_dsl.policies.engine import Settings, run
+from gpusched_dsl.policies.engine import SearchSettings, run
 found = []
 for number in range(60):
     rng = np.random.default_rng(number)
     work = some_workload(rng)
     _, lines = some_policy(rng, work)
-    elite = run(work, lines, Settings(iterations=5, keep=3, controllers=1 + number % 2), seed=number).elite
+    elite = run(work, lines, SearchSettings(iterations=5, keep=3, controllers=1 + number % 2), seed=number).elite
     found.append([[a.tolist() for a in plan._replace(left=plan.opened)] for plan in elite])
 print(json.dumps(found))
 """

@@ -135,7 +135,7 @@ def test_the_search_gets_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) ->
         seen.append(seconds)
         return real(seconds, *rest)
 
-    monkeypatch.setattr(beginning, "Budget", noted)
+    monkeypatch.setattr(beginning, "HeuristicBudget", noted)
     solve_problem(assignment(6, 3), HIGHS, SolveOptions(time_limit=50.0))
     assert seen[0] == pytest.approx(10.0, abs=0.5)
     solve_problem(assignment(6, 3), HIGHS, SolveOptions())
