@@ -22,7 +22,7 @@ from gpusched_dsl.policies.decide import schedule_from
 from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
 from gpusched_dsl.policies.kernels.construct import begin, look_up, make_scratch
 from gpusched_dsl.policies.placement_reader import cluster_of
-from gpusched_dsl.policies.plug_ins import PlacementPass, added
+from gpusched_dsl.policies.plug_ins import PlacementPass, plug_ins
 from gpusched_dsl.policies.queues.run import appends
 from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.stages import with_stages
@@ -251,7 +251,7 @@ def turn_lines(turn: Turn) -> list[str]:
             told.append(f"  and {turn.more_ways} more")
     others = [t for t in turn.tried if t.way not in {w for w, _ in turn.ways}]
     for t in others:
-        words = PLACE[t.rule].words if t.rule in PLACE else added().place[t.rule].words
+        words = PLACE[t.rule].words if t.rule in PLACE else plug_ins().place[t.rule].words
         told.append(f"`{t.rule}` ({words}) {'places it' if t.placed else 'finds no room'}")
     if turn.refused:
         told.append(f"it waits: {turn.refused}")
