@@ -354,7 +354,7 @@ def test_ctrl_c_and_going_on(gsdsl: Run, tmp_path: Path, child: Callable[..., An
     assert "stopping without the plan at hand" in told
     assert "interrupted: what was reached by then" in said
     first = json.loads(out.read_text(encoding="utf-8"))
-    assert complaints(first, SCHEMA) == []
+    assert list(complaints(first, SCHEMA)) == []
     assert first["ended"] == "interrupt"
     done = gsdsl(*given, "--json", "-")
     assert done.code == 0, done.err
@@ -398,7 +398,7 @@ def test_an_error_on_the_way_keeps_what_was_reached(gsdsl: Run, three: Path) -> 
     document = json.loads(out.read_text(encoding="utf-8"))
     assert document["ended"] == "error"
     assert document["costs"]["execution"] == pytest.approx(1.0)  # two hours of a VM at half a dollar
-    assert complaints(document, SCHEMA) == []
+    assert list(complaints(document, SCHEMA)) == []
 
 
 def test_an_error_at_the_first_plan_is_all_there_is(gsdsl: Run, three: Path) -> None:

@@ -91,14 +91,16 @@ def driver(
     settings: dict[str, str] | None = None,
     seed: int = 0,
     time_limit: float | None = None,
+    fallback: str | None = None,
     **more: Any,
 ) -> SimulationLoop:
     found = Diagnostics()
     workspace = workspace_from_text(text, "online.gsm", found, Path.cwd(), allow_outside=True)
     found.raise_if_errors()
     config = RunConfig(
-        online=online, scenario=scenario, method=method, settings=settings or {}, seed=seed, time_limit=time_limit
-    )
+        online=online, scenario=scenario, method=method, settings=settings or {}, seed=seed, time_limit=time_limit,
+        fallback=fallback,
+    )  # fmt: skip
     return open_run(workspace, config, **more)
 
 

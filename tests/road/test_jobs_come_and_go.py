@@ -10,7 +10,7 @@ import pytest
 
 import gpusched_dsl as gs
 
-DATA = Path(__file__).parents[1] / "models" / "capacity_planning" / "data" / "synthetic"
+DATA = Path(__file__).parents[2] / "models" / "capacity_planning" / "data" / "synthetic"
 SCENARIO = """
 import "gsdsl:capacity_planning/patterns.gsm";
 scenario Now extends AllPatterns {{
