@@ -7,8 +7,11 @@ from online_texts import driver, run
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
+from gpusched_dsl.online.bounds.run_bound import relaxation_bound
 from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
+from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.estimate import estimate
 
 # One node; every job trains in the first slots that are free.
@@ -120,6 +123,59 @@ def test_an_estimate_knows_the_failures_before_its_time() -> None:
     found = estimate(workspace, "a", RunConfig(method="First"), samples=3)
     assert found.state == "waiting"
     assert found.end.tolist() == pytest.approx([2.0] * 3)
+
+
+def test_the_relaxation_bounds_no_run_in_which_a_job_never_came() -> None:
+    """The model has two jobs, the run one: the total is below the relaxation because of that alone."""
+    outcome = run(text("a 0 1 9 0  b 9 4 9 0"), method="First")
+    bound = relaxation_bound(RunResult(outcome, RunInfo("First")).reading)
+    assert bound.value is None
+    assert bound.how.startswith("jobs come after the last slot")
+
+
+# Nodes that are on when they are needed; no jobs.
+COMMITTED = """
+model Commitment {
+  set Nodes;  set Slots ordered;
+  param price[Slots] in $;  param need[Slots];  param was[Nodes] binary default 0;
+  var on[Nodes, Slots] binary;  var boots[Nodes, Slots] >= 0;
+  minimize cost in $: sum[k in Nodes, h in Slots] (price[h] * on[k, h] + 5[$] * boots[k, h]);
+  constraint enough[h in Slots]: sum[k in Nodes] on[k, h] >= need[h];
+  constraint boot[k in Nodes, h in Slots]: boots[k, h] >= on[k, h] - (on[k, h-1] else was[k]);
+  placement on[k, h] { node k;  slot h;  lasts 1[h]; }
+}
+online Loop for Commitment {
+  window h in Slots lookahead 3 commit 1;
+  carry was[k] = on[k, committed];
+  charge rent[k in Nodes] in $ = sum[h in Slots] (price[h] * on[k, h] + 5[$] * boots[k, h]);
+}
+scenario S for Commitment { Nodes = { n0, n1 };  table Slots: price[$] need = 0 1 1  1 2 2  2 1 0  3 3 1; }
+"""
+
+
+def test_windows_may_have_decisions_without_jobs() -> None:
+    """One node in all slots, the other in slot 1: 1 + 2 * 2 + 1 + 3, and two boots."""
+    outcome = run(COMMITTED, method="highs")
+    assert outcome.total == pytest.approx(19.0)
+    assert outcome.world.ledger.places["rent"].sum() == pytest.approx(19.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (("arrive j in Jobs at arrives[j];", ""), "`Block` has no line `arrive`: no plan would have a job"),
+        (("{ job j;", "{"), "the placement of `Trains` has no `job`: nothing says what a plan means for a job"),
+    ],
+)
+def test_jobs_that_never_come_or_have_no_place_are_refused(changed: tuple[str, str], message: str) -> None:
+    """A job that no plan could have would be left out of the result without a word."""
+    lines = ("work length[j];  speed 1;", "carry left[j] = length[j] - round(done[j]);")
+    without = text("a 0 1 9 0").replace(*changed)
+    for line in lines if "arrive" in changed[0] else ():
+        without = without.replace(line, "carry left[j] = 1;" if "carry" in line else "")
+    with pytest.raises(DiagnosticError, match="GSM7002") as error:
+        driver(without, method="highs")
+    assert [diagnostic.message for diagnostic in error.value.diagnostics] == [message]
 
 
 def opened(text: str) -> Workspace:

@@ -26,6 +26,7 @@ BELOW = 1e-6  # relative: a job that cost less than its bound by more than this 
 
 OTHER_PRICES = "the run was charged less than the model plans with: the block charges other prices or terms"
 UNFINISHED = "jobs are unfinished: what the others cost is not what all would"
+NEVER_CAME = "jobs come after the last slot: the model over the whole horizon has them, the run has not"
 
 
 _READ = ("node_type", "uses", "lasts", "costs", "node_rate", "node_price")  # roles that ways and their rates are of
@@ -66,6 +67,8 @@ def relaxation_bound(reading: RunHistory, most: int = 50_000_000, monitor: Monit
     base = reading.outcome.base
     if has_unfinished_jobs(reading):
         return RunBound(None, UNFINISHED)
+    if (reading.outcome.world.status == FUTURE).any():
+        return RunBound(None, NEVER_CAME)
     try:
         with deadline_of(None, monitor):
             problem = ground(base.model, base.store, base.limits)

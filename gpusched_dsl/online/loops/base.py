@@ -74,6 +74,7 @@ class SimulationLoop:
             raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help="state one in the model")])
         self.placement = online.base.placement
         roles = {item.role: item.value for item in self.placement.items}
+        self._check_jobs("job" in roles)
         self.jobs_root = online.arrival.jobs if online.arrival is not None else self._root(roles.get("job"))
         self.places_root = self._root(roles.get("node")) or self._root(roles.get("node_type"))
         self.kinds_root = self._root(roles.get("node_type")) or self.places_root
@@ -113,6 +114,18 @@ class SimulationLoop:
         self.types[""] = () if not self.jobs_root else (Element(self.jobs_root),)
         kept = {self.placement.variable} | self.carrier.variables
         self.kept = kept.union(*(variables_read(c.value, online) for c in online.charges))
+
+    def _check_jobs(self, placed: bool) -> None:
+        """Raise DiagnosticError (GSM7002) where jobs would never come, or come and have no place in a plan."""
+        online = self.online
+        if placed and online.arrival is None:
+            message = f"`{online.name}` has no line `arrive`: no plan would have a job"
+            help = "state when jobs arrive: `arrive j in Jobs at 0;` if all are there from the start"
+            raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help=help)])
+        if not placed and (online.arrival is not None or online.window is None):
+            message = f"the placement of `{online.base.name}` has no `job`: nothing says what a plan means for a job"
+            help = "name the index of the jobs: `job j;`"
+            raise DiagnosticError([Diagnostic("GSM7002", message, self.placement.span, help=help)])
 
     # --- names and numbers -------------------------------------------------------------------------------------------
 

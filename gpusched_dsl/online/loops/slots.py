@@ -125,6 +125,7 @@ class SlotLoop(SimulationLoop):
             rows = np.flatnonzero(due & self._alive(entries.job) & self._up(entries.place))
             self.skipped = self.skipped | due  # a new array: copies of the run share the old one
             self.skipped[rows] = False
+            rows = rows[entries.job[rows] >= 0]  # decisions without jobs are only charged for
             changed = self.put(tuple(c[rows] for c in self.plan_columns), entries.take(rows))
             if self.new_plan is not None:
                 self.note(self.new_plan, changed)
