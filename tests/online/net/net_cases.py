@@ -248,14 +248,14 @@ DECOYS = {  # lines of the extended block that the own block states otherwise
 }
 
 
-def blocks_of(lines: list[str], inherited: frozenset[int]) -> str:
+def blocks_of(lines: list[str], inherited: frozenset[int], decoys: dict[str, str] = DECOYS) -> str:
     """One block of these lines, or one that extends another with some of the lines and wrong values for others."""
     if not inherited:
         return "online Block for Net {\n  " + "\n  ".join(lines) + "\n}"
     own = [line for k, line in enumerate(lines) if k not in inherited]
     base = [line for k, line in enumerate(lines) if k in inherited]
     for line in own:
-        base += [decoy for start, decoy in DECOYS.items() if line.startswith(start)]
+        base += [decoy for start, decoy in decoys.items() if line.startswith(start)]
     if not any(line.startswith("arrive") for line in base):
         base.insert(0, lines[0])
     parts = ["online Base for Net {", *base, "}", "online Block for Net extends Base {", *own, "}"]

@@ -95,15 +95,21 @@ def simulated(case: Case | TypedCase) -> Simulation | None:
 
 def realised(workspace: Workspace, case: Case | TypedCase, run: RunOutcome) -> tuple[Case | TypedCase, list[str]]:
     """The case with what the run has drawn, which is an input of the simulator; what no law allows is wrong."""
-    world, wrong = run.world, []
-    ends, stretch = world.ends / world.work, world.stretch
-    if "ends" in case.laws and not ((ends >= ENDS_LAW[0] - SAME) & (ends <= ENDS_LAW[1] + SAME)).all():
-        wrong.append(f"drawn ends {ends.tolist()}")
-    if "stretch" in case.laws and not ((stretch >= 0.5) & (stretch <= 2.0)).all():
-        wrong.append(f"drawn stretch {stretch.tolist()}")
+    ends, stretch = run.world.ends / run.world.work, run.world.stretch
+    wrong = drawn_outside(case.laws, ends, stretch)
     jobs = zip(case.jobs, ends.tolist(), stretch.tolist(), strict=True)
     case = replace(case, jobs=tuple(replace(job, ends=end, stretch=slower) for job, end, slower in jobs))
     return replace(case, outage_times=flips(workspace, case)) if "outages" in case.laws else case, wrong
+
+
+def drawn_outside(laws: frozenset[str], ends: np.ndarray, stretch: np.ndarray) -> list[str]:
+    """Draws that their laws do not allow."""
+    wrong = []
+    if "ends" in laws and not ((ends >= ENDS_LAW[0] - SAME) & (ends <= ENDS_LAW[1] + SAME)).all():
+        wrong.append(f"drawn ends {ends.tolist()}")
+    if "stretch" in laws and not ((stretch >= 0.5) & (stretch <= 2.0)).all():
+        wrong.append(f"drawn stretch {stretch.tolist()}")
+    return wrong
 
 
 def flips(workspace: Workspace, case: Case) -> tuple[tuple[float, ...], ...]:

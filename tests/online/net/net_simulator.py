@@ -337,7 +337,6 @@ class Given:
             "remaining": (-left, job.weight),
         }[case.key]
 
-
     def lasts(self, node: int, way: object) -> float:
         return self.hours
 

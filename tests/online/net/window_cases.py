@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 
+from net_cases import ENDS_LAW, STRETCH_LAW, blocks_of
+
 METHODS = ("highs", "Starts", "Valleys")
 KEYS = {"due": "due[j]", "length": "length[j] descending", "arrives": "arrives[j], weight[j] descending"}
 FORECASTS = {  # what the carry of the tariff says
@@ -42,6 +44,7 @@ class WindowNode:
     boot: float
     rent: float
     mtbf: float = 1.0  # hours
+    count: int = 1  # nodes of the type, where types are counted
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class WindowCase:
     triggers: tuple[str, ...] | None = ()  # None: no line `replan on`
     tariff: str = "told"
     room: int = 1  # jobs that a node takes
+    counted: bool = False  # nodes stand for types of which some are on
     boots: bool = True  # nodes are switched on at a price
     starts: bool = True  # jobs start at a price
     homes: bool = False  # a job stays on the node where it has worked
@@ -82,6 +86,8 @@ class WindowCase:
     clock: bool = False  # and the time that has passed is carried
     key: str = "due"
     blocking: bool = False
+    laws: frozenset[str] = frozenset()  # what is drawn: `ends`, `stretch`
+    inherited: frozenset[int] = frozenset()  # the lines of the block, by number, that come from a block it extends
 
     @property
     def horizon(self) -> int:
@@ -160,13 +166,51 @@ def drawn_window(seed: int) -> WindowCase:
     if not case.boots or not case.starts:
         charges = tuple(c for c in case.charges if (c != "booting" or case.boots) and (c != "starting" or case.starts))
         case = replace(case, charges=charges)
-    return case
+    if solver and some(0.25):
+        case = counted(case, rng)
+    if some(0.15):
+        case = as_planned(case)
+    stated = {"ends": case.ends, "stretch": case.stretch}
+    case = replace(case, laws=frozenset(name for name, there in stated.items() if there and some(0.5)))
+    return replace(case, inherited=frozenset(k for k in range(24) if some(0.5)) if some(0.3) else frozenset())
+
+
+def as_planned(case: WindowCase) -> WindowCase:
+    """The case in which all goes as the model says, and costs what it says."""
+    charges = ("energy", "lateness", *(["booting"] if case.boots else []), *(["starting"] if case.starts else []))
+    return replace(
+        case, actual=case.forecast, outages=False, ends=False, stretch=False, delays={}, charged="", charges=charges
+    )
+
+
+def counted(case: WindowCase, rng: random.Random) -> WindowCase:
+    """The case with types in place of nodes. What is said of single nodes does not go with it."""
+    without = {kind: value for kind, value in case.delays.items() if kind != "boot"}
+    costs = {kind: value for kind, value in case.costs.items() if kind != "boot"}
+    nodes = tuple(replace(node, count=rng.randint(1, 2)) for node in case.nodes)
+    return replace(
+        case, counted=True, nodes=nodes, delays=without, costs=costs, charged=case.charged.replace("nodes", "jobs")
+    )
 
 
 def text_of(case: WindowCase) -> str:
     """The case in the language."""
     policy = "" if case.method == "highs" else _policy(case)
     return f"{_model(case)}{policy}{_block(case)}{_scenario(case)}"
+
+
+DECOYS = {  # lines of the extended block that the own block states otherwise
+    "window": "window h in Slots lookahead 2 commit 1;",
+    "arrive": "arrive j in Jobs at arrives[j] + 1;",
+    "carry work": "carry work[j] = length[j];",
+    "carry was_on": "carry was_on[k] = 1 - on[k, committed];",
+    "carry tariff": "carry tariff[h] = 17[$/kWh];",
+    "on start": "on start delay 5[h] costs 50[$];",
+    "on halt": "on halt costs 50[$];",
+    "ends": "ends at 0.1[epoch];",
+    "stretch": "stretch 3;",
+    "charge energy": "charge energy in $ = sum[h in Slots] 77[$];",
+}
 
 
 def _model(case: WindowCase) -> str:
@@ -177,7 +221,8 @@ def _model(case: WindowCase) -> str:
     ]
     declared, rows = [], []
     if case.boots:
-        declared.append("param was_on[Nodes] binary default 0;  var boots[Nodes, Slots] >= 0;")
+        kind = "integer" if case.counted else "binary"
+        declared.append(f"param was_on[Nodes] {kind} default 0;  var boots[Nodes, Slots] >= 0;")
         terms.append("booting: sum[k in Nodes, h in Slots] boot[k] * boots[k, h];")
         rows.append("booted[k in Nodes, h in Slots]: boots[k, h] >= on[k, h] - (on[k, h-1] else was_on[k]);")
     if case.starts:
@@ -192,8 +237,15 @@ def _model(case: WindowCase) -> str:
     if case.goes_on:
         fixed = "j in Jobs, k in Nodes where was_at[j, k] == 1 and work[j] > 0.000001[epoch]"
         rows.append(f"goes_on[{fixed}]: train[j, k, first(Slots)] == 1;")
+    on = "var on[k in Nodes, Slots] integer >= 0 <= most[k];" if case.counted else "var on[Nodes, Slots] binary;"
+    if "ends" in case.laws:
+        declared.append(
+            f"random goal[j in Jobs] in epoch ~ uniform({ENDS_LAW[0]} * length[j], {ENDS_LAW[1]} * length[j]);"
+        )
     constraints = "\n  ".join(f"constraint {row}" for row in rows).replace("BEFORE", BEFORE)
-    roles = "job j;  node k;  slot h;  lasts slot;  uses 1 of ROOM;".replace("ROOM", str(case.room))
+    roles = f"job j;  {'node_type' if case.counted else 'node'} k;  slot h;  lasts slot;  uses 1 of ROOM;".replace(
+        "ROOM", str(case.room)
+    )
     roles += "  costs actual[h] * power[k] in $/h;  node_price rent[k];"
     if case.tardy:
         roles += f"  due until[j]{' - clock' if case.clock else ''};  weight weight[j] / 1[h];"
@@ -204,13 +256,13 @@ model Net {{
   param restart[Jobs] in $;  param price[Jobs] in $/epoch;  param until[Jobs] in h;
   param ends[Jobs] default 1;  param stretch[Jobs] default 1;
   param pace[Nodes] in epoch;  param power[Nodes] in kW;  param idle[Nodes] in kW;  param boot[Nodes] in $;
-  param rent[Nodes] in $/h;  param mtbf[Nodes] in h;
+  param rent[Nodes] in $/h;  param mtbf[Nodes] in h;  param most[Nodes] integer;
   param number[Slots];  param forecast[Slots] in $/kWh;  param actual[Slots] in $/kWh;
   param tariff[h in Slots] in $/kWh default forecast[h];
   param slot in h;  param clock in h default 0[h];
   param work[j in Jobs] in epoch >= 0 default length[j];
   param late[j in Jobs, h in Slots] = max(0, number[h] - due[j]);
-  var train[Jobs, Nodes, Slots] binary;  var on[Nodes, Slots] binary;  var left[Jobs] in epoch >= 0;
+  var train[Jobs, Nodes, Slots] binary;  {on}  var left[Jobs] in epoch >= 0;
   let drawn[k in Nodes, h in Slots] in kW = idle[k] * on[k, h] + power[k] * sum[j in Jobs] train[j, k, h];
   {"  ".join(declared)}
   minimize cost in $ {{
@@ -247,7 +299,7 @@ def _policy(case: WindowCase) -> str:
 
 
 def _block(case: WindowCase) -> str:
-    lines = [f"window h in Slots lookahead {case.lookahead} commit {case.commit};", "arrive j in Jobs at arrives[j];"]
+    lines = ["arrive j in Jobs at arrives[j];", f"window h in Slots lookahead {case.lookahead} commit {case.commit};"]
     if case.triggers is not None:
         every = f"every {case.every * case.slot!r}[h]" if case.every_time else f"every {case.every} slots"
         asked = [*case.triggers, *([every] if case.every else [])]
@@ -259,8 +311,10 @@ def _block(case: WindowCase) -> str:
     lines += ["carry was_at[j, k] = train[j, k, committed];"] if case.starts else []
     lines += ["carry held[j, k] = if done[j] > 0 then home[j, k] else 0;"] if case.homes else []
     lines += ["carry clock = now * slot;"] if case.tardy and case.clock else []
-    lines += ["ends at ends[j] * length[j];"] if case.ends else []
-    lines += ["stretch stretch[j];"] if case.stretch else []
+    if case.ends:
+        lines.append("ends at goal[j];" if "ends" in case.laws else "ends at ends[j] * length[j];")
+    if case.stretch:
+        lines.append(f"stretch {STRETCH_LAW};" if "stretch" in case.laws else "stretch stretch[j];")
     for kind in sorted({*case.delays, *case.costs}):
         delay = f" delay {case.delays[kind]!r}[h]" if kind in case.delays else ""
         costs = f" costs {case.costs[kind]!r}[$]" if kind in case.costs else ""
@@ -270,7 +324,7 @@ def _block(case: WindowCase) -> str:
     starts = f"max(0, train[j, k, h] - {BEFORE})" if case.differences else "starts[j, k, h]"
     lines += [f"charge {CHARGES[c]}".replace("BOOTS", boots).replace("STARTS", starts) for c in case.charges]
     lines += [f"charge {case.charged};"] if case.charged else []
-    return "online Block for Net {\n  " + "\n  ".join(lines) + "\n}\n"
+    return blocks_of(lines, case.inherited, DECOYS) + "\n"
 
 
 def _scenario(case: WindowCase) -> str:
@@ -280,7 +334,8 @@ def _scenario(case: WindowCase) -> str:
         for i, j in enumerate(case.jobs)
     )
     nodes = "  ".join(
-        f"n{i} {n.pace!r} {n.power!r} {n.idle!r} {n.boot!r} {n.rent!r} {n.mtbf!r}" for i, n in enumerate(case.nodes)
+        f"n{i} {n.pace!r} {n.power!r} {n.idle!r} {n.boot!r} {n.rent!r} {n.mtbf!r} {n.count}"
+        for i, n in enumerate(case.nodes)
     )
     slots = "  ".join(
         f"{case.first + h} {case.first + h} {told!r} {paid!r}"
@@ -289,7 +344,7 @@ def _scenario(case: WindowCase) -> str:
     return f"""scenario S for Net {{
   slot = {case.slot!r}[h];
   table Jobs: arrives length[epoch] due weight[$] restart[$] price[$/epoch] until[h] ends stretch = {jobs};
-  table Nodes: pace[epoch] power[kW] idle[kW] boot[$] rent[$/h] mtbf[h] = {nodes};
+  table Nodes: pace[epoch] power[kW] idle[kW] boot[$] rent[$/h] mtbf[h] most = {nodes};
   table Slots: number forecast[$/kWh] actual[$/kWh] = {slots};
 }}
 """
@@ -316,8 +371,11 @@ def smaller_window(case: WindowCase) -> list[WindowCase]:
         for name in case.triggers or ()
         if case.every or case.triggers[1:]
     ]
-    if case.charged:
-        found.append(replace(case, charged=""))
+    for name, less in (("charged", ""), ("laws", frozenset()), ("inherited", frozenset())):
+        if getattr(case, name):
+            found.append(replace(case, **{name: less}))
+    if case.counted:
+        found.append(replace(case, counted=False))
     if case.tariff != "told":
         found.append(replace(case, tariff="told"))
     if case.forecast != case.actual:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, product
+from itertools import product
 
 from window_cases import WindowCase
 
@@ -22,7 +22,7 @@ class View:
     jobs: tuple[int, ...]
     work: dict[int, float]
     tariff: tuple[float, ...]  # of all slots of the run
-    was_on: frozenset[int]
+    was_on: tuple[int, ...]  # how many of each of the nodes were on
     was_at: Pairs
     held: Pairs
 
@@ -37,12 +37,13 @@ def best(case: WindowCase, view: View) -> float:
     if any(len(nodes) > 1 for nodes in bound.values()):
         raise AssertionError("a job has two homes")
     places = [(None, *view.nodes) for _ in view.jobs]
-    layouts = [where for where in product(*places) if all(where.count(k) <= case.room for k in view.nodes)]
-    others = [frozenset(c) for n in range(len(view.nodes) + 1) for c in combinations(view.nodes, n)]
+    room = {k: case.room * case.nodes[k].count for k in view.nodes}
+    layouts = [where for where in product(*places) if all(where.count(k) <= room[k] for k in view.nodes)]
+    others = list(product(*(range(case.nodes[k].count + 1) for k in view.nodes)))
 
     @cache
     def rest(
-        at: int, left: tuple[float, ...], homes: tuple[int | None, ...], was: tuple, on_before: frozenset[int]
+        at: int, left: tuple[float, ...], homes: tuple[int | None, ...], was: tuple, on_before: tuple[int, ...]
     ) -> float:
         if at == len(view.slots):
             return sum(case.jobs[j].price * work for j, work in zip(view.jobs, left, strict=True))
@@ -62,7 +63,7 @@ def best(case: WindowCase, view: View) -> float:
                 )
             ):
                 continue
-            busy = {k for k in where if k is not None}
+            busy = [where.count(k) for k in view.nodes]
             cost = 0.0
             for place, (j, k) in enumerate(zip(view.jobs, where, strict=True)):
                 if k is not None:
@@ -76,9 +77,14 @@ def best(case: WindowCase, view: View) -> float:
                 tuple(home if k is None else k for home, k in zip(homes, where, strict=True)) if case.homes else homes
             )
             for on in others:
-                if busy <= on:
-                    idle = view.tariff[h] * case.slot * sum(case.nodes[k].idle for k in on)
-                    boots = sum(case.nodes[k].boot for k in on - on_before) if case.boots else 0.0
+                if all(jobs <= case.room * number for jobs, number in zip(busy, on, strict=True)):
+                    idle = (
+                        view.tariff[h]
+                        * case.slot
+                        * sum(case.nodes[k].idle * n for k, n in zip(view.nodes, on, strict=True))
+                    )
+                    more = zip(view.nodes, on, on_before, strict=True)
+                    boots = sum(case.nodes[k].boot * max(0, n - b) for k, n, b in more) if case.boots else 0.0
                     new_was = where if case.starts else was
                     found = min(
                         found,
@@ -115,10 +121,10 @@ def broken_rows(case: WindowCase, view: View, values: Values) -> list[str]:
 
     for j, k, h in train:
         is_(j in view.jobs and k in view.nodes and h in view.slots, f"train[{j}, {k}, {h}] does not exist")
-    for name in ("train", "on", "home"):
+    for name, most in (("train", 1), ("on", 2), ("home", 1)):
         is_(
-            all(abs(v - round(v)) <= SMALL and 0 <= round(v) <= 1 for v in values.get(name, {}).values()),
-            f"{name} 0 or 1",
+            all(abs(v - round(v)) <= SMALL and 0 <= round(v) <= most for v in values.get(name, {}).values()),
+            f"{name} whole",
         )
     for name in ("boots", "starts", "left"):
         is_(all(v >= -SMALL for v in values.get(name, {}).values()), f"{name} >= 0")
@@ -130,12 +136,13 @@ def broken_rows(case: WindowCase, view: View, values: Values) -> list[str]:
         if case.homes:
             is_(sum(home.get((j, k), 0.0) for k in view.nodes) <= 1 + SMALL, f"one_home[{j}]")
     for k, h in product(view.nodes, view.slots):
+        is_(on.get((k, h), 0.0) <= case.nodes[k].count + SMALL, f"on[{k}, {h}]")
         is_(
             sum(train.get((j, k, h), 0.0) for j in view.jobs) <= case.room * on.get((k, h), 0.0) + SMALL,
             f"fits[{k}, {h}]",
         )
         if case.boots:
-            before = float(k in view.was_on) if h == view.slots[0] else on.get((k, h - 1), 0.0)
+            before = view.was_on[view.nodes.index(k)] if h == view.slots[0] else on.get((k, h - 1), 0.0)
             is_(values.get("boots", {}).get((k, h), 0.0) >= on.get((k, h), 0.0) - before - SMALL, f"booted[{k}, {h}]")
     for j, k, h in product(view.jobs, view.nodes, view.slots):
         now, first = train.get((j, k, h), 0.0), h == view.slots[0]

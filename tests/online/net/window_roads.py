@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from net_roads import Told, alike, compared, near, opened, parts_of
+from net_roads import Told, alike, compared, drawn_outside, near, opened, parts_of
 from window_cases import WindowCase
 from window_simulator import Taken, WindowSimulation
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.bounds.run_bound import NEVER_CAME, UNFINISHED, relaxation_bound
 from gpusched_dsl.online.journal.recorder import Recorder
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
@@ -37,6 +39,7 @@ def check_windows(case: WindowCase, folder: Path | None = None) -> Told:
     if folder is not None:
         wrong += journalled(workspace, case, run, folder)
         wrong += estimated(workspace, case, run)
+        wrong += bounded(case, result)
     return Told(wrong, False, len(run.steps), run.ended, run.total)
 
 
@@ -67,10 +70,11 @@ def by_places(case: WindowCase, instance: Instance, plan: Plan) -> dict[str, dic
 
 
 def against_simulation(case: WindowCase, run: RunOutcome, plans: list[Taken]) -> list[str]:
-    slow = WindowSimulation(case, plans).run()
+    realised, wrong = with_draws(case, run)
+    slow = WindowSimulation(realised, plans).run()
     if slow.wrong:
-        return slow.wrong
-    wrong = [] if run.ended == "horizon" else [f"ended {run.ended}"]
+        return [*wrong, *slow.wrong]
+    wrong += [] if run.ended == "horizon" else [f"ended {run.ended}"]
     asked = [(step.time, set(step.why)) for step in run.steps]
     if asked != slow.asked:
         wrong.append(f"simulator: plans {slow.asked}, not {asked}")
@@ -84,6 +88,14 @@ def against_simulation(case: WindowCase, run: RunOutcome, plans: list[Taken]) ->
     if not alike(world.ledger.totals, slow.terms):
         wrong.append(f"simulator: {slow.terms}, not {world.ledger.totals}")
     return wrong + parts_of(run)
+
+
+def with_draws(case: WindowCase, run: RunOutcome) -> tuple[WindowCase, list[str]]:
+    """The case with what the run has drawn; what no law allows is wrong."""
+    ends, stretch = run.world.ends / run.world.work, run.world.stretch
+    wrong = drawn_outside(case.laws, ends, stretch)
+    jobs = zip(case.jobs, ends.tolist(), stretch.tolist(), strict=True)
+    return replace(case, jobs=tuple(replace(job, ends=end, stretch=slower) for job, end, slower in jobs)), wrong
 
 
 def journalled(workspace: Workspace, case: WindowCase, run: RunOutcome, folder: Path) -> list[str]:
@@ -109,9 +121,19 @@ def journalled(workspace: Workspace, case: WindowCase, run: RunOutcome, folder: 
     return wrong
 
 
+def bounded(case: WindowCase, result: RunResult) -> list[str]:
+    """The relaxation of the whole horizon bounds a run that does all work and pays what the model says."""
+    charged = {"energy", "lateness", *(["booting"] if case.boots else []), *(["starting"] if case.starts else [])}
+    other = case.outages or case.ends or case.stretch or case.delays or case.charged or case.forecast != case.actual
+    found = relaxation_bound(result.reading)
+    if other or not charged <= set(case.charges) or found.how in (UNFINISHED, NEVER_CAME):
+        return []
+    return [] if found.value is not None and not found.refuted_by(result.total) else [f"bound {found}"]
+
+
 def estimated(workspace: Workspace, case: WindowCase, run: RunOutcome) -> list[str]:
     """Where nothing is drawn, an estimate is the run itself. Outages are drawn, though by a constant law."""
-    if case.method == "highs":
+    if case.method == "highs" or case.laws:
         return []
     wrong = []
     for number, end in enumerate(run.world.end):

@@ -179,7 +179,7 @@ class WindowSimulation:
             jobs=tuple(one.number for one in there),
             work={one.number: max(one.job.length - one.done, case.least) for one in there},
             tariff=tuple(self.expected(h, slot) for h in range(case.horizon)),
-            was_on=frozenset(k for k in nodes if case.boots and (k, slot - 1) in chosen(last, "on")),
+            was_on=tuple(round(last.get("on", {}).get((k, slot - 1), 0.0)) * case.boots for k in nodes),
             was_at=frozenset((j, k) for j, k, h in self.train if h == slot - 1 and k in nodes)
             if case.starts
             else frozenset(),
@@ -263,16 +263,18 @@ class WindowSimulation:
         """The charges of a plan for the slots that were executed."""
         if self.view is None:
             return
-        case, view, train, on = self.case, self.view, self.train, chosen(self.values, "on")
+        case, view, train, on = self.case, self.view, self.train, self.values.get("on", {})
         for h in range(begin, end):
-            drawn = {k: case.nodes[k].idle * ((k, h) in on) for k in view.nodes}
+            drawn = {k: case.nodes[k].idle * on.get((k, h), 0.0) for k in view.nodes}
             for _, k, slot in train:
                 drawn[k] += case.nodes[k].power * (slot == h)
             energy = case.slot * sum(drawn.values())
             late = sum(case.jobs[j].weight * lateness(case, j, h) for j, _, slot in train if slot == h)
-            was_on = {k for k, slot in on if slot == h - 1} if h > view.slots[0] else view.was_on
+            was_on = dict(zip(view.nodes, view.was_on, strict=True))
+            if h > view.slots[0]:
+                was_on = {k: on.get((k, h - 1), 0.0) for k in view.nodes}
             was_at = {(j, k) for j, k, slot in train if slot == h - 1} if h > view.slots[0] else view.was_at
-            boots = {k: float((k, h) in on and k not in was_on) for k in view.nodes}
+            boots = {k: max(0.0, on.get((k, h), 0.0) - was_on[k]) for k in view.nodes}
             starts = {(j, k, h): 1.0 for j, k, slot in train if slot == h and (j, k) not in was_at}
             if not case.differences:
                 boots = {k: self.values.get("boots", {}).get((k, h), 0.0) for k in view.nodes}
