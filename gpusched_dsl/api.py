@@ -458,7 +458,7 @@ class Model:
         config = self._run_config(
             scenario, settings, online=online, method=method if isinstance(method, str) else "highs", seed=seed,
             time_limit=time_limit, gap=gap, threads=threads, fallback=fallback, journal=journal, replay=replay,
-            relax=bound, verify=verify,
+            bound=bound, verify=verify,
         )  # fmt: skip
         if isinstance(method, str):
             return run_method(self._workspace, config, stop=stop, tell=tell, warnings=self._warnings)
@@ -575,8 +575,7 @@ class Model:
         from gpusched_dsl.online.run_config import RunConfig
         from gpusched_dsl.solving.option_values import plain_number
 
-        named = {"bound" if name == "relax" else name: value for name, value in given.items()}
-        _check(scenario=scenario, settings=settings, journal=journal, **named)
+        _check(scenario=scenario, settings=settings, journal=journal, **given)
         for name in {"seed", "time_limit", "gap", "threads"} & given.keys():
             given[name] = plain_number(given[name])
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)

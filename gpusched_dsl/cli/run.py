@@ -59,7 +59,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         gap=options.gap,
         solver_options=own_options(options.solver_option),
         replay=options.replay,
-        relax=options.bound,
+        bound=options.bound,
         verify=options.verify,
     )
     _announce(workspace, config, methods, output)

@@ -23,8 +23,8 @@ class RunConfig:
     solvers. All draws follow from `seed`. The run ends after `most_events` events.
 
     `journal` records the run, or resumes the one in the file. With `replay` its plans are made again and compared.
-    `relax`: runs in windows are bounded by the relaxation of the whole horizon. `verify` says which plans and replays
-    are checked: `none`, a `sample`, or `full`. `replaced` are values in place of those of the scenario, and
+    With `bound`, runs in windows are bounded by the relaxation of the whole horizon. `verify` says which plans and
+    replays are checked: `none`, a `sample`, or `full`. `replaced` are values in place of those of the scenario, and
     `permissions` say what may be read and built.
     """
 
@@ -41,7 +41,7 @@ class RunConfig:
     most_events: int = MOST_EVENTS
     journal: Path | None = None
     replay: bool = False
-    relax: bool = False
+    bound: bool = False
     verify: str = "sample"
     replaced: Mapping[str, Sequence[DataChunk]] | None = None
     permissions: Permissions = field(default_factory=Permissions)

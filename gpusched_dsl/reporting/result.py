@@ -142,7 +142,7 @@ class Result(ResultData):
         raise self._unknown(name, "variable, let or parameter", known)
 
     def _is_left_out(self, name: str, labels: tuple[str | int, ...]) -> bool:
-        """Whether this is a column of a problem of which only those are there that are not zero (`Solved.size`)."""
+        """Whether this is a column of a problem of which only those are there that are not zero (`Solution.size`)."""
         size, store = self.solved.size, self.origins.store
         if size is None or store is None or size.columns == self.problem.columns or name not in store.variables:
             return False

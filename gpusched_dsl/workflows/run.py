@@ -112,7 +112,7 @@ def _run_method(
             about = replace(about, warnings=(*about.warnings, *broke, *told))
             outcome = outcome if finding is None else planned
     result = RunResult(outcome, about, samples)
-    if config.relax and outcome.online.window is not None:
+    if config.bound and outcome.online.window is not None:
         with CtrlC(control):
             result = replace(result, given_bound=relaxation_bound(result.reading, monitor=_StopMonitor(stopping)))
     return result
@@ -153,7 +153,7 @@ def run_methods(
     for method in methods:
         if begin is not None:
             begin(method)
-        own = replace(config, method=method, relax=config.relax and relaxed is None)
+        own = replace(config, method=method, bound=config.bound and relaxed is None)
         try:
             result = _run_method(workspace, own, control, stop=stop, tell=tell, warnings=warnings)
         except StoppedEarly:
@@ -163,7 +163,7 @@ def run_methods(
         except DiagnosticError as error:
             rows.append(RunRow(method, None, tuple(error.diagnostics)))
             continue
-        if own.relax and result.bound.value is not None:
+        if own.bound and result.bound.value is not None:
             relaxed = result.bound
         elif relaxed is not None:
             result = replace(

@@ -34,7 +34,7 @@ def test_it_can_be_imported(tmp_path: Path) -> None:
 
 
 def test_plans_and_optimum_of_forty_jobs() -> None:
-    """The optimum is that of gavel_40_jobs.gsm, of which all ten nodes are rented anyway."""
+    """The optimum is that of gavel_at_most.gsm, where all ten nodes are rented anyway."""
     with gs.load(GAVEL) as model:
         found = model.compare(["highs", *DETERMINISTIC], gap=0.0)
         assert found["highs"].status == "optimal"

@@ -42,8 +42,8 @@ row. Rows with shared columns hold for elements with x = 0, and if X = 1 for the
 Rows over several slots break this, as where a job must go on on the element where it began: then an element is more
 than what it does slot by slot.
 
-Source: the recovery of a plan by node from a plan by node type, for the setting of T. Kang, H. Lee, S. Kim, Cost
-Efficient GPU Cluster Management for Training and Inference of Deep Learning, Energies 15(2), 474, 2022.
+Source: the recovery of a plan by node from a plan by node type, for the setting of D.-K. Kang, K.-B. Lee, Y.-C. Kim,
+Cost Efficient GPU Cluster Management for Training and Inference of Deep Learning, Energies 15(2), 474, 2022.
 """
 
 from __future__ import annotations

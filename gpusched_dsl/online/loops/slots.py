@@ -1,7 +1,8 @@
 """The loop of models that decide slot by slot: a window is planned, its first slots are executed, then the next window.
 
 A plan holds until its committed slots are over, or until an event that the block replans on: events are seen when the
-next slot begins. T. Kang, H. Lee, S. Kim (2022) decide over a whole week at once; this is how their model goes online.
+next slot begins. D.-K. Kang, K.-B. Lee, Y.-C. Kim (2022) decide over a whole week at once; this is how
+their model goes online.
 """
 
 from __future__ import annotations

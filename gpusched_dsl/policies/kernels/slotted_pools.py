@@ -2,7 +2,7 @@
 
 The performance of a job is a function of its last slot, stated by the policy; that of a service is the part of its
 latency bound that is left, `(bound - t) / bound` with t the least response time at which its pool takes the load.
-T. Kang, H. Lee, S. Kim (Energies 15(2), 474, 2022) give the aim, the rule of turns is a reconstruction.
+D.-K. Kang, K.-B. Lee, Y.-C. Kim (Energies 15(2), 474, 2022) give the aim, the rule of turns is a reconstruction.
 """
 
 from __future__ import annotations

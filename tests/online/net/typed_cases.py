@@ -136,7 +136,7 @@ def drawn_typed(seed: int) -> TypedCase:
 
 
 def calmed(case: TypedCase, rng: random.Random) -> TypedCase:
-    """The case without most of what keeps a run from being replayed in one go; the rest is drawn."""
+    """The case without most of what keeps a run from a fast replay; the rest is drawn."""
     return replace(
         case, keeps=True, replans=("arrival", "completion"), carries=case.carries | {"remaining"}, delays={}, costs={},
         mtbf=(), fee=0.0, ends=False, stretch=False, work=False, laws=frozenset(), remembers="", again=0.0, draws=False,

@@ -66,7 +66,7 @@ class WindowCase:
     triggers: tuple[str, ...] | None = ()  # None: no line `replan on`
     tariff: str = "told"
     room: int = 1  # jobs that a node takes
-    counted: bool = False  # nodes stand for types of which some are on
+    counted: bool = False  # a number of nodes of each type is on
     boots: bool = True  # nodes are switched on at a price
     starts: bool = True  # jobs start at a price
     homes: bool = False  # a job stays on the node where it has worked

@@ -44,7 +44,7 @@ def check_windows(case: WindowCase, folder: Path | None = None) -> Told:
 
 
 def slot_loop(workspace: Workspace, case: WindowCase, verify: str = "none") -> tuple[SlotLoop, list[Taken]]:
-    """A loop that is ready to run, every plan of which is noted."""
+    """A loop that is ready to run and notes every plan."""
     loop = open_run(workspace, RunConfig(online="Block", method=case.method, seed=1, gap=0.0, verify=verify))
     assert isinstance(loop, SlotLoop)
     plans: list[Taken] = []

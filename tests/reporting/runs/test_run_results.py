@@ -107,7 +107,7 @@ def test_the_same_run_gives_the_same_result() -> None:
     assert not one.schedule.equals(other.schedule)
 
 
-def test_runs_in_one_go_tell_the_same_as_runs_event_by_event(tmp_path: Path) -> None:
+def test_fast_replays_report_the_same_as_runs_event_by_event(tmp_path: Path) -> None:
     """With a journal every plan is made; without, FIFO is replayed."""
     whole = run(REPLAY, "Pool", method="FIFO")
     single = run(REPLAY, "Pool", method="FIFO", journal=tmp_path / "j.db")
