@@ -34,6 +34,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 FAR = 1e9
 BOXES = (1e3, 1e4)
 BOX_SECONDS = 2.0  # for each box
+EARLY_SECONDS = 2.0  # before boxes are looked at
 # How long, at most and as a multiple of the first run, a nonlinear problem with integers is solved a second time.
 SECOND_OPINION_SECONDS = 5.0
 SECOND_OPINION = 2.0
@@ -182,7 +183,8 @@ class ScipSession:
     def _bounded(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> SolverResult:
         """Solve a nonlinear problem whose objective may have no bound: look at the first point that is very good.
 
-        Left alone, SCIP searches its box of 1e20 without end or reports an optimum at its border.
+        Left alone, SCIP searches its box of 1e20 without end or reports an optimum at its border. Where no such point
+        comes early, smaller boxes may show a ray.
         """
         problem, limit = self._problem, "limits/primal"
         if limit in options.extra:
@@ -190,7 +192,15 @@ class ScipSession:
         far = FAR * max(1.0, largest_cost(problem.objectives[0].costs(problem.columns)))
         usual = self._model.getParam(limit)
         self._model.setParam(limit, -far if problem.objectives[0].sense == "minimize" else far)
+        seconds = float(self._model.getParam("limits/time"))
+        self._model.setParam("limits/time", min(EARLY_SECONDS, seconds))
         answer = self._run(control, monitor)
+        if answer.reason == "time" and seconds > EARLY_SECONDS and not control.stopping:
+            if self._goes_on(control, options, monitor):
+                return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
+            rest = seconds if options.time_limit is None else options.time_limit - control.seconds
+            self._model.setParam("limits/time", min(seconds, EARLY_SECONDS + rest))
+            answer = self._run(control, monitor)
         if answer.values is not None and escapes(problem, answer.values):
             return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
         if answer.reason != "objective" or control.stopping:
