@@ -8,7 +8,7 @@ as a reference (`LetRef`) and evaluated like a function of its indices.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.source import Span
@@ -457,23 +457,60 @@ class CheckedCheck:
     message: str | None
 
 
+Role: TypeAlias = Literal[
+    "job", "node", "node_type", "slot", "mode", "place_from_end", "family",
+    "uses", "lasts", "costs", "due", "weight", "postponed", "idle", "node_price", "stock", "late", "node_rate",
+]  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedPlacementItem:
-    role: str
+    """`value` is in the unit that the item states."""
+
+    role: Role
     span: Span
     value: TypedExpr
     of: TypedExpr | None = None
-    unit: Unit | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedPlacement:
-    """`indices` are the variables of the family's index positions, bound in the items."""
+    """The meaning of a family of binary variables in the cluster.
+
+    `indices` are the variables of the family's index positions, bound in the items. A role has at most one item;
+    only `uses` has several, one for each capacity. Of these, `item` and `value` return the first.
+    """
 
     variable: str
     span: Span
     indices: tuple[IndexVar, ...]
     items: tuple[CheckedPlacementItem, ...]
+
+    def all(self, *roles: Role) -> tuple[CheckedPlacementItem, ...]:
+        """The items of some roles, in the order of the text."""
+        return tuple(item for item in self.items if item.role in roles)
+
+    def item(self, role: Role) -> CheckedPlacementItem | None:
+        return next((item for item in self.items if item.role == role), None)
+
+    def value(self, role: Role) -> TypedExpr | None:
+        item = self.item(role)
+        return None if item is None else item.value
+
+    def index(self, role: Role) -> IndexVar | None:
+        """The index that states a role; None if there is none, or if the role is stated by another expression."""
+        value = self.value(role)
+        return value.variable if isinstance(value, IndexRef) else None
+
+    def position(self, role: Role) -> int | None:
+        """The position of `index` among the indices of the family."""
+        index = self.index(role)
+        return None if index is None else self.indices.index(index)
+
+    def root(self, role: Role) -> str:
+        """The root set of the elements that state a role, "" if it is not stated by elements."""
+        value = self.value(role)
+        return value.type.root if value is not None and isinstance(value.type, Element) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,11 @@ def factor(source: Unit, target: Unit) -> Fraction:
     return source.scale / target.scale
 
 
+def number_factor(source: Unit, target: Unit) -> float:
+    """The same as a float; 1 if the units are not convertible, since the file then has no units."""
+    return float(factor(source, target)) if convertible(source, target) else 1.0
+
+
 def is_reciprocal_rate(unit: Unit) -> bool:
     """Whether it is time per counted thing, such as `min/request`: the reciprocal of a rate."""
     return len(unit.dimension) == 2 and any(unit.dimension == _sort({"time": 1, thing: -1}) for thing in COUNTED)

@@ -11,8 +11,8 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import CheckedPlacementItem, Element, IndexRef, IndexVar, Numeric, TypedExpr
-from gpusched_dsl.language.units import UNITS, Unit, convertible, factor
+from gpusched_dsl.language.checked import CheckedPlacement, Element, Numeric, Role, TypedExpr
+from gpusched_dsl.language.units import UNITS, Unit, number_factor
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import FUTURE, World
 from gpusched_dsl.policies.workload import Floats, Ints
@@ -62,37 +62,34 @@ class RunHistory:
 
     # --- names -------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _items(self) -> dict[str, CheckedPlacementItem]:
+    @property
+    def placement(self) -> CheckedPlacement:
         placement = self.outcome.online.base.placement
-        return {} if placement is None else {item.role: item for item in reversed(placement.items)}
-
-    def _root(self, role: str) -> str:
-        item = self._items.get(role)
-        return item.value.type.root if item is not None and isinstance(item.value.type, Element) else ""
+        assert placement is not None, "a run refuses models without a placement"
+        return placement
 
     @cached_property
     def jobs_root(self) -> str:
         arrival = self.outcome.online.arrival
-        return self._root("job") if arrival is None else arrival.jobs
+        return self.placement.root("job") if arrival is None else arrival.jobs
 
     @cached_property
     def places_root(self) -> str:
-        return self._root("node") or self._root("node_type")
+        return self.placement.root("node") or self.placement.root("node_type")
 
     @cached_property
     def kinds_root(self) -> str:
-        return self._root("node_type") or self.places_root
+        return self.placement.root("node_type") or self.places_root
 
     @property
     def counted(self) -> bool:
         """Whether decisions count nodes of a type and do not name them: a place is then a type."""
-        return not self._root("node")
+        return not self.placement.root("node")
 
     @property
     def has_uses(self) -> bool:
         """Whether the placement says how many GPUs a job uses; else it takes a whole node."""
-        return "uses" in self._items
+        return self.placement.item("uses") is not None
 
     def labels(self, root: str, codes: Codes) -> list[str]:
         """The names of elements; `""` for none."""
@@ -114,7 +111,7 @@ class RunHistory:
     @cached_property
     def hours(self) -> float:
         """Hours in one unit of the clock; 1 where a text has no units of time."""
-        return float(factor(self.clock, UNITS["h"])) if convertible(self.clock, UNITS["h"]) else 1.0
+        return number_factor(self.clock, UNITS["h"])
 
     # --- sizes -------------------------------------------------------------------------------------------------------
 
@@ -125,7 +122,7 @@ class RunHistory:
         1 where the placement has no `uses`, for a job then takes a whole node.
         """
         kinds = len(self.outcome.world.gpu_time)
-        item = self._items.get("uses")
+        item = self.placement.item("uses")
         if item is None:
             return np.ones(kinds)
         if item.of is None:
@@ -149,41 +146,37 @@ class RunHistory:
             if self._kind_of_node is None:
                 return np.full(kinds, np.nan)
             return np.bincount(self._kind_of_node, minlength=kinds).astype(np.float64)
-        item = self._items.get("stock")
-        found = None if item is None else self._over("node_type", item.value, kinds)
+        stock = self.placement.value("stock")
+        found = None if stock is None else self._over("node_type", stock, kinds)
         return np.full(kinds, np.nan) if found is None else found
 
     @cached_property
     def _kind_of_node(self) -> Ints | None:
         """The kind of each node that is there; None where it is decided."""
         places = len(self.outcome.world.place_kind)
-        item = self._items.get("node_type")
-        if item is None or not isinstance(item.value.type, Element):
+        node_type = self.placement.value("node_type")
+        if node_type is None or not isinstance(node_type.type, Element):
             return np.arange(places, dtype=np.int64)
-        bound = self._frame("node", item.value, places)
-        return None if bound is None else np.asarray(np.broadcast_to(self._ev.codes(item.value, bound), (places,)))
+        bound = self._frame("node", node_type, places)
+        return None if bound is None else np.asarray(np.broadcast_to(self._ev.codes(node_type, bound), (places,)))
 
     @cached_property
     def _ev(self) -> Evaluator:
         base = self.outcome.base
         return Evaluator(self.outcome.online.base, base.store, base.limits)
 
-    def _index(self, role: str) -> IndexVar | None:
-        item = self._items.get(role)
-        return item.value.variable if item is not None and isinstance(item.value, IndexRef) else None
-
-    def _frame(self, role: str, expr: TypedExpr, count: int) -> Frame | None:
+    def _frame(self, role: Role, expr: TypedExpr, count: int) -> Frame | None:
         """All elements of a role as its index, where the expression needs no other."""
-        index, needed = self._index(role), free_variables(expr)
+        index, needed = self.placement.index(role), free_variables(expr)
         if needed - {index} or (index is None and needed):
             return None
         return Frame(count, {} if index is None else {index: np.arange(count, dtype=np.int64)})
 
-    def _over(self, role: str, expr: TypedExpr, count: int) -> Floats | None:
+    def _over(self, role: Role, expr: TypedExpr, count: int) -> Floats | None:
         frame = self._frame(role, expr, count)
         if frame is None or not isinstance(expr.type, Numeric):
             return None
-        return np.array(np.broadcast_to(self._ev.numbers(expr, frame), (count,)), dtype=np.float64)
+        return self._ev.number_column(expr, frame)
 
 
 def costs_of(reading: RunHistory) -> dict[str, float]:

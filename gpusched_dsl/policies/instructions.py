@@ -25,8 +25,8 @@ def binds_nodes(policy: CheckedPolicy) -> bool:
     placement = policy.model.placement
     assert placement is not None
     names = {v.name for r in (policy.choose, policy.otherwise) if r is not None for v in r.indexing.variables}
-    node = next((i.value.span.text for i in placement.items if i.role == "node"), None)  # without: refused elsewhere
-    return node in names
+    node = placement.value("node")
+    return node is not None and node.span.text in names  # a placement without nodes is refused elsewhere
 
 
 def instructions_of(policy: CheckedPolicy, cluster: Cluster, store: ValueStore, limits: MemoryLimits) -> Instructions:
@@ -70,11 +70,8 @@ class _Lines:
 
     def _keys(self, ranking: CheckedRanking, frame: Frame) -> Floats:
         """A column for each key, smaller is better."""
-        columns = [self._numbers(k.value, frame) * (-1.0 if k.descending else 1.0) for k in ranking.keys]
+        columns = [self.ev.number_column(k.value, frame) * (-1.0 if k.descending else 1.0) for k in ranking.keys]
         return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
-
-    def _numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
-        return np.array(np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
 
     def _ranks(self, ranking: CheckedRanking | None, jobs: Frame) -> Ints:
         """The rank of each way among those of its job, NEVER where the line does not list it."""
@@ -126,14 +123,14 @@ class _Lines:
         found = np.zeros(len(self.cluster.jobs))
         draw = self.policy.draws.get("order")
         if draw is not None and draw.probability is not None:
-            found[queued] = np.clip(self._numbers(draw.probability, frame), 0.0, 1.0)
+            found[queued] = np.clip(self.ev.number_column(draw.probability, frame), 0.0, 1.0)
         return found
 
     def _way_list(self, frame: Frame, queued: Codes) -> Ints:
         found = np.ones(len(self.cluster.jobs), dtype=np.int64)
         draw = self.policy.draws.get("choose")
         if draw is not None and draw.count is not None:
-            found[queued] = np.maximum(1, np.floor(self._numbers(draw.count, frame) + SMALL)).astype(np.int64)
+            found[queued] = np.maximum(1, np.floor(self.ev.number_column(draw.count, frame) + SMALL)).astype(np.int64)
         return found
 
     def _way_odds(self) -> Floats:

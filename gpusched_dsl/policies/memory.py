@@ -51,7 +51,7 @@ def wanted_again(
     jobs = np.flatnonzero(plan.node != NONE)
     read = _Reader(policy, cluster, store, limits, plan.node, plan.way, jobs)
     frame = read.frame(again.node_types)
-    after = np.array(np.broadcast_to(read.ev.numbers(again.after, frame), (frame.size,)), dtype=np.float64)
+    after = read.ev.number_column(again.after, frame)
     wanted = np.isfinite(after) & (after > 0)
     if again.condition is not None:
         wanted &= read.ev.mask(again.condition, frame)
@@ -85,8 +85,9 @@ class _Reader:
         """The frame with the types of nodes by these names, too."""
         if not node_types:
             return self.placed
-        item = next(i for i in self.cluster.placement.items if i.role == "node_type")
-        kind = np.broadcast_to(self.ev.codes(item.value, self.placed), (self.placed.size,))
+        value = self.cluster.placement.value("node_type")
+        assert value is not None, "the checker binds names of types only where the placement states a type"
+        kind = np.broadcast_to(self.ev.codes(value, self.placed), (self.placed.size,))
         return self.placed.bind(dict.fromkeys(node_types, kind))
 
     def of(self, values: Floats) -> VariableValues:

@@ -13,17 +13,19 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
-from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.domains import Codes, TupleDomain
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import (
     CheckedModel,
+    CheckedPlacement,
     IndexRef,
     IndexVar,
     NamedSet,
     ParamRef,
+    Role,
     TextType,
     TypedExpr,
     TypedIndexing,
@@ -32,7 +34,6 @@ from gpusched_dsl.language.checking.walk import Part, children
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.roles import Roles
 from gpusched_dsl.policies.workload import NONE, Floats, Ints, Workload
 
 ONE_NODE_OF_EACH = "(one node of each kind)"  # no author can write this name
@@ -48,14 +49,14 @@ def cluster_of(model: CheckedModel, store: ValueStore, limits: MemoryLimits, *, 
     return _Reader(model, store, limits, nodes_differ).run()
 
 
-class _Reader(Roles):
+class _Reader(PlacementEvaluator):
     def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits, nodes_differ: bool) -> None:
         super().__init__(model, store, limits)
         self.nodes_differ = nodes_differ
 
     def run(self) -> Cluster:
-        job_at, node_at = self._index_of("job"), self._index_of("node")
-        type_at = self._own_index("node_type")
+        job_at, node_at = position_of(self.placement, "job"), position_of(self.placement, "node")
+        type_at = self.placement.position("node_type")
         jobs, nodes = self._elements(job_at), self._elements(node_at)
         if type_at is not None:
             kind_of_node = np.full(len(nodes), NONE)
@@ -69,25 +70,6 @@ class _Reader(Roles):
         return Cluster(work, jobs, nodes, kinds, columns, job_at, node_at, type_at, self.placement)
 
     # --- indices ---------------------------------------------------------------------------------------------------
-
-    def _index_of(self, role: str) -> int:
-        at = self._own_index(role)
-        if at is None:
-            raise self._refusal(role)
-        return at
-
-    def _own_index(self, role: str) -> int | None:
-        item = self.items.get(role)
-        if item is None or not isinstance(item.value, IndexRef):
-            return None
-        return self.placement.indices.index(item.value.variable)
-
-    def _refusal(self, role: str) -> DiagnosticError:
-        declared = self.items.get(role)
-        span = self.placement.span if declared is None else declared.value.span
-        message = f"no policy can decide here: the placement does not say which index is the {role}"
-        help = f"state `{role}` by an index of `{self.placement.variable}`"
-        return DiagnosticError([Diagnostic("GSM3016", message, span, f"no index as `{role}`", help=help)])
 
     def _elements(self, at: int) -> Codes:
         """The elements that an index runs over, sorted by code."""
@@ -125,20 +107,19 @@ class _Reader(Roles):
     ) -> tuple[Codes, Ints, tuple[Codes, ...], Ints]:
         """Kinds of nodes that are there: those of one type on which all jobs have the same ways form a kind."""
         frame = Frame(len(nodes), {self.placement.indices[node_at]: nodes})
-        declared = self.items.get("node_type")
+        node_type = self.placement.value("node_type")
         label = nodes
         if not self.nodes_differ:
-            label = np.zeros_like(nodes) if declared is None else self.ev.codes(declared.value, frame)
+            label = np.zeros_like(nodes) if node_type is None else self.ev.codes(node_type, frame)
         columns = self._family(node_at, nodes)
         signature = np.zeros(len(nodes), dtype=np.uint64)
         if not self.nodes_differ:
             place = np.searchsorted(nodes, columns[node_at])
             others = [c for at, c in enumerate(columns) if at != node_at]
-            told = [i.value for i in self._quantities("uses", "lasts", "costs", "node_rate", "late")]
-            told += [i.of for i in self._quantities("uses") if i.of is not None]
-            kept_apart = None if declared is None else declared.value
-            node = self.placement.indices[node_at]
-            numbers = [self._numbers(c, self._frame(columns)) for c in told if tells_apart(c, node, kept_apart)]
+            told = [i.value for i in self.placement.all("uses", "lasts", "costs", "node_rate", "late")]
+            told += [i.of for i in self.placement.all("uses") if i.of is not None]
+            node, rows = self.placement.indices[node_at], self.frame(columns)
+            numbers = [self.ev.number_column(c, rows) for c in told if tells_apart(c, node, node_type)]
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
@@ -157,24 +138,28 @@ class _Reader(Roles):
     def _workload(
         self, columns: tuple[Codes, ...], kind: Ints, kind_of_node: Ints, jobs: Codes, kinds: int, job_at: int
     ) -> Workload:
-        frame = self._frame(columns)
+        frame = self.frame(columns)
         job = np.searchsorted(jobs, columns[job_at])
-        uses = list(self._quantities("uses"))
+        uses = self.placement.all("uses")
         if not uses:
             used, capacity = np.ones(len(kind)), np.ones(kinds)  # a job takes a whole node
         else:
-            used = self._numbers(uses[0].value, frame)
-            capacity = self._by(kind, kinds, self._capacity(uses[0], frame))
+            used = self.ev.number_column(uses[0].value, frame)
+            capacity = self._by(kind, kinds, self.capacity(uses[0], frame))
         parts = self._parts(used, capacity)
         size, units = np.rint(used * parts).astype(np.int64), np.floor(capacity * parts + WHOLE).astype(np.int64)
         extra = uses[1:]
-        needs = np.stack([self._numbers(i.value, frame) for i in extra], axis=1) if extra else np.zeros((len(kind), 0))
-        room = [self._by(kind, kinds, self._capacity(i, frame)) for i in extra]
+        needs = (
+            np.stack([self.ev.number_column(i.value, frame) for i in extra], axis=1)
+            if extra
+            else np.zeros((len(kind), 0))
+        )
+        room = [self._by(kind, kinds, self.capacity(i, frame)) for i in extra]
 
-        of_job = self._job_frame(job_at, jobs)
-        time = self._times("lasts", frame, 1.0)
-        due = self._times("due", of_job, np.inf)
-        weight = self._money("weight", of_job, per_time=True)
+        of_job = Frame(len(jobs), {self.placement.indices[job_at]: jobs})
+        time = self.times("lasts", frame, 1.0)
+        due = self.times("due", of_job, np.inf)
+        weight = self.money_of("weight", of_job, per_time=True)
         first_way = np.searchsorted(job, np.arange(len(jobs) + 1))
         # Kernels look sizes up without asking how large nodes are: a way larger than any has a size that none holds.
         size = np.minimum(size, units.max(initial=0) + 1)
@@ -187,19 +172,19 @@ class _Reader(Roles):
             units=units,
             family=self._families(kind, kinds, frame),
             stock=self._stock(kind, kinds, frame, len(kind_of_node)),
-            price=self._by(kind, kinds, self._money("node_price", frame, per_time=True)),
-            idle=self._by(kind, kinds, self._money("idle", frame)),
+            price=self._by(kind, kinds, self.money_of("node_price", frame, per_time=True)),
+            idle=self._by(kind, kinds, self.money_of("idle", frame)),
             node_rate=self._node_rates(kind, columns, units // parts),
             room=np.stack(room, axis=1) if room else np.zeros((kinds, 0)),
             due=due,
             weight=weight,
-            postponed=self._money("postponed", of_job),
+            postponed=self.money_of("postponed", of_job),
             first_way=first_way,
             job=job,
             kind=kind.astype(np.int64),
             size=size,
             time=time,
-            rate=self._rates(frame, time),
+            rate=self.rates(frame, time),
             late=self._late(frame, weight[job] * np.maximum(0.0, time - due[job])),
             needs=needs,
             way_at=way_at,
@@ -218,40 +203,38 @@ class _Reader(Roles):
         for parts in range(1, MOST_PARTS + 1):
             if (np.abs(shares * parts - np.rint(shares * parts)) <= 1e-6).all():
                 return parts
-        item = self._quantities("uses")[0]
+        item = self.placement.all("uses")[0]
         message = f"what jobs use is no multiple of a {MOST_PARTS}th of a unit"
         raise DiagnosticError([Diagnostic("GSM3016", message, item.value.span, "cannot be cut into parts")])
 
     def _families(self, kind: Ints, kinds: int, frame: Frame) -> Ints:
         """Numbers of families; a kind without a family (or called \"\") is one of its own."""
-        item = self.items.get("family")
+        value = self.placement.value("family")
         own = np.arange(kinds)
-        if item is None:
+        if value is None:
             return own
-        values = np.broadcast_to(self.ev.values(item.value, frame), (frame.size,))
+        values = np.broadcast_to(self.ev.values(value, frame), (frame.size,))
         names: list[object] = [None] * kinds
         first = np.unique(kind, return_index=True)
         for k, row in zip(first[0].tolist(), first[1].tolist(), strict=True):
             names[k] = values[row]
-        unnamed = "" if isinstance(item.value.type, TextType) else None
+        unnamed = "" if isinstance(value.type, TextType) else None
         place: dict[object, int] = {}
         return np.array([k if n == unnamed else place.setdefault(n, k) for k, n in enumerate(names)], dtype=np.int64)
 
     def _late(self, frame: Frame, otherwise: Floats) -> Floats:
         """Money for being late in each way: as stated, else the weight times how late the planned time is."""
-        return self._money("late", frame) if "late" in self.items else otherwise
+        return otherwise if self.placement.item("late") is None else self.money_of("late", frame)
 
     def _node_rates(self, kind: Ints, columns: tuple[Codes, ...], gpus: Ints) -> Floats:
         """Money per time of a node by the number of its GPUs in use, shape (kinds, 0) where that is not stated.
 
         `node_rate` names, beside the node, one index of the placement: it stands for that number.
         """
-        if "node_rate" not in self.items:
+        item = self.placement.item("node_rate")
+        if item is None:
             return np.zeros((len(gpus), 0))
-        item = self.items["node_rate"]
-        fixed = [self.items[role].value for role in ("job", "node", "node_type") if role in self.items]
-        known = [expr.variable for expr in fixed if isinstance(expr, IndexRef)]
-        counting = [v for v in free_variables(item.value) if v not in known]
+        counting = self.counting_indices(item)
         if len(counting) != 1:
             message = "`node_rate` is the rate of a node by the number of its GPUs in use"
             help = "write it with one index of the placement in place of that number, such as `g`"
@@ -259,16 +242,34 @@ class _Reader(Roles):
             raise DiagnosticError([found])
         kinds, first = np.unique(kind, return_index=True)
         count = ranges(gpus[kinds]) + 1
-        frame = self._frame(columns).take(np.repeat(first, gpus[kinds]))
-        rates = self._money("node_rate", frame.bind({counting[0]: count}), per_time=True)
+        frame = self.frame(columns).take(np.repeat(first, gpus[kinds]))
+        rates = self.money_of("node_rate", frame.bind({counting[0]: count}), per_time=True)
         table = np.zeros((len(gpus), int(gpus.max(initial=0)) + 1))
         table[np.repeat(kinds, gpus[kinds]), count] = rates
         return table
 
     def _stock(self, kind: Ints, kinds: int, frame: Frame, nodes: int) -> Ints:
-        if "stock" not in self.items:
+        value = self.placement.value("stock")
+        if value is None:
             return np.full(kinds, nodes)
-        return np.floor(self._by(kind, kinds, self._numbers(self.items["stock"].value, frame)) + WHOLE).astype(np.int64)
+        return np.floor(self._by(kind, kinds, self.ev.number_column(value, frame)) + WHOLE).astype(np.int64)
+
+
+def position_of(placement: CheckedPlacement, role: Role) -> int:
+    """The position of the index that states a role; raises DiagnosticError (GSM3016) if no index does."""
+    at = placement.position(role)
+    if at is None:
+        raise no_index(placement, role)
+    return at
+
+
+def no_index(placement: CheckedPlacement, role: Role) -> DiagnosticError:
+    """The refusal (GSM3016) of a placement without an index for a role."""
+    value = placement.value(role)
+    span = placement.span if value is None else value.span
+    message = f"no policy can decide here: the placement does not say which index is the {role.replace('_', ' ')}"
+    help = f"state `{role}` by an index of `{placement.variable}`"
+    return DiagnosticError([Diagnostic("GSM3016", message, span, f"no index as `{role}`", help=help)])
 
 
 def _distinct(codes: Codes) -> Codes:

@@ -61,7 +61,7 @@ class _Stage:
         return np.full(frame.size, otherwise) if expr is None else self._numbers(expr, frame)
 
     def _numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
-        values = np.array(np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
+        values = self.ev.number_column(expr, frame)
         self.ev.refuse_where(~np.isfinite(values), "GSM3017", "no finite value", expr, frame, "not finite")
         return values
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.placement import PlacementEvaluator
+from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -21,15 +21,19 @@ from gpusched_dsl.language.checked import (
     Element,
     Numeric,
     ParamRef,
+    Role,
     TextType,
     TypedExpr,
 )
+from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
 from gpusched_dsl.reporting.tables import label_column
 
 CHOSEN = 0.5  # a binary above this is 1
-# Roles for policies and the loop; of these, tables show what follows: how late each job ends.
-NOT_SHOWN = ("family", "stock", "node_price", "due", "weight", "postponed", "idle", "late", "node_rate")
+# The other roles are for policies and runs. Tables have a result of theirs: how late each job ends.
+SHOWN: tuple[Role, ...] = (
+    "job", "node", "node_type", "slot", "mode", "place_from_end", "uses", "lasts", "costs",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,31 +64,23 @@ def placement_of(
     family = store.variables[declared.variable]
     values = point[family.first : family.first + family.domain.size]
     positions = np.flatnonzero(values > CHOSEN)
-    columns = [c[positions] for c in family.domain.columns()]
-    frame = Frame(len(positions), dict(zip(declared.indices, columns, strict=True)))
-    evaluator = Evaluator(model, store, limits or MemoryLimits())
-    reader = _Reader(evaluator, frame, store)
-    for name, item, expr in _columns(declared):
-        reader.read(name, expr, item.unit if expr is item.value else None)
-    due = next((i for i in declared.items if i.role == "due"), None)
-    if due is not None:
-        reader.lateness(due.value)
+    reader = _Reader(PlacementEvaluator(model, store, limits or MemoryLimits()), positions)
+    for name, expr in _columns(declared):
+        reader.read(name, expr)
+    reader.lateness()
     reader.total_cost()
     return Placement(pl.DataFrame(reader.series), reader.units, reader.codes)
 
 
-def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, CheckedPlacementItem, TypedExpr]]:
+def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, TypedExpr]]:
     """Column names with their expressions: a role's own name, and of several `uses` each with its capacity's."""
-    shown = [item for item in declared.items if item.role not in NOT_SHOWN]
-    roles = [item.role for item in shown]
     taken: set[str] = set()
-    for item in shown:
-        several = roles.count(item.role) > 1
+    for item in declared.all(*SHOWN):
+        several = len(declared.all(item.role)) > 1
         ending = f"_{_capacity_name(item)}" if several else ""
-        name = _free(item.role + ending, taken)
-        yield name, item, item.value
+        yield _free(item.role + ending, taken), item.value
         if item.of is not None:
-            yield _free("of" + ending, taken), item, item.of
+            yield _free("of" + ending, taken), item.of
 
 
 def _capacity_name(item: CheckedPlacementItem) -> str:
@@ -100,66 +96,57 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 class _Reader:
-    """Evaluates items over the chosen rows into columns."""
+    """Evaluates expressions over the chosen elements into columns."""
 
-    def __init__(self, evaluator: Evaluator, frame: Frame, store: ValueStore) -> None:
-        self.evaluator, self.frame, self.store = evaluator, frame, store
+    def __init__(self, evaluator: PlacementEvaluator, positions: Codes) -> None:
+        self.evaluator, self.declared, self.store = evaluator, evaluator.placement, evaluator.store
+        family = self.store.variables[self.declared.variable]
+        self.frame = evaluator.frame([c[positions] for c in family.domain.columns()])
         self.series: list[pl.Series] = []
         self.units: dict[str, str] = {}
         self.codes: dict[str, np.ndarray[Any, Any]] = {}
-        self._numbers: dict[str, tuple[Floats, Unit]] = {}
 
-    def read(self, name: str, expr: TypedExpr, unit: Unit | None) -> None:
+    def read(self, name: str, expr: TypedExpr) -> None:
         if isinstance(expr.type, Element):
-            codes = np.broadcast_to(self.evaluator.codes(expr, self.frame), (self.frame.size,))
+            codes = np.broadcast_to(self.evaluator.ev.codes(expr, self.frame), (self.frame.size,))
             self.codes[name] = codes
             self.series.append(label_column(self.store.universes[expr.type.root], codes, name))
         elif isinstance(expr.type, TextType):
-            texts = np.broadcast_to(self.evaluator.values(expr, self.frame), (self.frame.size,))
+            texts = np.broadcast_to(self.evaluator.ev.values(expr, self.frame), (self.frame.size,))
             self.series.append(pl.Series(name, texts.tolist(), dtype=pl.String))
         else:
-            self._number(name, expr, unit)
+            self._number(name, expr)
 
-    def _number(self, name: str, expr: TypedExpr, unit: Unit | None) -> None:
-        values = np.broadcast_to(self.evaluator.numbers(expr, self.frame), (self.frame.size,)) + 0.0
-        own = expr.type.unit if isinstance(expr.type, Numeric) else DIMENSIONLESS
-        if unit is not None and convertible(own, unit):
-            values, own = values * float(factor(own, unit)), unit
+    def _number(self, name: str, expr: TypedExpr) -> None:
+        values = self.evaluator.ev.number_column(expr, self.frame) + 0.0
         if isinstance(expr.type, Numeric) and expr.type.integer and np.array_equal(values, np.rint(values)):
             self.codes[name] = values
-            self.series.append(pl.Series(name, values.astype(np.int64)))
+            self._add(name, values.astype(np.int64), unit_in(expr))
         else:
-            self.series.append(pl.Series(name, values))
-        self._numbers[name] = (values, own)
-        if own != DIMENSIONLESS:
-            self.units[name] = own.text
+            self._add(name, values, unit_in(expr))
 
-    def lateness(self, due: TypedExpr) -> None:
-        """The column `late`: by how much `lasts` goes beyond what is left until the job is due, in its unit."""
-        own = due.type.unit if isinstance(due.type, Numeric) else DIMENSIONLESS
-        if "lasts" not in self._numbers or any(s.name == "late" for s in self.series):
-            return
-        lasts, unit = self._numbers["lasts"]
-        if not convertible(own, unit):
-            return
-        left = np.broadcast_to(self.evaluator.numbers(due, self.frame), (self.frame.size,)) * float(factor(own, unit))
-        self.series.append(pl.Series("late", np.maximum(lasts - left, 0.0)))
+    def _add(self, name: str, values: np.ndarray[Any, Any], unit: Unit) -> None:
+        self.series.append(pl.Series(name, values))
         if unit != DIMENSIONLESS:
-            self.units["late"] = unit.text
+            self.units[name] = unit.text
+
+    def lateness(self) -> None:
+        """The column `late`: by how much `lasts` exceeds the time until the job is due, in the unit of `lasts`."""
+        lasts, due = self.declared.value("lasts"), self.declared.value("due")
+        if lasts is None or due is None or not convertible(unit_in(due), self.evaluator.time):
+            return
+        times = self.evaluator.times
+        late = np.maximum(times("lasts", self.frame, 0.0) - times("due", self.frame, 0.0), 0.0)
+        self._add("late", late, self.evaluator.time)
 
     def total_cost(self) -> None:
         """The column `cost`, where `costs` is money, or money per time and `lasts` says for how long."""
-        if "costs" not in self._numbers or any(s.name == "cost" for s in self.series):
+        costs, lasts = self.declared.value("costs"), self.declared.value("lasts")
+        if costs is None:
             return
-        values, unit = self._numbers["costs"]
-        if "lasts" in self._numbers and _per_time(unit):
-            duration, time = self._numbers["lasts"]
+        values, unit, time = self.evaluator.ev.number_column(costs, self.frame), unit_in(costs), self.evaluator.time
+        if lasts is not None and ("time", -1) in unit.dimension:
             whole = (unit * time).base  # $/h times min is a sixtieth of a $: in $
+            duration = self.evaluator.ev.number_column(lasts, self.frame)
             values, unit = values * duration * float(factor(unit * time, whole)), whole
-        self.series.append(pl.Series("cost", values))
-        if unit != DIMENSIONLESS:
-            self.units["cost"] = unit.text
-
-
-def _per_time(unit: Unit) -> bool:
-    return ("time", -1) in unit.dimension
+        self._add("cost", values, unit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from gpusched_dsl.language.units import UNITS, convertible
+from gpusched_dsl.language.units import UNITS, convertible, number_factor
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.live.clock import LiveClock, start_of
@@ -15,7 +15,6 @@ from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.policy import anew
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.policies.roles import scale
 
 
 def drive_live(
@@ -53,7 +52,7 @@ def drive_live(
         live=True,
         start=start,
     )  # fmt: skip
-    seconds = scale(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None
+    seconds = number_factor(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None
 
     def loop_with(steps: StepJournal | None) -> LiveEventLoop:
         driver.journal = steps

@@ -298,10 +298,30 @@ def test_placement() -> None:
     placement = checked.placement
     assert placement is not None
     assert [v.name for v in placement.indices] == ["j", "k", "v", "g"]
-    shown = {item.role: show(item.value) for item in placement.items}
-    assert shown["uses"] == "g"
-    assert show(placement.items[3].of) == "gpus[v]"
-    assert shown["costs"] == "(* (* (* g price[v]) power) 1e-06)"
+    [uses], costs = placement.all("uses"), placement.value("costs")
+    assert costs is not None
+    assert (show(uses.value), show(uses.of)) == ("g", "gpus[v]")
+    assert show(costs) == "(* (* (* g price[v]) power) 1e-06)"
+    assert isinstance(costs.type, Numeric)
+    assert costs.type.unit.text == "$/h"
+
+
+def test_roles_of_a_placement() -> None:
+    checked = model("""
+      var run[Jobs, Nodes, Configs] binary;
+      placement run[j, k, v, g] {
+        job j; node_type v; uses g of gpus[v]; uses 1; lasts fast[j];
+      }
+    """)
+    placement = checked.placement
+    assert placement is not None
+    assert [show(item.value) for item in placement.all("lasts", "uses")] == ["g", "1", "fast[j]"]
+    assert placement.item("uses") is placement.items[2]
+    assert placement.index("job") is placement.indices[0]
+    assert (placement.position("job"), placement.root("job")) == (0, "Jobs")
+    assert (placement.position("lasts"), placement.root("lasts")) == (None, "")
+    assert (placement.item("node"), placement.value("node"), placement.index("node")) == (None, None, None)
+    assert (placement.position("node_type"), placement.root("node_type"), placement.root("node")) == (2, "Types", "")
 
 
 def test_decomposition() -> None:

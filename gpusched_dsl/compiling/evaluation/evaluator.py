@@ -81,6 +81,10 @@ class Evaluator(References):
             values = self._labels_as_integers(expr, values)
         return np.asarray(values, dtype=np.float64)
 
+    def number_column(self, expr: TypedExpr, frame: Frame) -> Floats:
+        """The value in every row, in a new array of shape (frame.size,)."""
+        return np.array(np.broadcast_to(self.numbers(expr, frame), (frame.size,)), dtype=np.float64)
+
     def codes(self, expr: TypedExpr, frame: Frame) -> Codes:
         """The value as index codes."""
         return as_codes(self.values(expr, frame))

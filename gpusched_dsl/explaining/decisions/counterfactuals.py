@@ -19,7 +19,7 @@ from gpusched_dsl.ir.domains import Codes, IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Floats, Problem
-from gpusched_dsl.language.checked import IndexRef
+from gpusched_dsl.language.checked import Role
 from gpusched_dsl.language.text.numbers import with_unit
 from gpusched_dsl.online.loops.inspection import Moment
 from gpusched_dsl.solving.solution import Solution
@@ -105,11 +105,10 @@ class CounterfactualProblem:
         self.problem: Problem = ground(model, store, self.limits)
         self.family = self.problem.variable(placement.variable)
         columns = self.family.domain.columns()
-        roles = {item.role: item.value for item in placement.items}
 
-        def codes(role: str) -> Codes | None:
-            value = roles.get(role)
-            return columns[placement.indices.index(value.variable)] if isinstance(value, IndexRef) else None
+        def codes(role: Role) -> Codes | None:
+            at = placement.position(role)
+            return None if at is None else columns[at]
 
         of_job, of_node, slot = codes("job"), codes("node"), codes("slot")
         assert of_job is not None
@@ -133,7 +132,7 @@ class CounterfactualProblem:
         placement = model.placement
         assert placement is not None
         told = [column[self.mine] for column in columns if column is not of_node]
-        kind = next((item.value for item in placement.items if item.role == "node_type"), None)
+        kind = placement.value("node_type")
         if kind is not None:
             frame = Frame(len(self.mine), {i: c[self.mine] for i, c in zip(placement.indices, columns, strict=True)})
             ev = Evaluator(model, self.moment.instance.store, self.limits)

@@ -154,9 +154,9 @@ class _PolicyTracer:
         cluster = self.cluster
         told = []
         kind = int(cluster.kinds[cluster.work.kind[way]])
-        item = next((i.value for i in cluster.placement.items if i.role == "node_type"), None)
-        if item is not None:
-            component = self.ev.store.component(item.type)
+        node_type = cluster.placement.value("node_type")
+        if node_type is not None:
+            component = self.ev.store.component(node_type.type)
             told.append(str(component.labels[kind]) if component is not None else str(kind))
         elif len(cluster.kinds) > 1:
             told.append(str(self._labels(cluster.node_at)[kind]))
@@ -217,11 +217,11 @@ class _PolicyTracer:
     def _kind_labels(self) -> list[str]:
         """Of each kind what its nodes have in common: their type, or else the node that stands for them."""
         cluster = self.cluster
-        item = next((i.value for i in cluster.placement.items if i.role == "node_type"), None)
-        if item is not None:
-            component = self.ev.store.component(item.type)
+        node_type = cluster.placement.value("node_type")
+        if node_type is not None:
+            component = self.ev.store.component(node_type.type)
             if component is None:
-                return [f"{item.span.text} = {int(code)}" for code in cluster.kinds]
+                return [f"{node_type.span.text} = {int(code)}" for code in cluster.kinds]
             return [str(component.labels[int(code)]) for code in cluster.kinds]
         labels, nodes = self._labels(cluster.node_at), cluster.ways[cluster.node_at]
         told = []

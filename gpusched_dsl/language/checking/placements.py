@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import cast, get_args
+
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     CheckedPlacement,
@@ -9,6 +12,7 @@ from gpusched_dsl.language.checked import (
     CheckedVariable,
     IndexVar,
     Numeric,
+    Role,
     TypedExpr,
 )
 from gpusched_dsl.language.checking.conversion import agree, fit, origins, say, unit_in
@@ -30,7 +34,7 @@ QUANTITIES = {
     "due": TIME, "weight": PRICE, "postponed": MONEY, "idle": MONEY, "node_price": PRICE, "stock": "",
     "late": MONEY, "node_rate": PRICE,
 }  # fmt: skip
-ROLES = (*PLACES, "family", *QUANTITIES)
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 def check_placement(checker: ExpressionChecker, decl: tree.PlacementDecl) -> CheckedPlacement | None:
@@ -120,7 +124,7 @@ def _bind(
 def _check_item(
     checker: ExpressionChecker, item: tree.PlacementItem, scope: Scope, seen: dict[str, Span]
 ) -> CheckedPlacementItem | None:
-    role = item.role.text
+    role = cast("Role", item.role.text)
     if role not in ROLES:
         checker.error(
             "GSM1412",
@@ -154,7 +158,7 @@ def _check_item(
         return None
     if role in PLACES or role == "family":
         return CheckedPlacementItem(role, item.role.span, value) if _is_index(checker, role, value) else None
-    return _quantity(checker, item, value, of, unit)
+    return _quantity(checker, item, role, value, of, unit)
 
 
 def _clauses_fit(checker: ExpressionChecker, item: tree.PlacementItem) -> bool:
@@ -182,9 +186,13 @@ def _is_index(checker: ExpressionChecker, role: str, value: TypedExpr) -> bool:
 
 
 def _quantity(
-    checker: ExpressionChecker, item: tree.PlacementItem, value: TypedExpr, of: TypedExpr | None, unit: Unit | None
+    checker: ExpressionChecker,
+    item: tree.PlacementItem,
+    role: Role,
+    value: TypedExpr,
+    of: TypedExpr | None,
+    unit: Unit | None,
 ) -> CheckedPlacementItem | None:
-    role = item.role.text
     if not checker.is_number(value):
         return None
     if of is not None:
@@ -197,7 +205,8 @@ def _quantity(
         fitted = fit(checker, value, unit, because=Label(item.unit.span, f"`{unit}` is asked for here"))
         if fitted is None:
             return None
-        value = fitted
+        assert isinstance(fitted.type, Numeric)
+        value = replace(fitted, type=replace(fitted.type, unit=unit))  # with the symbols of the stated unit
     found = unit_in(value)
     fits = {
         "": True,
@@ -216,4 +225,4 @@ def _quantity(
             secondary=origins(checker, value),
         )
         return None
-    return CheckedPlacementItem(role, item.role.span, value, of, unit)
+    return CheckedPlacementItem(role, item.role.span, value, of)

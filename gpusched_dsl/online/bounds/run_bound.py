@@ -8,6 +8,7 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Monitor
 from gpusched_dsl.ir.deadline import StoppedEarly
+from gpusched_dsl.language.checked import Role
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.bounds.single_job import RunBound, least_costs
 from gpusched_dsl.online.data.carry import Carrier, LoopClock
@@ -29,7 +30,8 @@ UNFINISHED = "jobs are unfinished: what the others cost is not what all would"
 NEVER_CAME = "jobs come after the last slot: the model over the whole horizon has them, the run has not"
 
 
-_READ = ("node_type", "uses", "lasts", "costs", "node_rate", "node_price")  # roles that ways and their rates are of
+# Roles that configurations and their rates depend on.
+_READ: tuple[Role, ...] = ("node_type", "uses", "lasts", "costs", "node_rate", "node_price")
 
 
 class _NoBoundError(Exception):
@@ -201,7 +203,7 @@ class _Configurations:
         still = Constancy(online.base, root, timed, own_clock=False)
         placement = online.base.placement
         assert placement is not None
-        exprs = [expr for item in placement.items if item.role in _READ for expr in (item.value, item.of)]
+        exprs = [expr for item in placement.all(*_READ) for expr in (item.value, item.of)]
         changes = [still.change_in(expr) for expr in (*exprs, online.speed) if expr is not None]
         changes.append(still.change_in_listed(online.base.variables[placement.variable].indexing))
         return next((change for change in changes if change is not None), None)

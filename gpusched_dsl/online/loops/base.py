@@ -18,11 +18,11 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
 from gpusched_dsl.ir.domains import Codes, Domain
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
-from gpusched_dsl.language.checked import Element, IndexRef, Numeric, TypedExpr, ValueType
+from gpusched_dsl.language.checked import Element, Numeric, TypedExpr, ValueType
 from gpusched_dsl.language.checked_online import CHANGES, CheckedCharge, CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible
+from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, number_factor
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock, variables_read, without
 from gpusched_dsl.online.data.magnitudes import check_clock, check_magnitudes, check_period
@@ -35,7 +35,6 @@ from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocat
 from gpusched_dsl.online.simulation.charging import charge, plan_store, rates
 from gpusched_dsl.online.simulation.realisation import Outages, truth_of
 from gpusched_dsl.online.simulation.world import RUNNING, World
-from gpusched_dsl.policies.roles import scale
 from gpusched_dsl.policies.workload import Floats, Ints
 
 CHOSEN = 0.5  # a binary above this is 1
@@ -73,16 +72,17 @@ class SimulationLoop:
             message = f"`{online.base.name}` has no `placement`: nothing says what its decisions mean in the cluster"
             raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help="state one in the model")])
         self.placement = online.base.placement
-        roles = {item.role: item.value for item in self.placement.items}
-        self._check_jobs("job" in roles)
-        self.jobs_root = online.arrival.jobs if online.arrival is not None else self._root(roles.get("job"))
-        self.places_root = self._root(roles.get("node")) or self._root(roles.get("node_type"))
-        self.kinds_root = self._root(roles.get("node_type")) or self.places_root
+        self._check_jobs()
+        self.jobs_root = online.arrival.jobs if online.arrival is not None else self.placement.root("job")
+        self.places_root = self.placement.root("node") or self.placement.root("node_type")
+        self.kinds_root = self.placement.root("node_type") or self.places_root
         self.carrier = Carrier(online, base)
         clock = UNITS["h"] if online.window is not None else online.unit
-        self.policy_time = scale(clock_unit(online.base), clock)  # the world's time in one unit of the policies' `now`
+        self.policy_time = number_factor(
+            clock_unit(online.base), clock
+        )  # the world's time in one unit of the policies' `now`
         check_magnitudes(base, base.given)
-        self.slot_length = self._slot_length(roles.get("lasts"))
+        self.slot_length = self._slot_length()
         truth = truth_of(online, base, self.config.seed, self.slot_length)
         come = truth.arrival[np.isfinite(truth.arrival)]
         check_clock(float(np.abs(come).max(initial=0.0)), self.unit)
@@ -115,9 +115,9 @@ class SimulationLoop:
         kept = {self.placement.variable} | self.carrier.variables
         self.kept = kept.union(*(variables_read(c.value, online) for c in online.charges))
 
-    def _check_jobs(self, placed: bool) -> None:
+    def _check_jobs(self) -> None:
         """Raise DiagnosticError (GSM7002) where jobs would never come, or come and have no place in a plan."""
-        online = self.online
+        online, placed = self.online, self.placement.item("job") is not None
         if placed and online.arrival is None:
             message = f"`{online.name}` has no line `arrive`: no plan would have a job"
             help = "state when jobs arrive: `arrive j in Jobs at 0;` if all are there from the start"
@@ -128,9 +128,6 @@ class SimulationLoop:
             raise DiagnosticError([Diagnostic("GSM7002", message, self.placement.span, help=help)])
 
     # --- names and numbers -------------------------------------------------------------------------------------------
-
-    def _root(self, expr: TypedExpr | None) -> str:
-        return expr.type.root if expr is not None and isinstance(expr.type, Element) else ""
 
     def _count(self, root: str) -> int:
         return len(self.base.store.universes[root].labels) if root else 1
@@ -143,12 +140,12 @@ class SimulationLoop:
         """The same of other data."""
         return Evaluator(self.online.base, base.store, base.limits).number(expr)
 
-    def _slot_length(self, lasts: TypedExpr | None) -> float:
+    def _slot_length(self) -> float:
         """Hours of a slot; 0 without a window."""
         if self.online.window is None:
             return 0.0
-        item = next((i for i in self.placement.items if i.role == "lasts"), None)
-        if item is None or lasts is None:
+        lasts = self.placement.value("lasts")
+        if lasts is None:
             message = "nothing says how long a slot is: the placement has no `lasts`"
             raise DiagnosticError([Diagnostic("GSM7002", message, self.placement.span, help="write `lasts slot;`")])
         if free_variables(lasts):
@@ -157,7 +154,7 @@ class SimulationLoop:
         ev = Evaluator(self.online.base, self.base.store, self.base.limits)
         length = float(np.asarray(ev.numbers(lasts, EMPTY_FRAME)).reshape(-1)[0])
         assert isinstance(lasts.type, Numeric)
-        length *= scale(item.unit or lasts.type.unit, UNITS["h"])
+        length *= number_factor(lasts.type.unit, UNITS["h"])
         check_period(length, "h", "the length of a slot", lasts.span)
         return length
 
@@ -341,13 +338,8 @@ class SimulationLoop:
         if given is None:
             return tuple(np.zeros(0, dtype=np.int64) for _ in self.placement.indices)
         columns = tuple(c[given.values > CHOSEN] for c in given.codes)
-        at = next((i for i, v in enumerate(self.placement.indices) if v is self._job_index()), 0)
-        order = np.argsort(columns[at], kind="stable")
+        order = np.argsort(columns[self.placement.position("job") or 0], kind="stable")
         return tuple(c[order] for c in columns)
-
-    def _job_index(self) -> object:
-        value = next((i.value for i in self.placement.items if i.role == "job"), None)
-        return value.variable if isinstance(value, IndexRef) else None
 
     def know_jobs(self) -> None:
         """Note when the jobs of the plan are due, and what being late costs."""
@@ -382,7 +374,7 @@ class SimulationLoop:
         variable = self.placement.variable
         if self.standing is None or not self.jobs_root or variable not in self.standing.values:
             return
-        at = next((i for i, v in enumerate(self.placement.indices) if v is self._job_index()), None)
+        at = self.placement.position("job")
         if at is not None:
             given = self.standing.values[variable]
             running = self.world.status[given.codes[at]] == RUNNING
@@ -416,7 +408,7 @@ class SimulationLoop:
         values = self.inner(self.standing.values, self.part)
         store = plan_store(self.online, self.instance.store, values, self.base.limits, slots)
         for stated in self.online.charges:
-            times_money = times * scale(self.amount(stated), self.money)  # 1 for what is no money
+            times_money = times * number_factor(self.amount(stated), self.money)  # 1 for what is no money
             charge(
                 stated, self.online, store, self.base.limits, self.part, self.world.ledger, times_money,
                 self.jobs_root, self.places_root,

@@ -14,7 +14,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import CheckedModel, Element, IndexRef
+from gpusched_dsl.language.checked import CheckedModel, Element
 from gpusched_dsl.policies.workload import Floats, Ints
 
 CHOSEN = 0.5
@@ -28,8 +28,8 @@ def interchangeable(model: CheckedModel, store: ValueStore) -> tuple[str, Ints] 
     placement = model.placement
     if placement is None:
         return None
-    node = next((i.value for i in placement.items if i.role == "node"), None)
-    if not isinstance(node, IndexRef) or not isinstance(node.type, Element):
+    node = placement.index("node")
+    if node is None or not isinstance(node.type, Element):
         return None
     root = node.type.root
     declared = model.sets[root]

@@ -19,6 +19,7 @@ from gpusched_dsl.language.checked import (
     IndexVar,
     Numeric,
     ParamRef,
+    Role,
     TypedExpr,
 )
 from gpusched_dsl.language.checked_online import CLOCK, EVENTS, CheckedCarry, CheckedOnline
@@ -35,7 +36,7 @@ from gpusched_dsl.policies.placement_reader import tells_apart
 _FITS = {"best_fit": BEST_FIT, "first_fit": FIRST_FIT}
 _EMPTY = {"new_node": False, "new_node exclusive": True}  # whether the job has the node for itself
 _PRICED = ("late", "postponed", "idle", "node_price", "stock")  # roles that only price a plan: one pass needs no price
-_KINDS = ("uses", "lasts", "costs", "node_rate", "late")  # roles by which nodes are told apart
+_KINDS: tuple[Role, ...] = ("uses", "lasts", "costs", "node_rate", "late")  # roles by which nodes are told apart
 # Lines that leave a plan one pass over the queue and the run a queue. Every other line is a reason against a replay.
 _POLICY_LINES = (
     "name", "span", "model", "order", "doc", "lets", "choose", "otherwise", "place", "keep", "kept", "lines",
@@ -115,32 +116,28 @@ def _is_fraction_left(carry: CheckedCarry) -> bool:
 def why_not(policy: CheckedPolicy, driven: ReplayFacts) -> list[str]:
     """Every reason against a replay, each the end of `... because`; empty where there is none."""
     found = [f"`{word}` brings more into the run than jobs that come and go" for word in driven.others]
-    found += [
-        f"plans do not follow every {event}" for event in ("arrival", "completion") if event not in driven.events
-    ]
+    found += [f"plans do not follow every {event}" for event in ("arrival", "completion") if event not in driven.events]
     found += driven.doubts
     found += _of_lines(policy)
     rules = rules_of(policy)
     if isinstance(rules, str):
         found.append(rules)
     placement = _placement(policy)
-    items = {item.role: item.value for item in reversed(placement.items)}
-    job, node, kind = (_index_in(items.get(role)) for role in ("job", "node", "node_type"))
+    job, node = placement.index("job"), placement.index("node")
     if job is None or node is None or not isinstance(job.type, Element):
         return [*found, "the placement does not name the job and the node by an index"]
-    if kind is not None:
+    if placement.index("node_type") is not None:
         found.append(CHOSEN)
-    if sum(item.role == "uses" for item in placement.items) > 1:
+    if len(placement.all("uses")) > 1:
         found.append("jobs take more than one capacity of a node")
     if sum(isinstance(v.type, Element) and v.type.root == job.type.root for v in placement.indices) > 1:
         found.append("a decision is of several jobs")
-    return list(dict.fromkeys(found + _of_expressions(policy, driven, job, node, items.get("node_type"))))
+    return list(dict.fromkeys(found + _of_expressions(policy, driven, job, node, placement.value("node_type"))))
 
 
 def clock_of_due(policy: CheckedPolicy, driven: ReplayFacts) -> float | None:
     """By how much `due` of the placement grows per unit of the run's clock, in its own unit; None: in another way."""
-    due = next((item.value for item in _placement(policy).items if item.role == "due"), None)
-    job = next((_index_in(item.value) for item in _placement(policy).items if item.role == "job"), None)
+    due, job = _placement(policy).value("due"), _placement(policy).index("job")
     if due is None or job is None or not isinstance(job.type, Element):
         return 0.0
     form = _forms(policy, driven, job.type.root).of(due, frozenset({job}))
@@ -149,7 +146,7 @@ def clock_of_due(policy: CheckedPolicy, driven: ReplayFacts) -> float | None:
 
 def keys_move(policy: CheckedPolicy, driven: ReplayFacts) -> bool:
     """Whether keys of the queue change while a job runs."""
-    job = next((_index_in(item.value) for item in _placement(policy).items if item.role == "job"), None)
+    job = _placement(policy).index("job")
     assert job is not None
     assert isinstance(job.type, Element)
     still = _forms(policy, driven, job.type.root).still
@@ -195,8 +192,7 @@ def _of_lines(policy: CheckedPolicy) -> list[str]:
 
 def chooses_nodes(policy: CheckedPolicy) -> bool:
     """Whether `choose` lists nodes by name, so that each is a kind of its own."""
-    assert policy.model.placement is not None
-    node = next((_index_in(i.value) for i in policy.model.placement.items if i.role == "node"), None)
+    node = _placement(policy).index("node")
     rankings = [r for r in (policy.choose, policy.otherwise) if r is not None]
     return node is not None and any(v.name == node.name for r in rankings for v in r.indexing.variables)
 
@@ -221,15 +217,14 @@ def _of_expressions(
             failures = [failing.in_part(part) for part in (*ranking.indexing.conditions, *keys)]  # of all jobs
             found += _first(f"`{line}` may change while a job waits: ", changes) or _first("", failures)
     found += _first(f"where `{variable.name}` exists may change: ", [forms.still.change_in_listed(variable.indexing)])
-    if not any(item.role == "lasts" for item in placement.items):
+    if placement.item("lasts") is None:
         found.append("the placement does not say how long a job takes")
     for item in placement.items:
         found += _of_item(item, policy, forms, failing, job)
     if not chooses_nodes(policy):
         told = [(f"where `{variable.name}` exists", expr) for expr in variable.indexing.conditions]
-        for item in placement.items:
-            parts = [expr for expr in (item.value, item.of) if expr is not None]
-            told += [(f"`{item.role}`", expr) for expr in parts if item.role in _KINDS]
+        for item in placement.all(*_KINDS):
+            told += [(f"`{item.role}`", expr) for expr in (item.value, item.of) if expr is not None]
         apart = {what: None for what, expr in told if tells_apart(expr, node, kind)}
         found += [f"{what} differs between nodes of one type" for what in apart]
     return found
@@ -266,7 +261,7 @@ _AMOUNT = "`costs` is no rate, and does not shrink with the work that is left"
 def _is_amount(item: CheckedPlacementItem, policy: CheckedPolicy) -> bool:
     """Whether `costs` is money for what is left of the job, not a rate."""
     money = next((o.unit for o in policy.model.objectives), DIMENSIONLESS)
-    unit = item.unit or (item.value.type.unit if isinstance(item.value.type, Numeric) else DIMENSIONLESS)
+    unit = item.value.type.unit if isinstance(item.value.type, Numeric) else DIMENSIONLESS
     return convertible(unit, money) and unit != DIMENSIONLESS
 
 
@@ -291,7 +286,3 @@ def _own_clock(policy: CheckedPolicy) -> bool:
     """Whether `now` is the time of the decision, and no name of the model."""
     clock = policy.model.lets.get(NOW)
     return clock is not None and clock.span == policy.span
-
-
-def _index_in(expr: TypedExpr | None) -> IndexVar | None:
-    return expr.variable if isinstance(expr, IndexRef) else None

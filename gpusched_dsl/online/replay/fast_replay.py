@@ -70,8 +70,7 @@ def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
     """The reasons against a fast replay, each the end of `... because`."""
     online = loop.online
     found = why_not(policy, replay_facts(online))
-    roles = {item.role for item in loop.placement.items}
-    if online.charged == "nodes" or (online.charged == "" and "node_rate" in roles):
+    if online.charged == "nodes" or (online.charged == "" and loop.placement.item("node_rate") is not None):
         found.append("nodes are paid for by what all of their jobs use")
     return found
 
@@ -84,7 +83,9 @@ def _due(loop: EventLoop, policy: CheckedPolicy, driven: ReplayFacts, jobs: Ints
     reader = AllocationReader(loop.online, base.instance_of(part, carried).store, base.limits, part)
     due, weight = reader.jobs(np.arange(len(jobs), dtype=np.int64))
     slope = clock_of_due(policy, driven)
-    passes = None if slope is None else slope * reader.factor("due") * reader.hours  # time that passes, by the clock
+    passes = (
+        None if slope is None else slope * reader.time_factor("due") * reader.hours
+    )  # time that passes, by the clock
     if passes == 0.0:
         return loop.world.arrival[jobs] + due, weight
     if passes is not None and abs(passes + 1.0) <= SAME:

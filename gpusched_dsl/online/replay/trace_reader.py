@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.domains import Codes, TupleDomain
-from gpusched_dsl.language.checked import IndexRef, NamedSet
+from gpusched_dsl.language.checked import NamedSet
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.replay.eligibility import chooses_nodes, rules_of
 from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
@@ -173,8 +173,8 @@ def _jobs_set(policy: CheckedPolicy) -> str | None:
     """The set that both the placement's family and the queue go through for their jobs; None where there is none."""
     placement = policy.model.placement
     assert placement is not None
-    job = next(i.value.variable for i in placement.items if i.role == "job" and isinstance(i.value, IndexRef))
-    at = placement.indices.index(job)
+    at = placement.position("job")
+    assert at is not None, "`why_not` refuses placements without a job"
     names = []
     for indexing in (policy.model.variables[placement.variable].indexing, policy.order.indexing):
         place = at if indexing is not policy.order.indexing else 0

@@ -118,7 +118,7 @@ def charge(
     ev = Evaluator(online.base, store, limits)
     domain = ev.index_domain(charge.indexing, charge.span)
     frame = ev.domain_frame(charge.indexing, domain)
-    amounts = np.array(np.broadcast_to(ev.numbers(charge.value, frame), (frame.size,)), dtype=np.float64) * times
+    amounts = ev.number_column(charge.value, frame) * times
     ledger.add(charge.name, float(amounts.sum()))
     outer = part.outer(domain.components, domain.columns()) if domain.arity else ()
     for component, codes in zip(domain.components, outer, strict=True):
@@ -130,4 +130,3 @@ def charge(
             ledger.share_jobs(charge.name, touched, by[touched])
         elif component.name == places_root:
             ledger.share_places(charge.name, touched, by[touched])
-

@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
 from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, ValueStore
 from gpusched_dsl.ir.distributions.base import Distribution
 from gpusched_dsl.ir.domains import IntervalDomain
-from gpusched_dsl.language.checked import CheckedRandom, Numeric, TypedExpr, TypedIndexing, TypedLaw
+from gpusched_dsl.language.checked import CheckedRandom, Numeric, TypedIndexing, TypedLaw
 from gpusched_dsl.language.checked_online import CheckedOnline, CheckedOutage
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.online.data.base import Base
@@ -54,16 +54,12 @@ def truth_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) ->
     codes = np.arange(count, dtype=np.int64)
     ev = Evaluator(online.model, _with_brought(online, base), base.limits)
     frame = Frame(count, {online.arrival.job: codes})
-    arrival = _numbers(ev, online.arrival.at, frame)
+    arrival = ev.number_column(online.arrival.at, frame)
     if online.window is not None:
         arrival = _slot_starts(online, base, arrival, slot_hours)
-    work = np.ones(count) if online.work is None else _numbers(ev, online.work, frame)
+    work = np.ones(count) if online.work is None else ev.number_column(online.work, frame)
     ends = _ends(online, base, ev, frame, work, seed)
     return Realisation(arrival, work, ends, _stretch(online, base, ev, frame, seed))
-
-
-def _numbers(ev: Evaluator, expr: TypedExpr, frame: Frame) -> Floats:
-    return np.array(np.broadcast_to(ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
 
 
 def _with_brought(online: CheckedOnline, base: Base) -> ValueStore:
@@ -93,7 +89,7 @@ def _ends(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, work: 
     if isinstance(online.ends, str):
         laws = base.store.randoms[online.ends]
         return _draw(laws, frame, stream(seed, f"ends {online.ends}"))
-    return _numbers(ev, online.ends, frame)
+    return ev.number_column(online.ends, frame)
 
 
 def _stretch(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, seed: int) -> Floats:
@@ -103,7 +99,7 @@ def _stretch(online: CheckedOnline, base: Base, ev: Evaluator, frame: Frame, see
         assert online.arrival is not None
         laws = _laws(base, ev, online.stretch, online.arrival.indexing, "stretch")
         return np.maximum(_draw(laws, frame, stream(seed, "stretch")), 1e-9)
-    return _numbers(ev, online.stretch, frame)
+    return ev.number_column(online.stretch, frame)
 
 
 def _laws(base: Base, ev: Evaluator, law: TypedLaw, indexing: TypedIndexing, name: str) -> RandomLaws:
@@ -198,5 +194,3 @@ class Outages:
     def _law(laws: RandomLaws, node: int) -> Distribution:
         law: Distribution = laws.laws[laws.which[node if laws.domain.arity else 0]]
         return law
-
-

@@ -18,15 +18,11 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.language.checked import CheckedPlacementItem, IndexRef, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy, CheckedRanking
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.queues import append_all
 from gpusched_dsl.policies.kernels.ranking import order_rows
+from gpusched_dsl.policies.placement_reader import no_index, position_of
 from gpusched_dsl.policies.workload import Floats, Ints
-
-PLACE = "place_from_end"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +66,9 @@ class _Queues:
     def __init__(self, policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> None:
         assert policy.model.placement is not None, "the checker refuses policies for models without a placement"
         self.policy, self.placement, self.store = policy, policy.model.placement, store
-        self.items = {item.role: item for item in self.placement.items}
         self.ev = Evaluator(policy.model, store, limits)
-        self.job, self.node, self.place = (self._index(role) for role in ("job", "node", PLACE))
+        self.job, self.node = position_of(self.placement, "job"), position_of(self.placement, "node")
+        self.place = position_of(self.placement, "place_from_end")
 
     def run(self, stop: Callable[[], bool] | None) -> QueuePlan:
         ordered = self._order()
@@ -89,19 +85,7 @@ class _Queues:
         values = {self.placement.variable: VariableValues(codes, np.ones(len(job)))}
         return QueuePlan(values, np.delete(ordered, placed), stop is not None and stop())
 
-    # --- what the placement says -------------------------------------------------------------------------------------
-
-    def _index(self, role: str) -> int:
-        item = self.items.get(role)
-        if item is None or not isinstance(item.value, IndexRef):
-            raise self._refusal(role, item)
-        return self.placement.indices.index(item.value.variable)
-
-    def _refusal(self, role: str, item: CheckedPlacementItem | None) -> DiagnosticError:
-        span = self.placement.span if item is None else item.value.span
-        message = f"no policy can decide here: the placement does not say which index is the {role.replace('_', ' ')}"
-        help = f"state `{role}` by an index of `{self.placement.variable}`"
-        return DiagnosticError([Diagnostic("GSM3016", message, span, f"no index as `{role}`", help=help)])
+    # --- the placement -----------------------------------------------------------------------------------------------
 
     def _pairs(self, job: Codes, node: Codes) -> Frame:
         indices = self.placement.indices
@@ -139,11 +123,8 @@ class _Queues:
 
     def _keys(self, keys: tuple[CheckedKey, ...], frame: Frame) -> Floats:
         """A column for each key, smaller is better."""
-        columns = [self._numbers(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
+        columns = [self.ev.number_column(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
         return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
-
-    def _numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
-        return np.array(np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
 
     def _candidates(self, ordered: Codes) -> _Candidates:
         """The nodes of every job by `choose`, then those that `otherwise` adds."""
@@ -163,10 +144,10 @@ class _Queues:
         kept = np.sort(once)
         kept = kept[self._allowed(ordered[turn[kept]], node[kept])]
         turn, node, job = turn[kept], node[kept], ordered[turn[kept]]
-        lasts = self.items.get("lasts")
+        lasts = self.placement.value("lasts")
         if lasts is None:
-            raise self._refusal("lasts", None)
-        return _Candidates(turn, job, node, self._numbers(lasts.value, self._pairs(job, node)))
+            raise no_index(self.placement, "lasts")
+        return _Candidates(turn, job, node, self.ev.number_column(lasts, self._pairs(job, node)))
 
     def _listed(self, ranking: CheckedRanking, ordered: Codes) -> tuple[Ints, Codes, Ints]:
         """Turns and nodes that a line lists, and the rank of each among all of the line."""

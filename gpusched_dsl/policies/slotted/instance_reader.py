@@ -159,17 +159,14 @@ class _Reader:
         return found
 
     def _columns(self, keys: Sequence[CheckedKey], frame: Frame) -> list[Floats]:
-        return [self._numbers(k.value, frame) * (-1.0 if k.descending else 1.0) for k in keys]
-
-    def _numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
-        return np.array(np.broadcast_to(self.ev.numbers(expr, frame), (frame.size,)), dtype=np.float64)
+        return [self.ev.number_column(k.value, frame) * (-1.0 if k.descending else 1.0) for k in keys]
 
     def _length(self, allowed: Bools) -> Ints:
         """How many slots a job takes on a node of each class, 0 where it may not run."""
         where = allowed.any(axis=2)
         job, kind = np.nonzero(where)
         frame = Frame(len(job), {self.job: self.jobs[job], self.lines.node: self.kinds[kind]})
-        slots = np.rint(self._numbers(self.lines.occupies, frame))
+        slots = np.rint(self.ev.number_column(self.lines.occupies, frame))
         message = "a job occupies at least one slot"
         self.ev.refuse_where(slots < 1, "GSM3016", message, self.lines.occupies, frame, "less than one")
         found = np.zeros(where.shape, dtype=np.int64)
@@ -188,7 +185,7 @@ class _Reader:
             return np.zeros((len(self.jobs), 0))
         frame = self._grid((self.job, self.jobs), (self.lines.slot, self.slots))
         sign = -1.0 if key.descending else 1.0
-        return sign * self._numbers(key.value, frame).reshape(len(self.jobs), len(self.slots))
+        return sign * self.ev.number_column(key.value, frame).reshape(len(self.jobs), len(self.slots))
 
     # --- loads -------------------------------------------------------------------------------------------------------
 
@@ -218,7 +215,7 @@ class _Reader:
         frame = self._grid((loads.service, services), (loads.slot, self.slots))
         rows = np.flatnonzero(self._conditions(loads, loads.node, frame))
         found = np.zeros(frame.size)
-        found[rows] = self._numbers(loads.load, frame.take(rows))
+        found[rows] = self.ev.number_column(loads.load, frame.take(rows))
         return np.maximum(found, 0.0).reshape(len(services), len(self.slots))
 
     def _taken(self, loads: CheckedLoads) -> list[Floats]:
@@ -230,7 +227,7 @@ class _Reader:
         found: list[Floats] = []
         for expr in loads.rule.arguments or (None,):
             column = np.zeros(frame.size)
-            column[rows] = 1.0 if expr is None else self._numbers(expr, part)
+            column[rows] = 1.0 if expr is None else self.ev.number_column(expr, part)
             found.append(column.reshape(len(services), len(self.kinds)))
         return found
 

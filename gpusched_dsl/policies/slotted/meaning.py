@@ -7,7 +7,6 @@ variable is one occupied slot. Where it reads the job or the node, it is the tim
 from __future__ import annotations
 
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-from gpusched_dsl.language.checked import CheckedPlacement, IndexRef
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -20,12 +19,12 @@ def slot_is_start(policy: CheckedPolicy) -> bool:
     """
     placement = policy.model.placement
     assert placement is not None
-    lasts = next((item.value for item in placement.items if item.role == "lasts"), None)
+    lasts = placement.value("lasts")
     if lasts is None:
         message = "the placement does not state `lasts`, so its slot may be a start or a slot that is occupied"
         help = "state the length of one slot if the job occupies it, the time of the job if the job starts in it"
         raise DiagnosticError([Diagnostic("GSM3016", message, placement.span, "no `lasts`", help=help)])
-    if all(variable is _slot(placement) for variable in free_variables(lasts)):
+    if all(variable is placement.index("slot") for variable in free_variables(lasts)):
         return False
     for rule in policy.place:
         if rule.name == "cheapest_slots":
@@ -34,8 +33,3 @@ def slot_is_start(policy: CheckedPolicy) -> bool:
             label = "the slot of the placement is a start, as `lasts` is the time of the job"
             raise DiagnosticError([Diagnostic("GSM3016", message, lasts.span, label, help=help)])
     return True
-
-
-def _slot(placement: CheckedPlacement) -> object:
-    value = next((item.value for item in placement.items if item.role == "slot"), None)
-    return value.variable if isinstance(value, IndexRef) else None

@@ -12,11 +12,12 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Codes, TupleDomain
-from gpusched_dsl.language.checked import CheckedVariable, IndexRef
+from gpusched_dsl.language.checked import CheckedVariable
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedSchedule
+from gpusched_dsl.policies.placement_reader import position_of
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
@@ -72,23 +73,22 @@ def _of_jobs(
     """The family of the placement: 1 where a job is on a node in a slot, or with `starts` in its first slot alone."""
     placement = policy.model.placement
     assert placement is not None
-    roles = {item.role: item.value.variable for item in placement.items if isinstance(item.value, IndexRef)}
     node, slot = np.nonzero(plan.job >= 0)
     if starts:
         by_job = np.lexsort((slot, plan.job[node, slot]))
         _, first = np.unique(plan.job[node, slot][by_job], return_index=True)
         node, slot = node[by_job][first], slot[by_job][first]
     columns = {
-        roles["job"]: instance.jobs[plan.job[node, slot]],
-        roles["node"]: instance.nodes[node],
-        roles["slot"]: instance.slots[slot],
+        position_of(placement, "job"): instance.jobs[plan.job[node, slot]],
+        position_of(placement, "node"): instance.nodes[node],
+        position_of(placement, "slot"): instance.slots[slot],
     }
-    others = [index for index in placement.indices if index not in columns]
+    others = [index for at, index in enumerate(placement.indices) if at not in columns]
     if others:
         message = f"policies for slots cannot decide on `{others[0].name}`"
         help = "state a placement of a job, a node and a slot alone"
         raise DiagnosticError([Diagnostic("GSM3016", message, others[0].span, "one more index", help=help)])
-    return placement.variable, VariableValues(tuple(columns[i] for i in placement.indices), np.ones(len(node)))
+    return placement.variable, VariableValues(tuple(columns[at] for at in range(len(columns))), np.ones(len(node)))
 
 
 def _of_services(

@@ -12,6 +12,7 @@ from gpusched_dsl.language.blocks.online.environment import WorldLines, unknown_
 from gpusched_dsl.language.blocks.online.inheritance import chain_of, merge
 from gpusched_dsl.language.blocks.online.names import bind, placement_scope, reference_of, with_clock
 from gpusched_dsl.language.blocks.policies.policy import HasPolicies, model_of
+from gpusched_dsl.language.blocks.policies.scope import clock_unit
 from gpusched_dsl.language.checked import (
     CheckedModel,
     IndexVar,
@@ -162,9 +163,7 @@ class _OnlineChecker:
             typed = quiet.number(arrive.at, scope)
             if typed is not None:
                 return unit_in(typed)
-        placement = self.model.placement
-        times = [i for i in placement.items if i.role in ("lasts", "due")] if placement is not None else []
-        return (times[0].unit or unit_in(times[0].value)) if times else UNITS["h"]
+        return clock_unit(self.model)
 
     # --- windows and arrivals ----------------------------------------------------------------------------------------
 

@@ -45,20 +45,14 @@ def decisions_of(model: CheckedModel) -> Decisions | None:
     placement = model.placement
     if placement is None:
         return None
-    roles = {item.role: item.value for item in placement.items}
-
-    def index_of(role: str) -> IndexVar | None:
-        value = roles.get(role)
-        return value.variable if isinstance(value, IndexRef) else None
-
-    job, node, slot = index_of("job"), index_of("node"), index_of("slot")
+    job, node, slot = placement.index("job"), placement.index("node"), placement.index("slot")
     if job is None or job.name == IGNORED:
         return None
-    place = index_of("place_from_end")
+    place = placement.index("place_from_end")
     if place is not None:
         listed = tuple(i for i in placement.indices if i not in (job, slot, place) and i.name != IGNORED)
         return Decisions(placement, job, node, listed, (), None, place)
-    node_type = roles.get("node_type")
+    node_type = placement.value("node_type")
     chosen = tuple(i for i in placement.indices if i not in (job, node, slot) and i.name != IGNORED)
     # Where `choose` lists nodes by name, each is a kind of its own; not where the type is chosen when one is opened.
     open_ = tuple(i for i in (slot, None if isinstance(node_type, IndexRef) else node) if i is not None)
@@ -67,9 +61,7 @@ def decisions_of(model: CheckedModel) -> Decisions | None:
 
 def slot_of(decisions: Decisions) -> IndexVar | None:
     """The index of the placement that is the slot; None where decisions have none, or nodes have no name."""
-    items = {item.role: item.value for item in decisions.placement.items}
-    slot = getattr(items.get("slot"), "variable", None)
-    return slot if decisions.node is not None and slot in decisions.placement.indices else None
+    return None if decisions.node is None else decisions.placement.index("slot")
 
 
 def fits_order(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, diagnostics: Diagnostics) -> bool:

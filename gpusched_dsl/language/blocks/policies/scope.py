@@ -46,9 +46,8 @@ def bound_placement(model: CheckedModel, decisions: Decisions, queue: Scope) -> 
 
 def clock_unit(model: CheckedModel) -> Unit:
     """The unit of `now`: that in which the placement says how long a job lasts or when it is due."""
-    items = () if model.placement is None else model.placement.items
-    times = [i.value for i in items if i.role in ("lasts", "due")]
-    return unit_in(times[0]) if times else UNITS["h"]
+    times = () if model.placement is None else model.placement.all("lasts", "due")
+    return unit_in(times[0].value) if times else UNITS["h"]
 
 
 def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[str, CheckedLet]:

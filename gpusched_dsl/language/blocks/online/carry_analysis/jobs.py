@@ -49,8 +49,8 @@ class _Jobs:
         """What the placement says of times must come from something that is carried."""
         placement = self.online.base.placement
         assert self.online.arrival is not None
-        for item in placement.items if placement is not None else ():
-            if item.role not in _LOST or self.seen.carried_in(item.value) or not self._of_jobs(item):
+        for item in placement.all("lasts", "due") if placement is not None else ():
+            if self.seen.carried_in(item.value) or not self._of_jobs(item):
                 continue
             what, known = _LOST[item.role]
             named = f"{known}[{self.online.arrival.job.name}]" if known == "remaining" else known
@@ -67,8 +67,8 @@ class _Jobs:
     def _of_jobs(self, item: CheckedPlacementItem) -> bool:
         """Whether the job stands in it: a time that is the same for all jobs is that of a round."""
         placement = self.online.base.placement
-        jobs = [i.value for i in placement.items if i.role == "job"] if placement is not None else []
-        names = {p.variable for j in jobs for p in walk(j) if isinstance(p, IndexRef)}
+        job = placement.value("job") if placement is not None else None
+        names = set() if job is None else {p.variable for p in walk(job) if isinstance(p, IndexRef)}
         return any(isinstance(p, IndexRef) and p.variable in names for p in walk(item.value))
 
     def progress(self) -> None:

@@ -1,0 +1,77 @@
+"""Evaluates the items of a placement on elements of its family, with one unit of time and one of money."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.language.checked import CheckedModel, CheckedPlacementItem, IndexVar, Numeric, Role
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, number_factor
+
+
+class PlacementEvaluator:
+    """Times are in the unit of `lasts`, money is in the unit of the objective. Roles that are not stated are zero."""
+
+    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> None:
+        assert model.placement is not None, "callers test this"
+        self.model, self.store, self.limits = model, store, limits
+        self.placement = model.placement
+        self.ev = Evaluator(model, store, limits)
+        self.money = next((o.unit for o in model.objectives), DIMENSIONLESS)
+        self.time = self.unit("lasts")
+        self._factors: dict[tuple[Role, Unit], float] = {}  # units are fractions, and plans are frequent
+
+    def frame(self, columns: Sequence[Codes]) -> Frame:
+        """Elements of the family, from their index codes."""
+        return Frame(len(columns[0]), dict(zip(self.placement.indices, columns, strict=True)))
+
+    def capacity(self, item: CheckedPlacementItem, frame: Frame) -> Floats:
+        return np.full(frame.size, np.inf) if item.of is None else self.ev.number_column(item.of, frame)
+
+    def unit(self, role: Role) -> Unit:
+        value = self.placement.value(role)
+        return value.type.unit if value is not None and isinstance(value.type, Numeric) else DIMENSIONLESS
+
+    def times(self, role: Role, frame: Frame, otherwise: float) -> Floats:
+        """The times of a role, `otherwise` if it is not stated."""
+        value = self.placement.value(role)
+        if value is None:
+            return np.full(frame.size, otherwise)
+        return self.ev.number_column(value, frame) * self.time_factor(role)
+
+    def time_factor(self, role: Role) -> float:
+        """The factor from the unit of a role to that of `lasts`."""
+        return self._factor(role, self.time)
+
+    def money_of(self, role: Role, frame: Frame, *, per_time: bool = False) -> Floats:
+        """Money, or money per time."""
+        value = self.placement.value(role)
+        if value is None:
+            return np.zeros(frame.size)
+        target = self.money / self.time if per_time else self.money
+        return self.ev.number_column(value, frame) * self._factor(role, target)
+
+    def rates(self, frame: Frame, times: Floats) -> Floats:
+        """Money per time of each element. If `costs` is an amount of money, it is divided by the time."""
+        unit = self.unit("costs")
+        if convertible(unit, self.money) and unit != DIMENSIONLESS:
+            return self.money_of("costs", frame) / times
+        return self.money_of("costs", frame, per_time=True)
+
+    def counting_indices(self, item: CheckedPlacementItem) -> list[IndexVar]:
+        """The indices in a `node_rate` that are not the job, the node or its type: the number of GPUs in use."""
+        known = [self.placement.index("job"), self.placement.index("node"), self.placement.index("node_type")]
+        return [v for v in free_variables(item.value) if v not in known]
+
+    def _factor(self, role: Role, target: Unit) -> float:
+        if (role, target) not in self._factors:
+            self._factors[role, target] = number_factor(self.unit(role), target)
+        return self._factors[role, target]
