@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult
 
 

@@ -22,8 +22,9 @@ from gpusched_dsl.backends.cvxpy.halves import needed_halves
 from gpusched_dsl.backends.highs.backend import HighsSession
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions, SolverProgress
 from gpusched_dsl.backends.scip.unboundedness import escapes, may_be_unbounded
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 
 if TYPE_CHECKING:

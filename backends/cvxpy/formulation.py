@@ -15,18 +15,17 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from gpusched_dsl.backends.cvxpy.halves import Halves
 from gpusched_dsl.backends.cvxpy.terms import halves_constraints
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 
 # Columns times parameters up to which parameters are worth it: compiled in a fifth of a second, changed in hundredths.
 MOST = 5_000_000
 
-Places = NDArray[np.int64]
 Read = Callable[[Problem], Floats]
 
 
@@ -40,7 +39,7 @@ class CvxpyFormulation:
         self._numbers: list[tuple[Callable[[Floats], None], Read]] = []
         whole = np.flatnonzero(problem.integer)
         self.x = cp.Variable(problem.columns, integer=(whole,) if len(whole) else False)
-        self._duals: list[tuple[cp.Constraint, Places, bool, float]] = []
+        self._duals: list[tuple[cp.Constraint, Ints, bool, float]] = []
         constraints = [*self._rows(problem), *self._bounds(problem)]
         for number, half in enumerate(halves):
             if not problem.definitions[number].size:
@@ -101,7 +100,7 @@ class CvxpyFormulation:
                 made.append(self._held(self.x[places], sense, self._parameter(problem, read), places, False))
         return made
 
-    def _held(self, left: Any, sense: str, side: cp.Parameter | Floats, places: Places, of_rows: bool) -> cp.Constraint:
+    def _held(self, left: Any, sense: str, side: cp.Parameter | Floats, places: Ints, of_rows: bool) -> cp.Constraint:
         # CVXPY's Lagrangian adds the multiplier of `left - side` for `==` and `<=`, of `side - left` for `>=`.
         constraint = left == side if sense == "==" else left >= side if sense == ">=" else left <= side
         self._duals.append((constraint, places, of_rows, 1.0 if sense == ">=" else -1.0))
@@ -144,7 +143,7 @@ class CvxpyFormulation:
         self._numbers.append((put, read))
 
 
-def _of_rows(name: str, places: Places) -> Read:
+def _of_rows(name: str, places: Ints) -> Read:
     def read(problem: Problem) -> Floats:
         values: Floats = getattr(problem, name)[places]
         return values
@@ -152,7 +151,7 @@ def _of_rows(name: str, places: Places) -> Read:
     return read
 
 
-def _split(lower: Floats, upper: Floats) -> tuple[Places, Places, Places]:
+def _split(lower: Floats, upper: Floats) -> tuple[Ints, Ints, Ints]:
     """Where the sides are equal; elsewhere, where there is a lower one and where an upper one."""
     equal = lower == upper
     return (
@@ -162,11 +161,11 @@ def _split(lower: Floats, upper: Floats) -> tuple[Places, Places, Places]:
     )
 
 
-def _finite(problem: Problem) -> list[Places]:
+def _finite(problem: Problem) -> list[Ints]:
     return [*_split(problem.row_lower, problem.row_upper), *_split(problem.lower, problem.upper)]
 
 
-def _same(old: list[Places], new: list[Places]) -> bool:
+def _same(old: list[Ints], new: list[Ints]) -> bool:
     return all(map(np.array_equal, old, new))
 
 

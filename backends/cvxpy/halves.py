@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.steps import Analysis
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.definitions import Definition
 from gpusched_dsl.ir.problem import Problem
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +20,9 @@ class Halves:
     """
 
     definition: Definition
-    above: Flags
-    below: Flags
-    negative: Flags
+    above: Bools
+    below: Bools
+    negative: Bools
 
     def same(self, other: Halves) -> bool:
         return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in ("above", "below", "negative"))

@@ -13,7 +13,7 @@ from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL, dims
 
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.tolerances import TIGHT
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean

@@ -16,14 +16,12 @@ from typing import BinaryIO
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from gpusched_dsl.backends.files.names import LP, MPS, Alphabet, entry_names, number_names
-from gpusched_dsl.ir.problem import Floats, Objective, Problem
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-
-Places = NDArray[np.int64]
 
 
 def write_mps(problem: Problem, file: Path | str | BinaryIO, names: bool = True, comments: Sequence[str] = ()) -> None:
@@ -182,7 +180,7 @@ class _Mps(_Writer):
         rows, columns = self.rows.gather(conditions.rows[stated]), self.columns.gather(conditions.columns[stated])
         self.lines(" IF ", rows, " ", columns, " ", pl.Series(conditions.values[stated].astype(np.int64)))
 
-    def _bound(self, kind: str, which: NDArray[np.bool_], values: Floats | None) -> None:
+    def _bound(self, kind: str, which: Bools, values: Floats | None) -> None:
         places = np.flatnonzero(which)
         columns = self.columns.gather(places)
         if values is None:
@@ -258,7 +256,7 @@ class _Lp(_Writer):
 FREE, UPPER, LOWER, EQUAL = 0, 1, 2, 3
 
 
-def _kind(problem: Problem) -> Places:
+def _kind(problem: Problem) -> Ints:
     """FREE, UPPER (only that side), LOWER (that side, perhaps the upper one too) or EQUAL, per row."""
     below, above = np.isfinite(problem.row_lower), np.isfinite(problem.row_upper)
     kind = np.where(below, LOWER, np.where(above, UPPER, FREE))
@@ -296,21 +294,21 @@ def _sign(values: Floats) -> pl.Series:
     return frame.select(pl.when(value < 0).then(text).otherwise(pl.concat_str(pl.lit("+"), text))).to_series()
 
 
-def _where(which: NDArray[np.bool_], values: pl.Series, otherwise: str, after: str) -> pl.Series:
+def _where(which: Bools, values: pl.Series, otherwise: str, after: str) -> pl.Series:
     """The values as text followed by `after` where `which`, else `otherwise`."""
     text = pl.concat_str(pl.col("value").cast(pl.String), pl.lit(after))
     frame = pl.DataFrame({"value": values, "which": which})
     return frame.select(pl.when("which").then(text).otherwise(pl.lit(otherwise))).to_series()
 
 
-def _place(pieces: list[pl.Series], places: Places) -> pl.Series:
+def _place(pieces: list[pl.Series], places: Ints) -> pl.Series:
     """The pieces one behind the other, each element moved to its place."""
     source = np.empty(len(places), dtype=np.int64)
     source[places] = np.arange(len(places))
     return pl.concat([piece.alias("line") for piece in pieces]).gather(source)
 
 
-def _with_markers(lines: pl.Series, integer: NDArray[np.bool_]) -> pl.Series:
+def _with_markers(lines: pl.Series, integer: Bools) -> pl.Series:
     """The lines with an INTORG and INTEND marker around every run of lines of integer columns."""
     steps = np.diff(np.concatenate([[0], integer.astype(np.int8), [0]]))
     opens, closes = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)

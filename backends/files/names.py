@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gpusched_dsl.ir.domains import Codes, Component, Scalar
+from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.domains import Component, Scalar
 from gpusched_dsl.ir.problem import Family
 
 LONGEST = 200

@@ -16,9 +16,10 @@ from gpusched_dsl.backends.highs.options import apply_options
 from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt, basis_in, set_basis
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
+from gpusched_dsl.ir.arrays import Floats, Int32s
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.magnitudes import largest_coefficient, largest_cost_of, largest_number
-from gpusched_dsl.ir.problem import Floats, Int32s, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.changes import Changes
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 
-Mask = NDArray[np.bool_]
 Codes8 = NDArray[np.int8]
 
 # What a nonbasic column or row stands at; ZERO is for those without bounds.
@@ -27,10 +27,10 @@ class Basis:
     It need be neither square nor regular: who takes it drops columns that depend on others and fills up with rows.
     """
 
-    basic_columns: Mask
-    upper_columns: Mask
-    basic_rows: Mask
-    upper_rows: Mask
+    basic_columns: Bools
+    upper_columns: Bools
+    basic_rows: Bools
+    upper_rows: Bools
 
     def carried(self, changes: Changes) -> Basis:
         """The same for the changed problem: new columns at a bound, new rows basic."""
@@ -66,7 +66,7 @@ def basis_at(problem: Problem, point: Floats) -> Basis:
     return Basis(off_lower, at_upper, ~tight, row_upper)
 
 
-def basis_of(problem: Problem, basic: NDArray[np.int64], point: Floats) -> Basis:
+def basis_of(problem: Problem, basic: Ints, point: Floats) -> Basis:
     """The basis whose variables are `basic` (row i as -1 - i), at the vertex `point`."""
     basic_columns, basic_rows = np.zeros(problem.columns, dtype=np.bool_), np.zeros(problem.rows, dtype=np.bool_)
     basic_columns[basic[basic >= 0]] = True
@@ -80,12 +80,12 @@ def basis_of(problem: Problem, basic: NDArray[np.int64], point: Floats) -> Basis
     )
 
 
-def _nearer_upper(values: Floats, lower: Floats, upper: Floats) -> Mask:
+def _nearer_upper(values: Floats, lower: Floats, upper: Floats) -> Bools:
     with np.errstate(invalid="ignore"):
         return np.abs(upper - values) < np.abs(values - lower)
 
 
-def _codes(basic: Mask, at_upper: Mask, lower: Floats, upper: Floats) -> Codes8:
+def _codes(basic: Bools, at_upper: Bools, lower: Floats, upper: Floats) -> Codes8:
     has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
     ends = np.where(has_upper & (at_upper | ~has_lower), UPPER, np.where(has_lower, LOWER, ZERO))
     return np.where(basic, BASIC, ends).astype(np.int8)

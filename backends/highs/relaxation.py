@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Conditions
-from gpusched_dsl.ir.domains import Codes, IntervalDomain
-from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
+from gpusched_dsl.ir.domains import IntervalDomain
+from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 
 # A reduced cost that rounding left where it should be 0, relative to the costs.
 ROUNDING = 1e-9
@@ -80,7 +80,7 @@ class Rest:
         return full
 
 
-def undecided_columns(problem: Problem, point: Floats, bound: DualBound, slack: float) -> NDArray[np.bool_]:
+def undecided_columns(problem: Problem, point: Floats, bound: DualBound, slack: float) -> Bools:
     """The columns that may differ from the optimum `point` of the relaxation in a solution within `slack` of `bound`.
 
     A column at a bound with reduced cost d makes the objective worse by d for every unit it moves. So integer columns
@@ -94,7 +94,7 @@ def undecided_columns(problem: Problem, point: Floats, bound: DualBound, slack: 
     return ~stay | (problem.integer & ~whole)
 
 
-def rest_of(problem: Problem, point: Floats, free: NDArray[np.bool_]) -> Rest:
+def rest_of(problem: Problem, point: Floats, free: Bools) -> Rest:
     """`problem` with all columns fixed at `point` (integer ones rounded) that are not `free`."""
     fixed = np.where(problem.integer, np.rint(point), point)
     fixed[free] = 0.0

@@ -18,8 +18,9 @@ from highspy import HighsBasisStatus as Place
 from gpusched_dsl.backends.highs.basis import Basis, basis_at, basis_of
 from gpusched_dsl.backends.highs.relaxation import WHOLE, distance, dual_bound, feasible, rest_of, undecided_columns
 from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 

@@ -24,8 +24,9 @@ from typing import Any
 from gpusched_dsl.backends.interrupt import POLL_SECONDS, Control, CtrlC
 from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, Silent, SolveOptions
 from gpusched_dsl.backends.registry import backend
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError

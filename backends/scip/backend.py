@@ -23,9 +23,10 @@ from gpusched_dsl.backends.scip.terms import TAKEN
 from gpusched_dsl.backends.scip.unboundedness import box, escapes, goes_on_along, may_be_unbounded
 from gpusched_dsl.backends.threads import SolverThread, SolverThreads
 from gpusched_dsl.compiling.passes.steps import INDICATOR
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.magnitudes import largest_cost
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic

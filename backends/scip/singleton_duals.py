@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Bools, Floats
+from gpusched_dsl.ir.problem import Problem
 
 TIGHT = 1e-6  # of the side, or absolute below 1
 NOTHING = 1e-12
@@ -40,7 +40,7 @@ def duals_back_to_rows(problem: Problem, point: Floats, row_duals: Floats, reduc
     reduced_costs[columns] = 0.0
 
 
-def _near(values: Floats, sides: Floats) -> NDArray[np.bool_]:
+def _near(values: Floats, sides: Floats) -> Bools:
     finite = np.where(np.isfinite(sides), sides, 0.0)
-    close: NDArray[np.bool_] = np.abs(values - finite) <= TIGHT * np.maximum(1.0, np.abs(finite))
+    close: Bools = np.abs(values - finite) <= TIGHT * np.maximum(1.0, np.abs(finite))
     return close & np.isfinite(sides)

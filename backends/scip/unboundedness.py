@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import Analysis
+from gpusched_dsl.ir.arrays import Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.matrix import Matrix
-from gpusched_dsl.ir.problem import Floats, Int32s, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
 
 DECADES = (1, 2, 4, 8, 16, 32, 64)

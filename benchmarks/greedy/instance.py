@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
 from gpusched_dsl.policies.rules import FINISH_CODES, NODE_ODDS, PLACE_CODES
-from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Instructions, Ints, Workload
+from gpusched_dsl.policies.workload import NEVER, NONE, Instructions, Workload
 
 PERIOD, POSTPONING = 1.0, 100.0  # h; times the weight
 SWAP, FRACTION, NODES = 0.3, 0.2, 3  # the randomisation of the greedy method

@@ -11,8 +11,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacementItem, IndexVar, Numeric, Role
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, number_factor
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes, Floats, Values
 
 
 def aggregate(
-    function: str, positions: Codes, rows: Codes, values: NDArray[Any], weights: NDArray[np.float64] | None = None
-) -> tuple[Codes, Codes, NDArray[Any]]:
+    function: str, positions: Codes, rows: Codes, values: Values, weights: Floats | None = None
+) -> tuple[Codes, Codes, Values]:
     """One row for each position: the position, the first of its rows (of `last`: the last), the aggregated value.
 
     `function` is `mean sum min max count first last`; the rows of a position stand in the order of the file. A mean is
@@ -26,7 +23,7 @@ def aggregate(
     ends = np.append(starts[1:], len(ordered))
     taken = values[order]
     at = ends - 1 if function == "last" else starts
-    result: NDArray[Any]
+    result: Values
     if function in ("first", "last"):
         result = taken[at]
     elif function == "min":

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from gpusched_dsl.data.sources.files import FileColumns
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import Constant, LiteralSet, StringLiteral
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
@@ -14,9 +15,7 @@ from gpusched_dsl.language.scenarios.assignments import ONE, TableAssignment
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
 Place = Span | Cell
 
@@ -89,7 +88,7 @@ class ColumnChunk:
     distinct: bool = False
     typed: bool = True
     mixed: int | None = None
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
     windows: tuple[int, ...] = ()
 
 

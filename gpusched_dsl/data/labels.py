@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes, Component, Universe
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
+from gpusched_dsl.ir.domains import Component, Universe
 
 if TYPE_CHECKING:
     import polars as pl
 
     from gpusched_dsl.data.chunks import ColumnChunk
 
-Mask = NDArray[np.bool_]
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 _NOT_ZERO = r"^[^eE]*[1-9]"
 
@@ -27,11 +26,11 @@ class Coded:
     """A column as codes of one component. `given`: not empty; `known`: given and a label of the component."""
 
     codes: Codes
-    given: Mask
-    known: Mask
+    given: Bools
+    known: Bools
 
 
-def given_in(series: pl.Series) -> Mask:
+def given_in(series: pl.Series) -> Bools:
     """Where a column has a value. Most columns have no nulls, which is known without looking at them."""
     return series.is_not_null().to_numpy() if series.null_count() else np.ones(len(series), dtype=np.bool_)
 
@@ -50,7 +49,7 @@ def encode(series: pl.Series, component: Component) -> Coded:
     return Coded(codes, given, given & (codes >= 0))
 
 
-def _integers(series: pl.Series) -> tuple[Codes, Mask]:
+def _integers(series: pl.Series) -> tuple[Codes, Bools]:
     """The whole numbers of a column and where they are such."""
     import polars as pl
 
@@ -68,8 +67,8 @@ def _integers(series: pl.Series) -> tuple[Codes, Mask]:
     return integers, given_in(whole)
 
 
-def _fill(series: pl.Series, value: float) -> NDArray[Any]:
-    filled: NDArray[Any] = (series.fill_null(value) if series.null_count() else series).to_numpy()
+def _fill(series: pl.Series, value: float) -> Values:
+    filled: Values = (series.fill_null(value) if series.null_count() else series).to_numpy()
     return filled
 
 
@@ -148,10 +147,10 @@ class Numbers:
     `vanished`: the number as it is written is not 0, but none of its digits is left in 64 bits.
     """
 
-    values: NDArray[np.float64]
-    given: Mask
-    numeric: Mask
-    vanished: Mask
+    values: Floats
+    given: Bools
+    numeric: Bools
+    vanished: Bools
 
 
 def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
@@ -167,7 +166,7 @@ def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
         lowered = series.str.to_lowercase()
         truth = lowered.replace_strict({"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64)
         cast = cast.zip_with(cast.is_not_null(), truth)
-    values: NDArray[np.float64] = _fill(cast, 0.0)
+    values: Floats = _fill(cast, 0.0)
     numeric = given_in(cast)
     vanished = numeric & (values == 0)
     if series.dtype != pl.String:
@@ -178,7 +177,7 @@ def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
     return Numbers(values, given, numeric, vanished)
 
 
-def scale(values: NDArray[np.float64], factor: Fraction) -> NDArray[np.float64]:
+def scale(values: Floats, factor: Fraction) -> Floats:
     """Values times an exact factor, rounded as little as possible (3600 s are 1 h, not 0.9999...)."""
     if factor == 1:
         return values

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.aggregates import aggregate
 from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, Place, TextOrigin, ValueChunk, label_chunk
-from gpusched_dsl.data.labels import Mask, encode, given_in, numbers, scale
+from gpusched_dsl.data.labels import encode, given_in, numbers, scale
 from gpusched_dsl.data.reports import (
     SHOWN,
     declaration_label,
@@ -25,13 +23,12 @@ from gpusched_dsl.data.reports import (
 )
 from gpusched_dsl.data.sources.cells import check_kind, read_values
 from gpusched_dsl.data.sources.untyped import column_of
-from gpusched_dsl.ir.domains import Codes, Domain, decode
+from gpusched_dsl.ir.arrays import Bools, Codes, Values
+from gpusched_dsl.ir.domains import Domain, decode
 from gpusched_dsl.language.checked import CheckedParam, Element, TextType
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
-
-Values = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -150,7 +147,7 @@ def _part(
     domain: Domain,
     chunk: ColumnChunk,
     within: Domain | None,
-    filled: Mask,
+    filled: Bools,
     diagnostics: Diagnostics,
 ) -> _ChunkRows:
     """Read one chunk; marks in `filled` every key that has a value, be it a wrong one (which is reported as such)."""
@@ -197,7 +194,7 @@ def positions_of(checked: CheckedParam, domain: Domain, chunk: ColumnChunk, diag
         return np.zeros(len(chunk.values), dtype=np.int64)
     coded = [encode(series, component) for series, component in zip(chunk.keys, domain.components, strict=True)]
     outside = beyond(chunk, domain)
-    known: Mask = ~outside
+    known: Bools = ~outside
     for at, column in enumerate(coded):
         if not column.given.all():
             report_empty_keys(checked, chunk, at, ~column.given, diagnostics)
@@ -219,9 +216,9 @@ def positions_of(checked: CheckedParam, domain: Domain, chunk: ColumnChunk, diag
     return positions
 
 
-def beyond(chunk: ColumnChunk, domain: Domain) -> Mask:
+def beyond(chunk: ColumnChunk, domain: Domain) -> Bools:
     """The rows whose slot lies before the first or after the last one of the domain."""
-    outside: Mask = np.zeros(len(chunk.keys[0]), dtype=np.bool_)
+    outside: Bools = np.zeros(len(chunk.keys[0]), dtype=np.bool_)
     for at in chunk.windows:
         codes, component = domain.columns()[at], domain.components[at]
         labels = codes if component is None else component.integer_labels
@@ -319,7 +316,7 @@ def _blank(parts: Sequence[_ChunkRows], position: int) -> Place | None:
 def _report_missing(
     checked: CheckedParam,
     domain: Domain,
-    filled: Mask,
+    filled: Bools,
     chunks: Sequence[DataChunk],
     parts: Sequence[_ChunkRows],
     diagnostics: Diagnostics,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.data.labels import Mask
 from gpusched_dsl.data.params import ParamOrigin
 from gpusched_dsl.data.reports import SHOWN, examples, keys_at, place_text, quote
-from gpusched_dsl.ir.domains import Codes, Component, Domain, decode
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
+from gpusched_dsl.ir.domains import Component, Domain, decode
 from gpusched_dsl.language.checked import CheckedBound, CheckedCheck, CheckedParam, Numeric
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -28,8 +26,8 @@ _HOLDS = {
 def report_out_of_range(
     checked: CheckedParam,
     domain: Domain,
-    values: NDArray[Any],
-    bound_values: NDArray[np.float64] | float,
+    values: Values,
+    bound_values: Floats | float,
     bound: CheckedBound,
     origin: ParamOrigin | None,
     diagnostics: Diagnostics,
@@ -73,7 +71,7 @@ def report_failed_check(
     check: CheckedCheck,
     components: Sequence[Component],
     columns: Sequence[Codes],
-    holds: Mask,
+    holds: Bools,
     diagnostics: Diagnostics,
 ) -> bool:
     """Report (GSM2201) where a `check` does not hold; True when it holds everywhere.

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, Place
-from gpusched_dsl.data.labels import Mask, texts
-from gpusched_dsl.ir.domains import Codes, Component, Domain, Scalar, Universe, decode
+from gpusched_dsl.data.labels import texts
+from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.domains import Component, Domain, Scalar, Universe, decode
 from gpusched_dsl.language.checked import CheckedParam, CheckedSet
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -69,7 +70,7 @@ def report_nothing(checked: CheckedParam | CheckedSet, chunks: Sequence[DataChun
 
 
 def report_empty_keys(
-    checked: CheckedParam | CheckedSet, chunk: ColumnChunk, at: int, empty: Mask, diagnostics: Diagnostics
+    checked: CheckedParam | CheckedSet, chunk: ColumnChunk, at: int, empty: Bools, diagnostics: Diagnostics
 ) -> None:
     """GSM2107: key cells of component `at` that hold nothing."""
     rows = np.flatnonzero(empty)
@@ -89,7 +90,7 @@ def report_unknown_keys(
     chunk: ColumnChunk,
     at: int,
     component: Component,
-    unknown: Mask,
+    unknown: Bools,
     diagnostics: Diagnostics,
 ) -> None:
     """GSM2103: key cells of component `at` that name no element of its set."""

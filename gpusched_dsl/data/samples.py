@@ -13,8 +13,8 @@ from gpusched_dsl.data.reports import SHOWN, examples, keys_at, place_text
 from gpusched_dsl.data.sources.cells import read_values
 from gpusched_dsl.data.sources.reader import FileReader
 from gpusched_dsl.data.sources.tables import is_text
-from gpusched_dsl.ir.domains import Codes, Domain
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, SampleFile, TypedLaw
 from gpusched_dsl.language.checking.walk import walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label

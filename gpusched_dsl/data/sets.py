@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.data.chunks import ColumnChunk, Place
-from gpusched_dsl.data.labels import Mask, encode, given_in, natural_labels
+from gpusched_dsl.data.labels import encode, given_in, natural_labels
 from gpusched_dsl.data.reports import (
     SHOWN,
     declaration_label,
@@ -20,7 +20,8 @@ from gpusched_dsl.data.reports import (
     report_unknown_keys,
     tuple_text,
 )
-from gpusched_dsl.ir.domains import Codes, Component, Domain, Packing, TupleDomain, Universe
+from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.domains import Component, Domain, Packing, TupleDomain, Universe
 from gpusched_dsl.language.checked import CheckedSet
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -43,7 +44,7 @@ class _Stack:
     def place(self, at: int) -> Place:
         return self.chunks[int(self.chunk_of[at])].origin.place(int(self.row_of[at]), 0)
 
-    def may_repeat(self) -> Mask:
+    def may_repeat(self) -> Bools:
         allowed = np.array([chunk.distinct for chunk in self.chunks], dtype=np.bool_)
         return allowed[self.chunk_of]
 
@@ -145,7 +146,7 @@ def bind_set(
     parts: list[tuple[Codes, ...]] = []
     for chunk in chunks:
         coded = [encode(series, component) for series, component in zip(chunk.keys, components, strict=True)]
-        known: Mask = np.ones(len(chunk.keys[0]), dtype=np.bool_)
+        known: Bools = np.ones(len(chunk.keys[0]), dtype=np.bool_)
         for at, column in enumerate(coded):
             if not column.given.all():
                 report_empty_keys(checked, chunk, at, ~column.given, diagnostics)
@@ -175,7 +176,7 @@ def bind_set(
     return TupleDomain(tuple(components), tuple(column[first] for column in columns))
 
 
-def first_rows(columns: Sequence[Codes]) -> tuple[Mask, Codes]:
+def first_rows(columns: Sequence[Codes]) -> tuple[Bools, Codes]:
     """Which rows are the first of their kind, and for every row which one is."""
     _, first, inverse = np.unique(row_keys(columns), return_index=True, return_inverse=True)
     earlier: Codes = first[inverse]

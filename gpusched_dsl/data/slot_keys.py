@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.chunks import ColumnChunk, Origin, Place
 from gpusched_dsl.data.formats.slots import SECOND, Micros, cut, slot_of
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.scenarios.assignments import SlotKey
 from gpusched_dsl.language.source import Span
 
@@ -32,7 +32,7 @@ class RowsOrigin:
     """Rows of another origin, in any order and number."""
 
     origin: Origin
-    rows: NDArray[np.int64]
+    rows: Ints
 
     @property
     def statement(self) -> Span:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpusched_dsl.explaining.elements import Elements, Mask
+from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.quickxplain import Groups
-from gpusched_dsl.ir.domains import Codes, Component
+from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.domains import Component
 from gpusched_dsl.ir.problem import Family, Problem
 
 
@@ -38,7 +39,7 @@ def rows_by_index(elements: Elements, rows: Codes) -> Iterator[tuple[Groups, Cod
         yield Groups.by(labels[indexed], rows[indexed]), rows[~indexed]
 
 
-def bounds_by_family(elements: Elements, kept: Mask) -> Groups:
+def bounds_by_family(elements: Elements, kept: Bools) -> Groups:
     """Bounds and integrality by kind and variable; those to be kept rather come first."""
     families = elements.problem.column_families
     members: list[Codes] = []

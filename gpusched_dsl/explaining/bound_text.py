@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.row_text import made_for, short
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.text.numbers import with_unit

@@ -14,10 +14,11 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.clock import SearchClock
-from gpusched_dsl.explaining.elements import Elements, Mask
-from gpusched_dsl.ir.domains import Codes, IntervalDomain, ScalarDomain
+from gpusched_dsl.explaining.elements import Elements
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.domains import IntervalDomain, ScalarDomain
 from gpusched_dsl.ir.matrix import Matrix
-from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem, Term
+from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -36,10 +37,10 @@ class Inequalities:
     matrix: Matrix
     sides: Floats
     elements: Codes
-    is_bound: Mask
+    is_bound: Bools
 
     @staticmethod
-    def of(elements: Elements, kept: Mask) -> Inequalities:
+    def of(elements: Elements, kept: Bools) -> Inequalities:
         """Those that the elements of a mask state; integrality is not looked at."""
         problem = elements.problem
         rows = elements.of("row", kept)
@@ -63,8 +64,8 @@ class Inequalities:
 
 
 def linear_conflict(
-    elements: Elements, kept: Mask, backend: Backend | str, clock: SearchClock
-) -> tuple[Mask, Mask] | None:
+    elements: Elements, kept: Bools, backend: Backend | str, clock: SearchClock
+) -> tuple[Bools, Bools] | None:
     """A conflict within the rows and bounds of `kept`, and which of its elements are proved to be needed.
 
     None when the relaxation has a point, or time does not suffice. Rounding may make the conflict too small: the caller

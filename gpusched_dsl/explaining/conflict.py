@@ -17,12 +17,12 @@ from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.explaining.blocks import bounds_by_family, rows_by_family, rows_by_index
 from gpusched_dsl.explaining.certificate import linear_conflict
 from gpusched_dsl.explaining.clock import SearchClock, SearchStopped
-from gpusched_dsl.explaining.elements import Elements, Mask
+from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.oracle import Feasibility, Oracle
 from gpusched_dsl.explaining.propagation import WHOLE, contradiction
 from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
 from gpusched_dsl.explaining.reach import Reach, reaches
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
 
@@ -52,7 +52,7 @@ class Conflict:
     seconds: float = 0.0
 
     @property
-    def mask(self) -> Mask:
+    def mask(self) -> Bools:
         elements = Elements(self.problem)
         found = elements.none()
         for kind, numbers in (
@@ -91,7 +91,7 @@ class _Search:
         self.elements, self.backend, self.clock = elements, backend, clock
         self.oracle = Oracle(elements, backend, clock)
         self.conflict: Conflict | None = None
-        self.rows_minimal: Mask | None = None  # rows each of which is needed
+        self.rows_minimal: Bools | None = None  # rows each of which is needed
         if known:
             self.oracle.best = elements.present.copy()
 
@@ -117,7 +117,7 @@ class _Search:
             self.conflict = self._so_far(self.oracle.best)
         return verdict if self.conflict is None else Feasibility.INFEASIBLE
 
-    def _cut_down(self, start: Mask) -> None:
+    def _cut_down(self, start: Bools) -> None:
         """Make `conflict` from a part that is infeasible."""
         background, rows = self._families(start)
         needed = self.elements.none()
@@ -138,14 +138,14 @@ class _Search:
         reach = reaches(self.elements.problem, found, self.backend, self.clock)
         self.conflict = replace(self.conflict, reach=reach, seconds=self.clock.seconds)
 
-    def _so_far(self, best: Mask) -> Conflict:
+    def _so_far(self, best: Bools) -> Conflict:
         found = self._conflict(best, minimal=False, complete=False)
         known = self.rows_minimal is not None and np.array_equal(self.rows_minimal, self.elements.of("row", best))
         return replace(found, rows_minimal=known)
 
     # --- where to start ----------------------------------------------------------------------------------------------
 
-    def _alone(self) -> Mask | None:
+    def _alone(self) -> Bools | None:
         """A column or row that contradicts itself."""
         problem, found = self.elements.problem, self.elements.none()
         with np.errstate(invalid="ignore"):
@@ -170,7 +170,7 @@ class _Search:
             return found
         return None
 
-    def _start(self) -> Mask | Feasibility:
+    def _start(self) -> Bools | Feasibility:
         """A part that is proved infeasible, small if it can be had cheaply; what is known when none is."""
         small = self._propagated()
         if small is not None and self.oracle.infeasible(small):
@@ -186,13 +186,13 @@ class _Search:
             return verdict
         return present if verdict is Feasibility.INFEASIBLE else verdict
 
-    def _propagated(self) -> Mask | None:
+    def _propagated(self) -> Bools | None:
         trace = contradiction(self.elements, self.clock)
         return None if trace is None else trace.reasons()[0]
 
     # --- cutting down ------------------------------------------------------------------------------------------------
 
-    def _families(self, start: Mask) -> tuple[Mask, Codes]:
+    def _families(self, start: Bools) -> tuple[Bools, Codes]:
         """`start` without its rows, and without integrality where that is not needed; rows of constraints needed."""
         background = start.copy()
         self.elements.of("row", background)[:] = False
@@ -205,7 +205,7 @@ class _Search:
         rows = np.flatnonzero(self.elements.of("row", start))
         return background, self._cut(background, rows_by_family(self.elements, rows))
 
-    def _rows(self, background: Mask, rows: Codes) -> Mask:
+    def _rows(self, background: Bools, rows: Codes) -> Bools:
         """The background with those of `rows` that are needed."""
         if len(rows) > FEW_ROWS:
             rows = self._by_index(background, rows)
@@ -214,7 +214,7 @@ class _Search:
         found[rows] = True
         return found
 
-    def _by_index(self, background: Mask, rows: Codes) -> Codes:
+    def _by_index(self, background: Bools, rows: Codes) -> Codes:
         """Rows of the index values that are needed, one set of indices after the other."""
         for groups, others in rows_by_index(self.elements, rows):
             with_others = background.copy()
@@ -224,11 +224,11 @@ class _Search:
                 break
         return rows
 
-    def _cut(self, background: Mask, groups: Groups) -> Codes:
+    def _cut(self, background: Bools, groups: Groups) -> Codes:
         found = quickxplain(self.oracle.infeasible, background, groups)
         return np.flatnonzero(found)
 
-    def _bounds(self, found: Mask) -> Mask:
+    def _bounds(self, found: Bools) -> Bools:
         """The rows of `found` with the bounds and the integrality that are needed only."""
         matrix = self.elements.problem.matrix.take(np.flatnonzero(self.elements.of("row", found)))
         used = np.zeros(self.elements.problem.columns, dtype=np.bool_)
@@ -250,7 +250,7 @@ class _Search:
 
     # --- the answer --------------------------------------------------------------------------------------------------
 
-    def _proved(self, found: Mask, needed: Mask, kind: str | None = None) -> tuple[Mask, bool]:
+    def _proved(self, found: Bools, needed: Bools, kind: str | None = None) -> tuple[Bools, bool]:
         """Leave out each element once more: what is still infeasible goes, what has a point is needed for certain.
 
         Of one kind only if `kind` is given; those in `needed` are known to be.
@@ -268,7 +268,7 @@ class _Search:
             minimal &= verdict is Feasibility.FEASIBLE
         return found, minimal
 
-    def _conflict(self, found: Mask, *, minimal: bool, complete: bool) -> Conflict:
+    def _conflict(self, found: Bools, *, minimal: bool, complete: bool) -> Conflict:
         elements = self.elements
         kinds = {kind: np.flatnonzero(elements.of(kind, found)) for kind in ("row", "lower", "upper", "integer")}
         return Conflict(

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.explaining.elements import Mask
-from gpusched_dsl.ir.domains import Codes, IntervalDomain
-from gpusched_dsl.ir.matrix import Int32s, Matrix
-from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem, Term
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.domains import IntervalDomain
+from gpusched_dsl.ir.matrix import Matrix
+from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 
 SLACK, GIVES_WAY = "slack", "gives way"
 
@@ -25,7 +25,7 @@ class Elastic:
     problem: Problem
     first: int
     slack_row: Codes
-    raises: Mask
+    raises: Bools
 
     def changes(self, point: Floats, rows: int) -> tuple[Floats, Floats]:
         """By how much each of `rows` rows must have its lower side lowered and its upper side raised."""

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes, IntervalDomain
-from gpusched_dsl.ir.problem import Family, Floats, Int32s, Problem
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.domains import IntervalDomain
+from gpusched_dsl.ir.problem import Family, Problem
 
-Mask = NDArray[np.bool_]
 KINDS = ("row", "lower", "upper", "integer")
 
 
@@ -33,7 +32,7 @@ class Elements:
         at = KINDS.index(kind)
         return 0 if at == 0 else self.problem.rows + (at - 1) * self.problem.columns
 
-    def of(self, kind: str, mask: Mask) -> Mask:
+    def of(self, kind: str, mask: Bools) -> Bools:
         """The part of a mask for one kind, a view: one value per row or per column."""
         first = self.first(kind)
         return mask[first : first + (self.problem.rows if kind == "row" else self.problem.columns)]
@@ -45,11 +44,11 @@ class Elements:
         at, column = divmod(element - self.problem.rows, self.problem.columns)
         return KINDS[1 + at], column
 
-    def none(self) -> Mask:
+    def none(self) -> Bools:
         return np.zeros(self.count, dtype=np.bool_)
 
     @cached_property
-    def present(self) -> Mask:
+    def present(self) -> Bools:
         """The elements that say anything: sides and bounds that are finite, columns that must be whole."""
         problem = self.problem
         return np.concatenate(
@@ -62,19 +61,19 @@ class Elements:
         )
 
     @cached_property
-    def _impossible_rows(self) -> Mask:
+    def _impossible_rows(self) -> Bools:
         """A side of `>= inf` or `<= -inf`."""
         return np.isposinf(self.problem.row_lower) | np.isneginf(self.problem.row_upper)
 
     @cached_property
-    def bounded(self) -> Mask:
+    def bounded(self) -> Bools:
         """All bounds, without rows and integrality."""
         mask = self.present.copy()
         self.of("row", mask)[:] = False
         self.of("integer", mask)[:] = False
         return mask
 
-    def part(self, kept: Mask) -> Subproblem:
+    def part(self, kept: Bools) -> Subproblem:
         """The problem that only the elements of a mask state."""
         problem = self.problem
         rows = np.flatnonzero(self.of("row", kept))
@@ -97,7 +96,7 @@ class Elements:
         )
         return Subproblem(self, made, rows, columns)
 
-    def kept_by(self, point: Floats, tolerance: float = 1e-9) -> Mask:
+    def kept_by(self, point: Floats, tolerance: float = 1e-9) -> Bools:
         """Which elements a point satisfies, within a small multiple of their size."""
         problem = self.problem
         activity = problem.matrix.activity(point)

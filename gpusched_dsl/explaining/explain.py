@@ -17,12 +17,12 @@ from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.classes import model_class
 from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.conflict import Conflict, search_conflict
-from gpusched_dsl.explaining.elements import Mask
 from gpusched_dsl.explaining.explanation import Explanation
 from gpusched_dsl.explaining.oracle import Feasibility, decide
 from gpusched_dsl.explaining.ray import find_ray
 from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
 from gpusched_dsl.explaining.sizes import constraint_sizes, variable_sizes
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -157,7 +157,7 @@ def _relaxations(
     return relaxations(reformulated.problem, involved & declared, declared, backend, clock)
 
 
-def _declared_rows(reformulated: ReformulatedProblem) -> Mask:
+def _declared_rows(reformulated: ReformulatedProblem) -> Bools:
     """The rows of the reformulated problem that stand for a row of the author's."""
     declared = np.zeros(reformulated.problem.rows, dtype=np.bool_)
     kept = (

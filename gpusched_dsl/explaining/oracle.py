@@ -8,8 +8,9 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.clock import SearchClock
-from gpusched_dsl.explaining.elements import Elements, Mask
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.explaining.elements import Elements
+from gpusched_dsl.ir.arrays import Bools, Floats
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
@@ -33,15 +34,15 @@ class Oracle:
         self.elements = elements
         self.backend = backend
         self.clock = clock
-        self.best: Mask | None = None
+        self.best: Bools | None = None
         self.solves = 0
-        self._kept_by: list[Mask] = []
+        self._kept_by: list[Bools] = []
 
-    def infeasible(self, kept: Mask) -> bool:
+    def infeasible(self, kept: Bools) -> bool:
         """Whether it is proved that a part has no point; raises Stopped when time is up."""
         return self.verdict(kept) is Feasibility.INFEASIBLE
 
-    def verdict(self, kept: Mask, *, whole: bool = False) -> Feasibility:
+    def verdict(self, kept: Bools, *, whole: bool = False) -> Feasibility:
         """What is known of a part, of a remembered point or of the solver; raises Stopped when time is up.
 
         `whole`: it is the problem itself, which gets most of the time. Raises DiagnosticError then for data that no
@@ -60,7 +61,7 @@ class Oracle:
         self.clock.check()
         return verdict
 
-    def remember(self, point: Floats, kept: Mask | None = None) -> None:
+    def remember(self, point: Floats, kept: Bools | None = None) -> None:
         """Take a point as proof that all it satisfies is feasible; `kept` is a part that a solver checked it for."""
         known = self.elements.kept_by(point)
         self._kept_by.append(known if kept is None else known | kept)

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpusched_dsl.explaining.clock import SearchClock
-from gpusched_dsl.explaining.elements import Elements, Mask
+from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.ir.activity import CERTAIN, Activity
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Int32s
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import INTEGRALITY
 
 MOST_ROUNDS = 60
@@ -34,8 +33,8 @@ class Round:
     bounds: Codes
     values: Floats
     rows: Codes
-    from_upper: Mask
-    rounded: Mask
+    from_upper: Bools
+    rounded: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ class PropagationTrace:
     upper: bool
     column: int | None
 
-    def reasons(self) -> tuple[Mask, list[Mask]]:
+    def reasons(self) -> tuple[Bools, list[Bools]]:
         """The elements that take part, and for each round which of its bounds do."""
         problem, elements = self.elements.problem, self.elements
         found = elements.none()
@@ -62,7 +61,7 @@ class PropagationTrace:
         else:
             assert self.column is not None
             needed[[self.column, problem.columns + self.column]] = True
-        used: list[Mask] = []
+        used: list[Bools] = []
         for one in reversed(self.rounds):
             hit = needed[one.bounds]
             used.append(hit)
@@ -82,7 +81,7 @@ class PropagationTrace:
         return found & elements.present, used[::-1]
 
 
-def _need_sides(problem: Problem, rows: Codes, upper: Mask, needed: Mask, without: Codes | None) -> None:
+def _need_sides(problem: Problem, rows: Codes, upper: Bools, needed: Bools, without: Codes | None) -> None:
     """Mark the bounds that make the smallest (`upper`) or largest activity of rows, but for one column of each."""
     matrix = problem.matrix.take(rows)
     below = (matrix.values > 0) == upper[matrix.row_of]
@@ -185,10 +184,8 @@ def _tightest(values: Floats, columns: Int32s, count: int, better: np.ufunc, wor
     return best, entry
 
 
-def _has_moved(old: Floats, new: Floats, other: Floats) -> Mask:
+def _has_moved(old: Floats, new: Floats, other: Floats) -> Bools:
     """Whether a bound has moved enough to go on with: first finite, or by a share of its size or of the range."""
     with np.errstate(invalid="ignore"):
         size = np.minimum(np.maximum(1.0, np.abs(old)), np.maximum(np.abs(other - old), WHOLE))
         return np.isfinite(new) & (~np.isfinite(old) | (np.abs(new - old) > PROGRESS * size))
-
-

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.explaining.elements import Mask
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Bools, Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,7 @@ class Groups:
         return Groups(members[order], starts.astype(np.int64))
 
 
-def quickxplain(suffices: Callable[[Mask], bool], background: Mask, groups: Groups) -> Mask:
+def quickxplain(suffices: Callable[[Bools], bool], background: Bools, groups: Groups) -> Bools:
     """The members of a minimal choice of groups that has the property together with `background`.
 
     `suffices(mask)` must only be true when that is certain. What it cannot decide makes the answer larger than need
@@ -52,7 +51,7 @@ def quickxplain(suffices: Callable[[Mask], bool], background: Mask, groups: Grou
     if not groups.count or suffices(background):
         return np.zeros(len(background), dtype=np.bool_)
 
-    def search(kept: Mask, grown: bool, low: int, high: int) -> Mask:
+    def search(kept: Bools, grown: bool, low: int, high: int) -> Bools:
         """Members of groups `low .. high - 1` that are needed beside `kept`; `grown`: since it was last asked for."""
         found = np.zeros(len(kept), dtype=np.bool_)
         if grown and suffices(kept):

@@ -14,11 +14,11 @@ import numpy as np
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.blocks import columns_by_family
 from gpusched_dsl.explaining.clock import SearchClock, SearchStopped
-from gpusched_dsl.explaining.elements import Mask
 from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
-from gpusched_dsl.ir.domains import Codes, ScalarDomain
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.domains import ScalarDomain
 from gpusched_dsl.ir.matrix import Matrix
-from gpusched_dsl.ir.problem import Family, Floats, Objective, Problem
+from gpusched_dsl.ir.problem import Family, Objective, Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
@@ -90,10 +90,10 @@ class _Search:
         direction = self._direction(support)
         return self.best if direction is None else self._ray(direction, minimal=True)
 
-    def _suffices(self, columns: Mask) -> bool:
+    def _suffices(self, columns: Bools) -> bool:
         return self._direction(columns) is not None
 
-    def _direction(self, columns: Mask) -> Floats | None:
+    def _direction(self, columns: Bools) -> Floats | None:
         """The best direction, no step longer than 1, that moves only these columns; None when none improves."""
         self.clock.check()
         cone = replace(

@@ -8,8 +8,9 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.clock import SearchClock
-from gpusched_dsl.explaining.elements import Elements, Mask
-from gpusched_dsl.ir.problem import Floats, Objective, Problem, Term
+from gpusched_dsl.explaining.elements import Elements
+from gpusched_dsl.ir.arrays import Bools, Floats
+from gpusched_dsl.ir.problem import Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -27,7 +28,7 @@ class Reach:
     value: float
 
 
-def reaches(problem: Problem, conflict: Mask, backend: Backend | str, clock: SearchClock) -> dict[int, Reach]:
+def reaches(problem: Problem, conflict: Bools, backend: Backend | str, clock: SearchClock) -> dict[int, Reach]:
     """The reach of the first rows of a conflict of several, as far as time allows.
 
     A row for which the others allow values on both sides of what it asks for (only whole variables can do that) has
@@ -50,7 +51,7 @@ def reaches(problem: Problem, conflict: Mask, backend: Backend | str, clock: Sea
 
 
 def _extreme(
-    elements: Elements, conflict: Mask, row: int, at_least: bool, backend: Backend | str, clock: SearchClock
+    elements: Elements, conflict: Bools, row: int, at_least: bool, backend: Backend | str, clock: SearchClock
 ) -> float | None:
     """The proved smallest or largest activity of a row within the rest of the conflict; None when there is none."""
     loose = replace(

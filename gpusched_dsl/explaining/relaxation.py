@@ -9,11 +9,10 @@ import numpy as np
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elastic import Elastic, elastic, row_scales, with_binaries
-from gpusched_dsl.explaining.elements import Mask
 from gpusched_dsl.explaining.oracle import Feasibility, decide
 from gpusched_dsl.ir.activity import Activity
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -51,7 +50,7 @@ def apply(problem: Problem, relaxation: Relaxation) -> Problem:
 
 
 def relaxations(
-    problem: Problem, first: Mask, then: Mask, backend: Backend | str, clock: SearchClock
+    problem: Problem, first: Bools, then: Bools, backend: Backend | str, clock: SearchClock
 ) -> tuple[Relaxation, ...]:
     """The relaxations `least` and `fewest` of a linear problem, as far as time allows.
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.explaining.reach import Reach
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Family, Floats, Problem
+from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.text.numbers import with_unit
 
 MOST_TERMS = 6  # of a row; of longer ones the first terms of each variable are shown

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.problem import Family, Floats, Problem
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.problem import Family, Problem
 
 # Beyond this ratio within a constraint a solver's tolerances no longer mean the same for all its terms.
 APART = 1e8

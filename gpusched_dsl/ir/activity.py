@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats, Matrix, Problem
+from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.problem import Matrix, Problem
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 
 CERTAIN = FEASIBILITY  # a contradiction must be larger than this, relative to its numbers

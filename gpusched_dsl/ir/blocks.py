@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes, Scalar, Universe
-from gpusched_dsl.ir.matrix import Int32s
+from gpusched_dsl.ir.arrays import Codes, Int32s, Ints
+from gpusched_dsl.ir.domains import Scalar, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 
 SHARED = -1  # the block number of a column that belongs to no block, and of a row that links
@@ -118,5 +117,5 @@ def _blocks_of_rows(problem: Problem, column: Int32s) -> Int32s:
 
 def _group(numbers: Int32s, count: int) -> tuple[Codes, Codes]:
     order = np.argsort(numbers, kind="stable").astype(np.int64)
-    sizes: NDArray[np.int64] = np.bincount(numbers[numbers >= 0], minlength=count)
+    sizes: Ints = np.bincount(numbers[numbers >= 0], minlength=count)
     return order[len(numbers) - int(sizes.sum()) :], np.concatenate(([0], np.cumsum(sizes)))

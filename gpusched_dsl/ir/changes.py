@@ -13,11 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes, Component, Domain, ScalarDomain
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.domains import Component, Domain, ScalarDomain
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +194,7 @@ def places_in(old: Domain, new: Domain) -> Codes:
     if isinstance(new, ScalarDomain):
         return np.zeros(1, dtype=np.int64)
     columns: list[Codes] = []
-    outside: Mask | None = None
+    outside: Bools | None = None
     for before, after, codes in zip(old.components, new.components, new.columns(), strict=True):
         translated = _translate(before, after, codes)
         if translated is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 # Common divisors of multiples of this are exact; of other numbers (thirds) they are found within rounding.

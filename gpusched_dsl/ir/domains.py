@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
+from gpusched_dsl.ir.arrays import Bools, Codes
+
 Scalar = str | int
 
 
@@ -90,7 +91,7 @@ def decode(components: Sequence[Component], columns: Sequence[Codes]) -> list[tu
     return list(zip(*(decode_column(u, c) for u, c in zip(components, columns, strict=True)), strict=True))
 
 
-def _within(numbers: Codes, size: int) -> NDArray[np.bool_]:
+def _within(numbers: Codes, size: int) -> Bools:
     return (numbers >= 0) & (numbers < size)
 
 
@@ -218,7 +219,7 @@ class ProductDomain(Domain):
 
     def locate(self, columns: Sequence[Codes]) -> Codes:
         position: Codes | None = None
-        outside: NDArray[np.bool_] | None = None
+        outside: Bools | None = None
         at = 0
         for factor in self.factors:
             part = factor.locate(columns[at : at + factor.arity])
@@ -278,7 +279,7 @@ class Packing:
         if self.ranks:
             columns = self._ranked(columns)
         key: Codes | None = None
-        outside: NDArray[np.bool_] | None = None
+        outside: Bools | None = None
         for column, low, extent in zip(columns, self.lows, self.extents, strict=True):
             digit = column - low if low else column
             if not _all_within(digit, extent):

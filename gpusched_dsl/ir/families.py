@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Family
 
 
-def kept_families(families: Iterable[Family], kept: NDArray[np.bool_], first: int = 0) -> tuple[Family, ...]:
+def kept_families(families: Iterable[Family], kept: Bools, first: int = 0) -> tuple[Family, ...]:
     """The families with those columns (rows) whose numbers are `kept`, numbered anew from `first`; emptied ones go."""
     found: list[Family] = []
     for family in families:

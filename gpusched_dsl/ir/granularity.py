@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import Affines, Definition, Reified
 from gpusched_dsl.ir.divisors import TELLABLE, common_divisors
-from gpusched_dsl.ir.matrix import Flags, Floats, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 
 
-def steps_of(affines: Affines, units: Flags | Floats) -> Floats:
+def steps_of(affines: Affines, units: Bools | Floats) -> Floats:
     """For each expression a step such that all its values are its constant plus multiples of the step; 0: no step.
 
     The greatest common divisor of the coefficients where all columns are whole; 1 for a constant. `units`: for each
@@ -31,14 +32,14 @@ def steps_of(affines: Affines, units: Flags | Floats) -> Floats:
     return steps
 
 
-def with_steps(definitions: Iterable[Definition], whole: Flags) -> tuple[Definition, ...]:
+def with_steps(definitions: Iterable[Definition], whole: Bools) -> tuple[Definition, ...]:
     """The definitions of a problem, comparisons among them with the steps of their arguments."""
     return tuple(
         replace(d, steps=steps_of(d.arguments, whole)) if isinstance(d, Reified) and d.size else d for d in definitions
     )
 
 
-def _sizes(matrix: Matrix, units: Flags | Floats) -> Floats:
+def _sizes(matrix: Matrix, units: Bools | Floats) -> Floats:
     """Of which number each coefficient times its column is a multiple; NaN where none is known."""
     per = np.asarray(units, dtype=np.float64)[matrix.columns]
     return np.where(per > 0, np.abs(matrix.values) * per, np.nan)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes, Domain, Scalar, decode_column
+from gpusched_dsl.ir.arrays import Codes, Values
+from gpusched_dsl.ir.domains import Domain, Scalar, decode_column
 from gpusched_dsl.language.text.numbers import NOISE
 
 
-def nonzero_positions(values: np.ndarray[Any, Any]) -> Codes:
+def nonzero_positions(values: Values) -> Codes:
     """Where values are more than a solver's noise."""
     return np.flatnonzero(np.abs(values) > NOISE)
 

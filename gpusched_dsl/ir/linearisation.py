@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Definition
 from gpusched_dsl.ir.definitions.base import Choices
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix, stack
+from gpusched_dsl.ir.matrix import Matrix, stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +105,7 @@ def _assemble(rows: int, row: Codes, columns: Int32s, values: Floats) -> Matrix:
     """A matrix from entries in any order; entries at the same place are added."""
     order = np.lexsort((columns, row))
     row, columns, values = row[order], columns[order], values[order]
-    new: NDArray[np.bool_] = np.ones(len(row), dtype=np.bool_)
+    new: Bools = np.ones(len(row), dtype=np.bool_)
     new[1:] = (row[1:] != row[:-1]) | (columns[1:] != columns[:-1])
     first = np.flatnonzero(new)
     added = np.add.reduceat(values, first) if len(first) else values

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 
 

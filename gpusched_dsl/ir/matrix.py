@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Int32s = NDArray[np.int32]
-Flags = NDArray[np.bool_]
+from gpusched_dsl.ir.arrays import Floats, Int32s, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
     """Rows in compressed form: row i holds `columns[starts[i]:starts[i+1]]` with `values`, no column twice in a row."""
 
-    starts: NDArray[np.int64]
+    starts: Ints
     columns: Int32s
     values: Floats
 
@@ -40,7 +37,7 @@ class Matrix:
         products = self.values * point[self.columns]
         return np.bincount(self.row_of, weights=products, minlength=self.rows).astype(np.float64, copy=False)
 
-    def take(self, rows: NDArray[np.int64]) -> Matrix:
+    def take(self, rows: Ints) -> Matrix:
         """Some of the rows, in that order."""
         counts = np.diff(self.starts)[rows]
         starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))

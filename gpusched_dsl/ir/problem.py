@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.definitions import Conditions, Definition
 from gpusched_dsl.ir.domains import Domain, Scalar
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.language.source import Span
 
-__all__ = ["Family", "Floats", "Int32s", "Matrix", "Objective", "Problem", "Size", "Term", "next_named"]
+__all__ = ["Family", "Matrix", "Objective", "Problem", "Size", "Term", "next_named"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class Problem:
     variables: tuple[Family, ...]
     lower: Floats
     upper: Floats
-    integer: NDArray[np.bool_]
+    integer: Bools
     constraints: tuple[Family, ...]
     matrix: Matrix
     row_lower: Floats

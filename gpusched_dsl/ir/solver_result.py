@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.arrays import Floats
 
 
 class Status(StrEnum):

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem
+from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem
 from gpusched_dsl.ir.tolerances import FEASIBILITY, INTEGRALITY
 
 WORST_SHOWN = 5
@@ -146,7 +146,7 @@ def verify(
     )
 
 
-def _idle_results(problem: Problem, point: Floats) -> NDArray[np.bool_]:
+def _idle_results(problem: Problem, point: Floats) -> Bools:
     """The result columns that no objective reads, no condition, and no row that must hold at the point."""
     idle = np.zeros(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
@@ -186,7 +186,7 @@ class _Excess:
             )
         return _Excess(absolute, relative)
 
-    def only(self, counted: NDArray[np.bool_]) -> _Excess:
+    def only(self, counted: Bools) -> _Excess:
         return _Excess(np.where(counted, self.absolute, 0.0), np.where(counted, self.relative, 0.0))
 
     def beyond(self, tolerance: float) -> list[int]:
@@ -235,7 +235,7 @@ def _not_whole(problem: Problem, column: int, point: Floats, fraction: float) ->
     return Violation("integer", column, family, float(point[column]), lower, upper, fraction, fraction)
 
 
-def _not_numbers(problem: Problem, point: Floats, broken: NDArray[np.bool_]) -> Verification:
+def _not_numbers(problem: Problem, point: Floats, broken: Bools) -> Verification:
     places: list[int] = np.flatnonzero(broken)[:WORST_SHOWN].tolist()
     worst = tuple(
         Violation("value", j, problem.column_family(j), float(point[j]), float(problem.lower[j]),

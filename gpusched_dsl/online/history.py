@@ -10,12 +10,11 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked import CheckedPlacement, Element, Numeric, Role, TypedExpr
 from gpusched_dsl.language.units import UNITS, Unit, number_factor
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import FUTURE, World
-from gpusched_dsl.policies.workload import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

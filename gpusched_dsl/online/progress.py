@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import DONE, FUTURE
-from gpusched_dsl.policies.workload import Floats
 
 
 @dataclass(eq=False)

@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes, TupleDomain
+from gpusched_dsl.ir.arrays import Codes, Ints
+from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import (
     CheckedPlacement,
 )
-from gpusched_dsl.policies.workload import NONE, Ints, Workload
+from gpusched_dsl.policies.workload import NONE, Workload
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.policies.workload import NEVER, NONE, Instructions, Ints, Schedule, Workload, empty_schedule
+from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.policies.workload import NEVER, NONE, Instructions, Schedule, Workload, empty_schedule
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.distributions import Censored, Distribution, Truncated
 from gpusched_dsl.ir.distributions.base import LawFamily
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
 
 
 @dataclass(frozen=True, eq=False)

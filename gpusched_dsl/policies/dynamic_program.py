@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.dynamic_program import allot
-from gpusched_dsl.policies.workload import NONE, Floats, Ints
+from gpusched_dsl.policies.workload import NONE
 
 
 def admit(

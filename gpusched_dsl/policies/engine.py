@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.policies.controllers import Group, merge, split
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
 from gpusched_dsl.policies.plug_ins import plug_ins, run_passes, uses_added
 from gpusched_dsl.policies.verifying import verify
-from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Schedule, Workload, empty_schedule
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
 
 _warmed = False  # whether the kernels are there to be called
 _CALL_SECONDS = 0.05  # about how long one call of the kernels takes

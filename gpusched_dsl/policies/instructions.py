@@ -8,14 +8,14 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked import IndexVar, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
 from gpusched_dsl.policies.plug_ins import plug_ins
 from gpusched_dsl.policies.rules import NODE_ODDS
-from gpusched_dsl.policies.workload import Floats, Instructions, Ints
+from gpusched_dsl.policies.workload import Instructions
 
 SMALL = 1e-9  # odds are inverse to at least this cost
 

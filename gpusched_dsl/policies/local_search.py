@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, copy_change, empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, empty_books, keep_books, tolerance
 from gpusched_dsl.policies.kernels.moves.hill_climbing import climb
@@ -21,7 +22,7 @@ from gpusched_dsl.policies.kernels.moves.shapes import double_gpus, faster_type,
 from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.rules import MOVE_CODES
-from gpusched_dsl.policies.workload import Floats, Schedule, Workload
+from gpusched_dsl.policies.workload import Schedule, Workload
 
 Move = Callable[[Workload, Schedule, DeltaEvaluation, int, ScheduleChange], float]
 

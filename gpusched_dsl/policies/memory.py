@@ -11,10 +11,11 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked import IndexVar
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Instructions, Ints, Schedule
+from gpusched_dsl.policies.workload import NEVER, NONE, Instructions, Schedule
 
 
 def values_to_remember(

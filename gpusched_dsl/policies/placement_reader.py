@@ -16,7 +16,8 @@ from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.placement import PlacementEvaluator
-from gpusched_dsl.ir.domains import Codes, TupleDomain
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -34,7 +35,7 @@ from gpusched_dsl.language.checking.walk import Part, children
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.workload import NONE, Floats, Ints, Workload
+from gpusched_dsl.policies.workload import NONE, Workload
 
 ONE_NODE_OF_EACH = "(one node of each kind)"  # no author can write this name
 MOST_PARTS = 1000  # a GPU is given out in so many equal parts at most

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.blocks.policies.rule_table import GROUP, PLACE
 from gpusched_dsl.policies.kernels.candidate_search import OPEN, OPENED
 from gpusched_dsl.policies.kernels.construct import (
@@ -35,7 +36,7 @@ from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule, fits_empty, has_room, put, shared_gpu
 from gpusched_dsl.policies.kernels.pricing import price
 from gpusched_dsl.policies.rules import FINISH_CODES, MOVE_CODES, PLACE_CODES
-from gpusched_dsl.policies.workload import NONE, Instructions, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
 FIRST_ADDED = 1_000
 _OF_ANY_WAY = frozenset(code for text, code in PLACE_CODES.items() if PLACE[text].takes == "any way")

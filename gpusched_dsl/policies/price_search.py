@@ -10,14 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.policies.remaining_work import Conditioned
 from gpusched_dsl.policies.speed_levels import Ladders
-
-Flags = NDArray[np.bool_]
 
 # The search ends when the profile costs at most this share more than the best one.
 GAP = 1e-12

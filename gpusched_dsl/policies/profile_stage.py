@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.reconfiguration import next_switch
 from gpusched_dsl.policies.speed_levels import filter_levels

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.policies.speed_profile import SpeedProfiles
 
@@ -14,7 +13,7 @@ from gpusched_dsl.policies.speed_profile import SpeedProfiles
 SAME_SPEED = ROUNDING
 
 
-def at_least(speed: Floats, planned: ArrayLike, strictly: ArrayLike = False) -> NDArray[np.bool_]:
+def at_least(speed: Floats, planned: ArrayLike, strictly: ArrayLike = False) -> Bools:
     """The rungs that jobs may use without slowing down, shape as `speed` (jobs, rungs; NaN: no rung).
 
     `planned[j]` is the speed of the rung that the model chose before, 0 for a job that never ran; a job that has

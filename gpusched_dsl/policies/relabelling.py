@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
+from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
 def stay(work: Workload, plan: Schedule, earlier: Schedule) -> int:

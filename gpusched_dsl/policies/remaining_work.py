@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.distributions.base import LawFamily
 from gpusched_dsl.ir.distributions.tables import Tables
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.policies.distributions import Laws
 
 
@@ -37,12 +35,12 @@ class Conditioned:
         return some
 
     @property
-    def possible(self) -> NDArray[np.bool_]:
+    def possible(self) -> Bools:
         """Whether anything can be left: the limit is not reached and W > done has a probability."""
         return np.asarray((self.limit > self.done) & (self.span > 0))
 
     @cached_property
-    def tabled(self) -> NDArray[np.bool_]:
+    def tabled(self) -> Bools:
         """Whether the flat parts are known (`flats_around`)."""
         return np.array([isinstance(family, Tables) for family in self.laws.families])[self.laws.family]
 

@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 
 # Costs and slopes that differ relatively by less are equal: a rung that saves nothing but rounding is dropped.
 EQUAL = 1e-12

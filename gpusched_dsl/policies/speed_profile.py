@@ -14,9 +14,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.price_search import PriceSearch
 from gpusched_dsl.policies.remaining_work import Conditioned

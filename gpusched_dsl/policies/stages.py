@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
-from gpusched_dsl.ir.domains import Codes, Domain
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import IndexVar, RandomRef, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedStage
@@ -65,7 +65,7 @@ class _Stage:
         self.ev.refuse_where(~np.isfinite(values), "GSM3017", "no finite value", expr, frame, "not finite")
         return values
 
-    def held(self, role: str, frame: Frame, wrong: Callable[[Floats], Mask], what: str) -> Floats:
+    def held(self, role: str, frame: Frame, wrong: Callable[[Floats], Bools], what: str) -> Floats:
         """Numbers of a part, refused where they cannot be."""
         values = self.numbers(role, frame)
         expr = self.stage.parts.get(role)
@@ -137,7 +137,7 @@ def _admit(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
     )
 
 
-def _not_whole(values: Floats) -> Mask:
+def _not_whole(values: Floats) -> Bools:
     return (values < 1 - _WHOLE) | (np.abs(values - np.rint(values)) > _WHOLE)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
@@ -21,7 +21,7 @@ def violations(work: Workload, plan: Schedule) -> list[str]:
     placed = plan.node != NONE
     found = []
 
-    def hold(condition: NDArray[np.bool_] | np.bool_, what: str) -> None:
+    def hold(condition: Bools | np.bool_, what: str) -> None:
         if not np.all(condition):
             found.append(f"{what}: {np.flatnonzero(~np.atleast_1d(condition))[:5].tolist()}")
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from gpusched_dsl.ir.arrays import Floats, Ints
 
 # No node, no way, no kind. Of NumPy's type, for the compiler makes another version of a function for a plain constant.
 NONE: Final[int] = np.int64(-1)  # type: ignore[assignment]

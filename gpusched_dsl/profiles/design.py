@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.profiles.profile import Profile
-from gpusched_dsl.profiles.sheets import Floats, Ints
 
 
 class Design:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.profiles.sheets import Floats
+from gpusched_dsl.ir.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.profiles.columns import (
@@ -25,7 +26,6 @@ from gpusched_dsl.profiles.learners import AUTO, require
 from gpusched_dsl.profiles.memory import fit_of
 from gpusched_dsl.profiles.predictor import Predictor, fit_predictor
 from gpusched_dsl.profiles.profile import NO, UNKNOWN, YES, Profile, without
-from gpusched_dsl.profiles.sheets import Floats, Ints, Mask
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +58,7 @@ class Fitted:
     group: str = BY_JOB
 
     @property
-    def tried(self) -> Mask:
+    def tried(self) -> Bools:
         """Which rows of the profile say something: the others are among the missing pairs."""
         return _tried_rows(self.profile)
 
@@ -123,7 +123,7 @@ def _groups(profile: Profile, settings: FitSettings, diagnostics: Diagnostics) -
     return model.values.astype(np.int64)
 
 
-def _enough(target: str, usable: Mask, groups: Ints, diagnostics: Diagnostics) -> bool:
+def _enough(target: str, usable: Bools, groups: Ints, diagnostics: Diagnostics) -> bool:
     """Whether a target can be learnt and its error measured; only the time must be there."""
     pairs, distinct = int(usable.sum()), len(np.unique(groups))
     if pairs >= LEAST_PAIRS and distinct >= 2:
@@ -138,8 +138,8 @@ def _enough(target: str, usable: Mask, groups: Ints, diagnostics: Diagnostics) -
     return False
 
 
-def _tried_rows(profile: Profile) -> Mask:
-    tried: Mask = (profile.fits == NO) | ((profile.fits == YES) & np.isfinite(profile.targets[TIME]))
+def _tried_rows(profile: Profile) -> Bools:
+    tried: Bools = (profile.fits == NO) | ((profile.fits == YES) & np.isfinite(profile.targets[TIME]))
     return tried
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.profiles.sheets import Ints
+from gpusched_dsl.ir.arrays import Ints
 
 
 def folds_of(groups: Ints, count: int, seed: int) -> Ints:

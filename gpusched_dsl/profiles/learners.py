@@ -11,10 +11,10 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.profiles.folds import folds_of
-from gpusched_dsl.profiles.sheets import Floats, Ints
 
 AUTO: Final = "auto"
 INNER_FOLDS: Final = 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.profiles.profile import NO, UNKNOWN, YES, Profile
-from gpusched_dsl.profiles.sheets import Floats, Ints
 
 
 def fit_of(profile: Profile, job: Ints, type_: Ints, used: Floats | None) -> Ints:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.profiles.columns import is_logarithmic
 from gpusched_dsl.profiles.design import Design
 from gpusched_dsl.profiles.errors import Errors, errors_of
 from gpusched_dsl.profiles.folds import folds_of
 from gpusched_dsl.profiles.learners import Learner, learn
-from gpusched_dsl.profiles.sheets import Floats, Ints
 
 LARGEST_EXPONENT = 700.0  # beyond, numbers are 0 or infinite
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.data.labels import given_in, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, examples
 from gpusched_dsl.data.sources.files import FileColumns
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.profiles.columns import (
@@ -30,7 +31,7 @@ from gpusched_dsl.profiles.columns import (
     is_logarithmic,
     is_target,
 )
-from gpusched_dsl.profiles.sheets import Floats, Ints, Mask, keys_of, numbers_of, read_sheet, tell
+from gpusched_dsl.profiles.sheets import keys_of, numbers_of, read_sheet, tell
 
 YES, NO, UNKNOWN = 1, 0, -1
 
@@ -59,9 +60,9 @@ class Profile:
     zeros: int = 0  # rows whose time of 0 means that they do not fit
     anew: int = 0  # rows that were predictions, and are no measurements now
 
-    def learnable(self, target: str) -> Mask:
+    def learnable(self, target: str) -> Bools:
         """The pairs that a target can be learnt from: those that fit and were measured."""
-        usable: Mask = (self.fits == YES) & np.isfinite(self.targets[target])
+        usable: Bools = (self.fits == YES) & np.isfinite(self.targets[target])
         return usable
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from gpusched_dsl.profiles.sheets import Floats, Ints
+from gpusched_dsl.ir.arrays import Floats, Ints
 
 TWO_MEANS, MEDIAN = "two-means", "median"
 SPLITS: Final = (TWO_MEANS, MEDIAN)

@@ -26,12 +26,10 @@ from gpusched_dsl.data.sources.files import (
 from gpusched_dsl.data.sources.parquet import damage_error
 from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, column_names
 from gpusched_dsl.data.sources.tables import read_located
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
 
 
@@ -121,7 +119,7 @@ def numbers_of(
     return values
 
 
-def tell(file: FileColumns, column: str, wrong: Mask, what: str, diagnostics: Diagnostics, help: str = "") -> None:
+def tell(file: FileColumns, column: str, wrong: Bools, what: str, diagnostics: Diagnostics, help: str = "") -> None:
     """One finding (GSM2301) for all cells of a column that are wrong in one way."""
     rows = np.flatnonzero(wrong)
     if not len(rows):

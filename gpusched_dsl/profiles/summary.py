@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.data.labels import given_in, texts
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.profiles.columns import GPU, JOB, MEMORY, RESOURCES
 from gpusched_dsl.profiles.samples import TWO_MEANS, parts_of, peak_of
-from gpusched_dsl.profiles.sheets import Floats, numbers_of, read_sheet, tell
+from gpusched_dsl.profiles.sheets import numbers_of, read_sheet, tell
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.index_labels import label_rows, nonzero_positions
-from gpusched_dsl.ir.problem import Family, Floats
+from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.reporting.tables import tidy
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _layout(value: Any, depth: int) -> str:
     inner = "  " * (depth + 1)
     if isinstance(value, list) and value and isinstance(value[0], dict) and set(value[0]) == {"index", "value"}:
         # All entries at once; within a text the quotes of this separator would be escaped.
-        entries = json.dumps(value, ensure_ascii=False)[1:-1].replace('}, {"index": [', '},\n' + inner + '{"index": [')
+        entries = json.dumps(value, ensure_ascii=False)[1:-1].replace('}, {"index": [', "},\n" + inner + '{"index": [')
         return "[\n" + inner + entries + "\n" + "  " * depth + "]"
     if isinstance(value, dict) and value and (depth == 0 or any(isinstance(v, dict | list) for v in value.values())):
         parts = [f"{json.dumps(k, ensure_ascii=False)}: {_layout(v, depth + 1)}" for k, v in value.items()]

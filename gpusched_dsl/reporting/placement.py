@@ -12,8 +12,7 @@ import polars as pl
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.placement import PlacementEvaluator
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats, Values
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedPlacement,
@@ -47,7 +46,7 @@ class Placement:
 
     table: pl.DataFrame
     units: dict[str, str] = field(default_factory=dict)
-    codes: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    codes: dict[str, Values] = field(default_factory=dict)
 
     def records(self) -> list[dict[str, Any]]:
         """One dictionary per row."""
@@ -104,7 +103,7 @@ class _Reader:
         self.frame = evaluator.frame([c[positions] for c in family.domain.columns()])
         self.series: list[pl.Series] = []
         self.units: dict[str, str] = {}
-        self.codes: dict[str, np.ndarray[Any, Any]] = {}
+        self.codes: dict[str, Values] = {}
 
     def read(self, name: str, expr: TypedExpr) -> None:
         if isinstance(expr.type, Element):
@@ -125,7 +124,7 @@ class _Reader:
         else:
             self._add(name, values, unit_in(expr))
 
-    def _add(self, name: str, values: np.ndarray[Any, Any], unit: Unit) -> None:
+    def _add(self, name: str, values: Values, unit: Unit) -> None:
         self.series.append(pl.Series(name, values))
         if unit != DIMENSIONLESS:
             self.units[name] = unit.text

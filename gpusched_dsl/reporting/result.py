@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.ir.arrays import Floats, Values
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.index_labels import nonzero_positions
-from gpusched_dsl.ir.problem import Family, Floats
+from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.index_names import index_names, names_of_domain
@@ -123,7 +124,7 @@ class Result(ResultData):
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _values(self, name: str) -> tuple[Domain, np.ndarray[Any, Any], tuple[str, ...]]:
+    def _values(self, name: str) -> tuple[Domain, Values, tuple[str, ...]]:
         family = next((f for f in self.problem.variables if f.name == name), None)
         model, store = self.origins.model, self.origins.store
         if family is not None:
@@ -148,7 +149,7 @@ class Result(ResultData):
             return False
         return locate(store.variables[name].indexed, labels) is not None
 
-    def _let(self, name: str) -> tuple[Domain, np.ndarray[Any, Any], tuple[str, ...]]:
+    def _let(self, name: str) -> tuple[Domain, Values, tuple[str, ...]]:
         from dataclasses import replace
 
         from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -208,7 +209,7 @@ def locate(domain: Domain, labels: tuple[str | int, ...]) -> int | None:
     return position if position >= 0 else None
 
 
-def _texts(store: ValueStore, model: CheckedModel, name: str) -> np.ndarray[Any, Any]:
+def _texts(store: ValueStore, model: CheckedModel, name: str) -> Values:
     """A parameter's values; elements as their labels."""
     from gpusched_dsl.language.checked import Element
 

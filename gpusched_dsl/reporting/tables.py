@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.ir.domains import Codes, Component, Domain
+from gpusched_dsl.ir.arrays import Codes, Values
+from gpusched_dsl.ir.domains import Component, Domain
 from gpusched_dsl.reporting.index_names import VALUE
 
 
@@ -24,7 +25,7 @@ def label_column(component: Component, codes: Codes, name: str) -> pl.Series:
 
 def table(
     domain: Domain,
-    values: Sequence[Any] | np.ndarray[Any, Any],
+    values: Sequence[Any] | Values,
     names: Sequence[str],
     *,
     value_name: str = VALUE,
@@ -38,7 +39,7 @@ def table(
     return pl.DataFrame([*series, pl.Series(value_name, values)])
 
 
-def tidy(values: np.ndarray[Any, Any], whole: bool) -> list[float | int]:
+def tidy(values: Values, whole: bool) -> list[float | int]:
     """Numbers for people and files: whole ones as integers where the variable is one."""
     if whole and np.array_equal(values, np.rint(values)):
         integers: list[float | int] = values.astype(np.int64).tolist()

@@ -19,9 +19,10 @@ from gpusched_dsl.compiling.evaluation.store import Columns
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.deadline import TIME, Deadline, StoppedEarly, active, grace
-from gpusched_dsl.ir.domains import Codes, Domain
-from gpusched_dsl.ir.problem import Family, Floats, Problem
+from gpusched_dsl.ir.domains import Domain
+from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 
 # A row is multiplied by one of these over its smallest coefficient: halves, thirds, ... and decimals become integers.
@@ -20,7 +20,7 @@ LARGEST = 2.0**31
 NEAR = 1e-6
 
 
-def indivisible_rows(problem: Problem) -> NDArray[np.int64]:
+def indivisible_rows(problem: Problem) -> Ints:
     """The equations whose side is no multiple of what their integer columns can add up to.
 
     Columns with equal bounds count as constants. Rows under a condition and rows with other continuous columns are left
@@ -51,7 +51,7 @@ def indivisible_rows(problem: Problem) -> NDArray[np.int64]:
     return rows[kept][_indivisible(open_part, sides[kept], sizes[kept])]
 
 
-def _indivisible(matrix: Matrix, sides: Floats, sizes: Floats) -> NDArray[np.bool_]:
+def _indivisible(matrix: Matrix, sides: Floats, sizes: Floats) -> Bools:
     """Which rows have no integer solution; every row has an entry, and none is 0."""
     found = np.zeros(matrix.rows, dtype=np.bool_)
     if not matrix.rows:

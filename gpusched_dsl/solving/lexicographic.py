@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.domains import ScalarDomain
 from gpusched_dsl.ir.magnitudes import largest_cost, power_of_two
-from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
+from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult
 
 # Solvers compare costs, bounds and objectives with absolute tolerances between 1e-9 and 1e-6, but a cost of 1e-7 for a
@@ -102,5 +103,3 @@ def in_own_size(answer: SolverResult, factor: float) -> SolverResult:
         row_duals=None if answer.row_duals is None else answer.row_duals / factor,
         reduced_costs=None if answer.reduced_costs is None else answer.reduced_costs / factor,
     )
-
-

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import complete
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 
 FAR = 1e6  # where an unbounded column is tried
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.passes import names, pipeline
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.decomposition.selection import MODES

@@ -20,8 +20,9 @@ from scipy import sparse
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem, assemble
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.domains import IntervalDomain
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.solution import Solution

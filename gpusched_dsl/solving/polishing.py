@@ -13,14 +13,14 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.linearisation import Linearised, linearise
-from gpusched_dsl.ir.matrix import Floats, Matrix, stack
+from gpusched_dsl.ir.matrix import Matrix, stack
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.tolerances import NEAR
@@ -65,7 +65,7 @@ def polish(
     return None
 
 
-def _declared_columns(problem: Problem) -> NDArray[np.bool_]:
+def _declared_columns(problem: Problem) -> Bools:
     declared = np.ones(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
         declared[definition.results] = False
@@ -141,7 +141,7 @@ def _smallest_move(problem: Problem, near: Linearised, options: SolveOptions, mo
     return np.asarray(move / factor)
 
 
-def _with_negatives(rows: Matrix, place: NDArray[np.int32]) -> Matrix:
+def _with_negatives(rows: Matrix, place: Int32s) -> Matrix:
     """The rows with the second column of each change beside the first."""
     twice = place[rows.columns] >= 0
     counts = np.bincount(rows.row_of[twice], minlength=rows.rows) + np.diff(rows.starts)

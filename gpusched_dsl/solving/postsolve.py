@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
-from gpusched_dsl.ir.problem import Floats, Objective, Problem
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.ir.verify import ObjectiveValue
 from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, check_bound, check_point, refuse_worse

@@ -14,7 +14,8 @@ import numpy as np
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.verify import Tolerances

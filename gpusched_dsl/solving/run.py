@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.deadline import SOLVING, Deadline, StoppedEarly, grace
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic

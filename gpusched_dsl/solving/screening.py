@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -100,7 +100,7 @@ def _any_crosses(lower: Floats, upper: Floats) -> bool:
     return bool((low - high > CROSSING * np.maximum(1.0, np.abs(low))).any())
 
 
-def _places(broken: NDArray[np.bool_]) -> list[int]:
+def _places(broken: Bools) -> list[int]:
     places: list[int] = np.flatnonzero(broken)[:SHOWN].tolist()
     return places
 

@@ -7,8 +7,9 @@ from enum import StrEnum
 
 from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.magnitudes import largest_cost
-from gpusched_dsl.ir.problem import Floats, Objective, Problem, Size
+from gpusched_dsl.ir.problem import Objective, Problem, Size
 from gpusched_dsl.ir.solver_result import Status, relative_gap
 from gpusched_dsl.ir.verify import ObjectiveValue, TermValue, Tolerances, Verification
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic

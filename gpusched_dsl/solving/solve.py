@@ -9,9 +9,10 @@ from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.backends.third_party import foreign_failures
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes, changes
 from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, StoppedEarly, grace, limit, stage
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving.map_start import map_start
 from gpusched_dsl.solving.option_values import plain_options

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.sources.writing import LARGEST_INPUT
-from gpusched_dsl.ir.domains import Codes, Component, Domain
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.domains import Component, Domain
 from gpusched_dsl.ir.index_labels import label_rows, nonzero_positions
-from gpusched_dsl.ir.problem import Family, Floats, Problem
+from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -96,7 +96,7 @@ def point_from(problem: Problem, entries: Mapping[str, Sequence[Entry]]) -> tupl
     return np.clip(point, problem.lower, problem.upper), warnings
 
 
-def without_place(name: str, listed: Sequence[Entry], known: NDArray[np.bool_]) -> list[Diagnostic]:
+def without_place(name: str, listed: Sequence[Entry], known: Bools) -> list[Diagnostic]:
     """The warning that some values of a start are not known here; none where all are."""
     if known.all():
         return []
@@ -105,7 +105,7 @@ def without_place(name: str, listed: Sequence[Entry], known: NDArray[np.bool_]) 
     return [_make_warning(text, f"such as `{name}[{', '.join(map(str, example))}]`")]
 
 
-def _stated_entries(family: Family, positions: Codes) -> NDArray[np.bool_]:
+def _stated_entries(family: Family, positions: Codes) -> Bools:
     """Of which entries of a family something is said when these are listed: all labels stand in one of them."""
     said = np.ones(family.size, dtype=np.bool_)
     for codes in family.domain.columns():

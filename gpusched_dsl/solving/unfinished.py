@@ -6,10 +6,11 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import StoppedEarly, grace
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.matrix import Matrix
-from gpusched_dsl.ir.problem import Floats, Objective, Problem
+from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.language.checked import CheckedModel

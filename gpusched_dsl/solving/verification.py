@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.linearisation import sensitivities
 from gpusched_dsl.ir.magnitudes import largest_cost
-from gpusched_dsl.ir.problem import Floats, Objective, Problem
+from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.ir.solver_result import SolverResult
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.verify import ObjectiveValue, Tolerances, Verification, objective_value, verify

@@ -10,7 +10,8 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.compiling.evaluation.store import Values, ValueStore
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.blocks.tests.test_block import CheckedExpect
 from gpusched_dsl.language.checked import (
@@ -155,8 +156,11 @@ def _conjuncts(expr: TypedExpr) -> list[TypedExpr]:
 def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> FailedAssertion:
     """The failing condition with the values of its sides; of an `all[...]` with the first index that fails."""
     if isinstance(expr, ComparisonChain):
-        return FailedAssertion(expr, f"`{expr.span.text}` does not hold: {_sides(evaluator, expr, EMPTY_FRAME)}",
-                     _tolerance_note(evaluator, expr))
+        return FailedAssertion(
+            expr,
+            f"`{expr.span.text}` does not hold: {_sides(evaluator, expr, EMPTY_FRAME)}",
+            _tolerance_note(evaluator, expr),
+        )
     if isinstance(expr, Reduction) and expr.op == "all":
         grown = evaluator.expand(EMPTY_FRAME, expr.indexing, expr.span).frame
         failing = np.flatnonzero(~evaluator.mask(expr.body, grown))

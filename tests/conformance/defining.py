@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from building import INF, Row, problem
 
+from gpusched_dsl.ir.arrays import Int32s
 from gpusched_dsl.ir.definitions import (
     Affines,
     Conditions,
@@ -22,7 +23,7 @@ from gpusched_dsl.ir.definitions import (
     Unary,
 )
 from gpusched_dsl.ir.domains import IntervalDomain
-from gpusched_dsl.ir.matrix import Int32s, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem
 
 Expression = tuple[Sequence[float], float]  # coefficients of the first columns, constant

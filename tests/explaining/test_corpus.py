@@ -21,7 +21,7 @@ from json_schemas import complaints, published
 
 import gpusched_dsl as gs
 from gpusched_dsl.explaining.explanation import Explanation
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.names import entry_name
 
 FOLDER = Path(__file__).parent / "infeasible"

@@ -14,6 +14,7 @@ from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.data.formats.shape import Dropped, Format, FormatColumn, FormatTable, Raw, Setting
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import Affines, MinMax
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
@@ -21,7 +22,7 @@ from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.distributions.base import INF, StoredDistribution, as_floats, need
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
-from gpusched_dsl.ir.matrix import Flags, Floats, stack
+from gpusched_dsl.ir.matrix import stack
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.distributions import spelling
@@ -122,7 +123,7 @@ class Excess(Definition):
         least = np.where(crosses, 0.0, np.minimum(np.abs(low), np.abs(high)))
         return self.evaluate(least), self.evaluate(np.maximum(np.abs(low), np.abs(high)))
 
-    def bends(self, low: Floats, high: Floats, moving: np.ndarray) -> tuple[Flags, Flags]:
+    def bends(self, low: Floats, high: Floats, moving: np.ndarray) -> tuple[Bools, Bools]:
         return np.ones(self.size, dtype=np.bool_), np.zeros(self.size, dtype=np.bool_)
 
     def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:

@@ -9,17 +9,9 @@ import numpy as np
 import pytest
 from labelled import Key, Labelled, change, keys_of, random_labelled
 
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.changes import changes, places_in
-from gpusched_dsl.ir.domains import (
-    Codes,
-    Domain,
-    IntervalDomain,
-    ProductDomain,
-    ScalarDomain,
-    TupleDomain,
-    Universe,
-    decode,
-)
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, ProductDomain, ScalarDomain, TupleDomain, Universe, decode
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 

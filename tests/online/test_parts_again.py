@@ -6,7 +6,7 @@ import numpy as np
 from online_texts import CP_ON, driver
 
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.online.data.base import Base
 
 MORE_NODES = CP_ON.replace("period =", "Nodes = { n1, n2, n3 }; period =")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.distributions import Censored, Distribution, Exponential, LinearSurvival, Truncated
-from gpusched_dsl.ir.matrix import Floats
 
 
 class ConicProfile:

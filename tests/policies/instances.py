@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.distributions import (
     Distribution,
     Exponential,
@@ -18,7 +19,6 @@ from gpusched_dsl.ir.distributions import (
     survival_points,
     uniform,
 )
-from gpusched_dsl.ir.matrix import Floats
 
 LIMIT = 100.0
 

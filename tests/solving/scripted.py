@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 

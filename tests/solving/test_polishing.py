@@ -12,9 +12,10 @@ from scripted import Scripted, codes, optimal
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.linearisation import linearise, sensitivities
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError

@@ -14,8 +14,9 @@ from scripted import Scripted, codes, optimal
 from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem, Target
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import Deadline
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError

@@ -21,9 +21,10 @@ from scripted import Scripted, codes, optimal
 
 from gpusched_dsl.backends.protocol import Backend, Capabilities, SolveOptions
 from gpusched_dsl.backends.registry import backend, backend_names
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, Universe
 from gpusched_dsl.ir.magnitudes import power_of_two
-from gpusched_dsl.ir.problem import Family, Floats, Problem, Term
+from gpusched_dsl.ir.problem import Family, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from gpusched_dsl.compiling.aggregation.implied_counts import with_implied_counts
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, NewColumns, NewRows, Sparse, Spread
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.families import kept_families
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 
 
@@ -113,7 +112,7 @@ def assemble(quotient: Quotient, parts: Sequence[AggregatedComponent]) -> Aggreg
     return AggregatedProblem(quotient, tuple(parts), whole, kept, rows)
 
 
-def _of_one(quotient: Quotient, replaced: NDArray[np.bool_]) -> Floats:
+def _of_one(quotient: Quotient, replaced: Bools) -> Floats:
     """What turns the coefficient of the mean over a class into that of the sum."""
     kinds = quotient.column_class
     return np.where(replaced, 1.0 / quotient.classes.sizes[np.maximum(kinds, 0)], 1.0)
@@ -133,7 +132,7 @@ def _reading_matrix(quotient: Quotient, parts: Sequence[AggregatedComponent], ke
     return sparse.csr_matrix(entries, shape=(quotient.problem.columns, at))
 
 
-def _rows_to_keep(quotient: Quotient, replaced: NDArray[np.bool_]) -> Codes:
+def _rows_to_keep(quotient: Quotient, replaced: Bools) -> Codes:
     """Rows of no element, of elements that are alone, and those of others that read no column of the element."""
     matrix = quotient.problem.matrix
     reads = np.bincount(matrix.row_of, weights=replaced[matrix.columns], minlength=matrix.rows) > 0
@@ -184,7 +183,7 @@ def _term(term: Term, reading: Sparse, weights: Floats) -> Term:
 # --- families --------------------------------------------------------------------------------------------------------
 
 
-def _flags(numbers: Codes, count: int) -> NDArray[np.bool_]:
+def _flags(numbers: Codes, count: int) -> Bools:
     flags = np.zeros(count, dtype=np.bool_)
     flags[numbers] = True
     return flags

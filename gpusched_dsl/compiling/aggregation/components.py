@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes
 
 # Components that are looked at: so many, and one more for so many columns of all elements.
 FEW = 200

@@ -53,15 +53,14 @@ from scipy import sparse
 
 from gpusched_dsl.compiling.aggregation.effects import EffectColumns, effects_of
 from gpusched_dsl.compiling.aggregation.implied import implied_links
-from gpusched_dsl.compiling.aggregation.local import Flags, Local
+from gpusched_dsl.compiling.aggregation.local import Local
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, NewColumns, NewRows, Spread
 from gpusched_dsl.compiling.aggregation.placing import follow, place, shares
 from gpusched_dsl.compiling.aggregation.slots import ElementSlots, slots_of
 from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 
@@ -91,7 +90,7 @@ class _Counts:
             what = f"`{family.name}` reads several columns of an element together with some that belong to none"
             raise Obstacle(what, family.span)
 
-    def _check_rounding(self, free: Flags) -> None:
+    def _check_rounding(self, free: Bools) -> None:
         """Effects of carriers that need not be whole must be pushed down, and seen by nobody else."""
         effects = self.effects
         which = np.flatnonzero(np.isin(effects.state, self.slots.rounded))
@@ -191,10 +190,10 @@ class _Counts:
         return values
 
 
-def _free(quotient: Quotient, columns: Codes) -> Flags:
+def _free(quotient: Quotient, columns: Codes) -> Bools:
     """Which columns are in no row of the rest of the problem."""
     problem = quotient.problem
     elsewhere = quotient.row_class[problem.matrix.row_of] < 0
     read = np.bincount(problem.matrix.columns[elsewhere], minlength=problem.columns) > 0
-    found: Flags = ~read[columns]
+    found: Bools = ~read[columns]
     return found

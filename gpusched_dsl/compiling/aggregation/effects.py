@@ -14,13 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from gpusched_dsl.compiling.aggregation.local import Flags, Local
+from gpusched_dsl.compiling.aggregation.local import Local
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +38,11 @@ class EffectColumns:
     rows: Codes
 
     @property
-    def changes(self) -> Flags:
+    def changes(self) -> Bools:
         return self.before >= 0
 
 
-def effects_of(local: Local, free: Flags) -> EffectColumns:
+def effects_of(local: Local, free: Bools) -> EffectColumns:
     """The effects of an element; `free[c]`: column c is in no row of the rest of the problem.
 
     Raises Obstacle where the lines of an effect do not add up over elements.
@@ -52,14 +50,14 @@ def effects_of(local: Local, free: Flags) -> EffectColumns:
     return _Search(local, free).run()
 
 
-def is_state(local: Local, free: Flags) -> Flags:
+def is_state(local: Local, free: Bools) -> Bools:
     """Which columns are 0 or 1, or may be rounded to it."""
     low, high = local.least, local.most
     return np.isin(low, (0.0, 1.0)) & np.isin(high, (0.0, 1.0)) & (local.integer | free)
 
 
 class _Search:
-    def __init__(self, local: Local, free: Flags) -> None:
+    def __init__(self, local: Local, free: Bools) -> None:
         self.local = local
         self.state = is_state(local, free)
         own = local.own
@@ -73,7 +71,7 @@ class _Search:
         self.value = own.data * sign[self.row]
         self.able, self.first, self.second = self._entries(own.indptr, counts, fits)
 
-    def _entries(self, starts: NDArray[np.int32], counts: Codes, fits: Flags) -> tuple[Flags, Codes, Codes]:
+    def _entries(self, starts: Int32s, counts: Codes, fits: Bools) -> tuple[Bools, Codes, Codes]:
         """Whether each entry may be that of an effect, and the others of its row (the first one lower, -1: none)."""
         size = len(self.row)
         first, second = np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
@@ -116,7 +114,7 @@ class _Search:
         none, up, down = self._needs(column, state, entries)
         return EffectColumns(column, state, before, none, up, down, np.unique(self.row[entries]))
 
-    def _chosen(self, able: Flags) -> Flags:
+    def _chosen(self, able: Bools) -> Bools:
         """Of columns that could be effects of one another, those without bounds, those not whole, later ones."""
         local = self.local
         columns = len(able)
@@ -167,7 +165,7 @@ class _Search:
         return none, up, down
 
     def _refuse_bent(
-        self, column: Codes, alone: Flags, none: Floats, up: Floats, which: Codes, ends: tuple[Floats, Floats]
+        self, column: Codes, alone: Bools, none: Floats, up: Floats, which: Codes, ends: tuple[Floats, Floats]
     ) -> None:
         """For a state alone the maximum must be one line between 0 and 1: else the maximum of sums is lower."""
         low = self.local.least[column]
@@ -176,7 +174,7 @@ class _Search:
         straight[which[line]] = True
         self._refuse(column, alone & ~straight, "follows a state along a line with a bend")
 
-    def _refuse(self, column: Codes, wrong: Flags, why: str) -> None:
+    def _refuse(self, column: Codes, wrong: Bools, why: str) -> None:
         if wrong.any():
             family = self.local.column_family(int(column[np.flatnonzero(wrong)[0]]))
             raise Obstacle(f"`{family.name}` {why}", family.span)

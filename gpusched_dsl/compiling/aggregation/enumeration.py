@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.aggregation.work import STEP, ElementWork
 from gpusched_dsl.compiling.symmetry.equivalence_classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.ir.tolerances import ROUNDING
-
-Wholes = NDArray[np.int64]
 
 MOST_DISTINCT = 4_000  # activities, up to which counting points is cheaper than listing them
 
 
 def whole_points(
-    matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, most: int, work: ElementWork | None = None
-) -> Wholes:
+    matrix: Floats, lower: Floats, upper: Floats, low: Ints, high: Ints, most: int, work: ElementWork | None = None
+) -> Ints:
     """The points `low <= x <= high` with `lower <= matrix @ x <= upper`, one a row, in lexicographic order.
 
     `matrix` is dense (rows x columns). Partial points that no choice of the other columns completes are cut off, row by
@@ -31,7 +27,7 @@ def whole_points(
         raise _too_many(most)
     system = _System(matrix, lower, upper, low, high, work)
     activity = np.zeros((1, len(lower)))
-    steps: list[tuple[Codes, Wholes]] = []  # which partial point each comes from, and the value of its last column
+    steps: list[tuple[Codes, Ints]] = []  # which partial point each comes from, and the value of its last column
     for at in range(matrix.shape[1]):
         parents, values, activities = [], [], []
         for choice, fits, trial in system.choices(at, activity):
@@ -51,12 +47,12 @@ def whole_points(
         points[:, at] = value[last]
         last = parent[last]
     order = np.lexsort(points.T[::-1]) if points.shape[1] else np.arange(len(points))
-    ordered: Wholes = points[order]
+    ordered: Ints = points[order]
     return ordered
 
 
 def count_points(
-    matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, work: ElementWork | None = None
+    matrix: Floats, lower: Floats, upper: Floats, low: Ints, high: Ints, work: ElementWork | None = None
 ) -> int | None:
     """How many points `whole_points` lists; None where it takes as long to know as to list them.
 
@@ -90,7 +86,7 @@ class _System:
     """Rows over whole columns, and what the columns behind each can still add to a row."""
 
     def __init__(
-        self, matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes, work: ElementWork | None
+        self, matrix: Floats, lower: Floats, upper: Floats, low: Ints, high: Ints, work: ElementWork | None
     ) -> None:
         self.matrix, self.lower, self.upper, self.low, self.high, self.work = matrix, lower, upper, low, high, work
         ends = np.stack((matrix * low, matrix * high))
@@ -114,7 +110,7 @@ class _System:
             fits = np.flatnonzero(below & (reached + self.most[on, at] >= lower).all(axis=1))
             yield choice, fits, activity[fits] + column * choice
 
-    def kept(self, activity: Floats) -> NDArray[np.bool_]:
+    def kept(self, activity: Floats) -> Bools:
         """Which activities of whole points satisfy the rows."""
         below = (activity <= self.upper + self.slack).all(axis=1)
         return np.asarray(below & (activity >= self.lower - self.slack).all(axis=1))

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.aggregation.local import Flags, Local
+from gpusched_dsl.compiling.aggregation.local import Local
 from gpusched_dsl.compiling.aggregation.packing_rows import Kinds
 from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Bools, Codes
 
 ON_PAIRS = 10  # looks at every pair of rows of a slot
 
@@ -29,7 +29,7 @@ class Exclusion:
     starts: Codes
 
 
-def exclusion_of(local: Local, kinds: Kinds, slot: Codes, state: Flags, work: ElementWork) -> list[Exclusion]:
+def exclusion_of(local: Local, kinds: Kinds, slot: Codes, state: Bools, work: ElementWork) -> list[Exclusion]:
     """The exclusions of every slot; raises Obstacle naming the rows of a slot in which they overlap otherwise.
 
     Also where rows are too many to be compared with each other within `work`.
@@ -101,7 +101,7 @@ class _Slot:
         starts = np.searchsorted(group, np.arange(len(top) + 1))
         return Exclusion(self.carrier, self.columns[core], self.columns[at], starts.astype(np.int64))
 
-    def _largest(self, inside: Flags) -> Codes:
+    def _largest(self, inside: Bools) -> Codes:
         """The rows that no other row implies."""
         own = self.kinds.on[self.rows]
         exact = self.kinds.exact[self.rows]

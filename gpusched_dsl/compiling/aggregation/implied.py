@@ -9,16 +9,13 @@ Proof: p x <= sum_k p_k x_k <= q z, so a x <= a q / p z <= b z, as z >= 0 (0 <= 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.matrix import Matrix
 
-Flags = NDArray[np.bool_]
 
-
-def implied_links(quotient: Quotient, rows: Codes) -> Flags:
+def implied_links(quotient: Quotient, rows: Codes) -> Bools:
     """Which of some rows of elements link one column of the element to a shared one and are implied."""
     problem = quotient.problem
     matrix = problem.matrix
@@ -62,9 +59,9 @@ class _Links:
         self._best(quotient, sub, sign)
 
     keys: Codes = np.zeros(0, dtype=np.int64)
-    ratios: NDArray[np.float64] = np.zeros(0)
+    ratios: Floats = np.zeros(0)
 
-    def _best(self, quotient: Quotient, sub: Matrix, sign: NDArray[np.float64]) -> None:
+    def _best(self, quotient: Quotient, sub: Matrix, sign: Floats) -> None:
         """Adds the pairs (x, z) of rows in which, times `sign`, z alone is negative."""
         problem = quotient.problem
         row, column = sub.row_of, sub.columns.astype(np.int64)
@@ -87,7 +84,7 @@ class _Links:
         self.keys, self.ratios = keys[order][first], ratios[order][first]
         self.width = problem.columns
 
-    def ratio(self, x: Codes, z: Codes) -> NDArray[np.float64]:
+    def ratio(self, x: Codes, z: Codes) -> Floats:
         """The least q / p with p x <= q z, infinite where no row says so."""
         if not len(self.keys):
             return np.full(len(x), np.inf)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
 

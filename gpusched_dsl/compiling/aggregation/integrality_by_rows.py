@@ -13,14 +13,13 @@ whole.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.lowering.spreading import reached_rows
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Bools, Codes
 
 
-def whole_by_rows(quotient: Quotient, columns: Codes, rows: Codes, of_member: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def whole_by_rows(quotient: Quotient, columns: Codes, rows: Codes, of_member: Bools) -> Bools:
     """Which columns of a component are integer or may be taken as such; `of_member`: rows that a member indexes."""
     problem = quotient.problem
     integer = problem.integer[columns]

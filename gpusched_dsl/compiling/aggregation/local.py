@@ -6,21 +6,18 @@ from collections.abc import Iterator as Iterates
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from gpusched_dsl.compiling.aggregation.parts import Component, NewColumns, NewRows, Sparse, Spread
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes, Domain, ScalarDomain, TupleDomain
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 
 CLOSE = FEASIBILITY  # how far a row of an element may be broken by a given plan
 CELLS = 1 << 22  # of one block of values
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +64,7 @@ class Local:
         return len(self.elements)
 
     @property
-    def integer(self) -> Flags:
+    def integer(self) -> Bools:
         return self.quotient.problem.integer[self.component.columns]
 
     @property
@@ -87,7 +84,7 @@ class Local:
     def row_family(self, row: int) -> Family:
         return self.quotient.problem.row_family(int(self.rows[row]))
 
-    def new_columns(self, lower: Floats, upper: Floats, integer: Flags) -> tuple[NewColumns, ...]:
+    def new_columns(self, lower: Floats, upper: Floats, integer: Bools) -> tuple[NewColumns, ...]:
         """Columns in the place of those of the component, in the same families."""
         doc = f"summed over {self.size} elements of `{self.quotient.root}`"
         return tuple(
@@ -102,7 +99,7 @@ class Local:
             for f, at, domain in _within(self.quotient.problem.constraints, self.rows[rows])
         ]
 
-    def implied_by_bounds(self) -> Flags:
+    def implied_by_bounds(self) -> Bools:
         """Which rows are no more than bounds of one column say."""
         alone = np.flatnonzero((np.diff(self.own.indptr) == 1) & (np.diff(self.shared.indptr) == 0))
         at = self.own.indptr[alone]

@@ -19,7 +19,7 @@ from gpusched_dsl.compiling.aggregation.local import Local
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, Spread
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Floats
 
 
 def by_means(quotient: Quotient, component: Component) -> AggregatedComponent:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.integrality_by_rows import whole_by_rows
@@ -19,8 +18,8 @@ from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, prefer
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.domains import Codes, Universe
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.domains import Universe
 from gpusched_dsl.ir.problem import Family
 
 
@@ -50,7 +49,7 @@ class Template:
     hubs: Codes
     single: TemplateRows
     common: TemplateRows
-    exclusive: NDArray[np.bool_]
+    exclusive: Bools
 
 
 def templates_of(quotient: Quotient, component: Component, work: ElementWork | None = None) -> Iterator[Template]:
@@ -258,7 +257,7 @@ class _Rows:
         raise Obstacle(f"`{family.name}` {why} of an element of `{self.quotient.root}`", family.span)
 
 
-def _refuse_unlike_bounds(quotient: Quotient, used: Codes, whole: NDArray[np.bool_]) -> None:
+def _refuse_unlike_bounds(quotient: Quotient, used: Codes, whole: Bools) -> None:
     problem = quotient.problem
     bad = np.flatnonzero((problem.lower[used] != 0) | (problem.upper[used] != 1) | ~whole)
     if len(bad):
@@ -266,7 +265,7 @@ def _refuse_unlike_bounds(quotient: Quotient, used: Codes, whole: NDArray[np.boo
         raise Obstacle(f"`{family.name}` is not 0 or 1 for each element of `{quotient.root}`", family.span)
 
 
-def _exclusive(quotient: Quotient, table: Codes) -> NDArray[np.bool_]:
+def _exclusive(quotient: Quotient, table: Codes) -> Bools:
     """Positions of which rows over all elements allow a member one at most.
 
     Such a row says `sum a x <= cap` once every other column is as small as it can be; those with a > cap / 2 exclude

@@ -13,11 +13,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from gpusched_dsl.compiling.aggregation.local import Flags, Local
+from gpusched_dsl.compiling.aggregation.local import Local
 from gpusched_dsl.compiling.aggregation.sum_bounds import sum_bounds
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 
@@ -32,15 +31,15 @@ class Kinds:
 
     exclusions: Codes
     on: Codes
-    exact: Flags
+    exact: Bools
     tied: Codes
     with_shared: Codes
-    carrier: Flags
+    carrier: Bools
     host: Codes
     largest: Floats
 
 
-def kinds_of(local: Local, within: Flags, state: Flags, path: Codes) -> Kinds:
+def kinds_of(local: Local, within: Bools, state: Bools, path: Codes) -> Kinds:
     """The kinds of the rows in `within`; raises Obstacle naming the family of a row that is of none.
 
     `path[c]` numbers what column c follows or is followed by, -1 where it changes freely.
@@ -49,7 +48,7 @@ def kinds_of(local: Local, within: Flags, state: Flags, path: Codes) -> Kinds:
 
 
 class _Kinds:
-    def __init__(self, local: Local, within: Flags, state: Flags, path: Codes) -> None:
+    def __init__(self, local: Local, within: Bools, state: Bools, path: Codes) -> None:
         self.local, self.state, self.path = local, state, path
         self.columns = local.own.shape[1]
         self.whole = state & local.integer
@@ -83,7 +82,7 @@ class _Kinds:
         family = self.local.row_family(int(self.rows[row]))
         return Obstacle(f"`{family.name}` {why}", family.span)
 
-    def _check_shared(self, reads_shared: Flags, largest: Floats) -> None:
+    def _check_shared(self, reads_shared: Bools, largest: Floats) -> None:
         at = np.flatnonzero(reads_shared[self.row])
         bad = at[~self.whole[self.place[at]] | (largest[self.place[at]] > 1 + ROUNDING)]
         if len(bad):
@@ -93,7 +92,7 @@ class _Kinds:
 
     # --- exclusions --------------------------------------------------------------------------------------------------
 
-    def _exclusions(self) -> tuple[Flags, Codes, Flags]:
+    def _exclusions(self) -> tuple[Bools, Codes, Bools]:
         """Which rows are exclusions, on which carrier, and which are equations."""
         count = len(self.rows)
         exact = self.lower == self.upper
@@ -118,7 +117,7 @@ class _Kinds:
         on[~found] = -1
         return found, on, exact
 
-    def _carriers(self, on: Codes) -> Flags:
+    def _carriers(self, on: Codes) -> Bools:
         """Carriers, with all that they follow or are followed by; columns that are not whole can be nothing else."""
         carrier = np.zeros(self.columns, dtype=np.bool_)
         carrier[on] = True
@@ -129,7 +128,7 @@ class _Kinds:
 
     # --- what is tied ------------------------------------------------------------------------------------------------
 
-    def _tied(self, rows: Flags, carrier: Flags) -> tuple[Codes, Flags]:
+    def _tied(self, rows: Bools, carrier: Bools) -> tuple[Codes, Bools]:
         """The column to which each is tied, and the rows that say so."""
         local = self.local
         loose = ~local.integer & ~carrier
@@ -180,7 +179,7 @@ class _Kinds:
             return f"reads `{name}`, which carries others, but is not whole; declare it binary"
         return f"reads `{name}`, which may be more than 0 or 1"
 
-    def _check_bounds(self, host: Codes, rows: Flags) -> None:
+    def _check_bounds(self, host: Codes, rows: Bools) -> None:
         """A bound of a tied column, other than 0, must follow from one row of it and its host."""
         local = self.local
         tied = np.flatnonzero(host >= 0)

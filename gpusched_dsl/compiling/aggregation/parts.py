@@ -11,12 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes, Domain
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.source import Span
 
 Sparse: TypeAlias = Any  # scipy.sparse.csr_matrix, which has no type annotations
@@ -54,7 +51,7 @@ class NewColumns:
     domain: Domain
     lower: Floats
     upper: Floats
-    integer: NDArray[np.bool_]
+    integer: Bools
     span: Span | None = None
     unit: str = ""
     doc: str | None = None

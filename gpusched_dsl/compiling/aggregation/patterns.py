@@ -44,8 +44,8 @@ from gpusched_dsl.compiling.aggregation.uses import MOST_PATTERNS, Patterns, Use
 from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, prefer
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, TupleDomain
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, TupleDomain
 
 # More patterns than these are kept in a pool, from which those that matter are taken while solving.
 MOST_AT_ONCE = 2_000

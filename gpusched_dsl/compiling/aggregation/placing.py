@@ -8,19 +8,17 @@ share what is then free. So all elements that change a column change it the same
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.aggregation.effects import EffectColumns
-from gpusched_dsl.compiling.aggregation.local import CELLS, Flags
+from gpusched_dsl.compiling.aggregation.local import CELLS
 from gpusched_dsl.compiling.aggregation.slots import ElementSlot, ElementSlots
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 TINY = ROUNDING  # of an effect: what solvers leave
 
 
-def place(slots: ElementSlots, counts: Codes, elements: int) -> Flags:
+def place(slots: ElementSlots, counts: Codes, elements: int) -> Bools:
     """Which column (row) is 1 on which element (column), for how many elements each is to be; carriers with them.
 
     Raises ValueError where the counts break the rows of the sums.
@@ -28,7 +26,7 @@ def place(slots: ElementSlots, counts: Codes, elements: int) -> Flags:
     held = np.zeros((len(counts), elements), dtype=np.bool_)
     into = np.full(len(counts) + 1, -1, dtype=np.int64)  # the last cell is that of column -1, for none
     nothing = np.full(elements, -1, dtype=np.int64), np.zeros(elements, dtype=np.bool_)
-    done: list[tuple[Codes, Flags]] = []
+    done: list[tuple[Codes, Bools]] = []
     for slot in slots.slots:
         column, carried = done[slot.after] if slot.after >= 0 else nothing
         into[slot.was] = slot.now
@@ -37,7 +35,7 @@ def place(slots: ElementSlots, counts: Codes, elements: int) -> Flags:
     return held
 
 
-def _place_core(slot: ElementSlot, counts: Codes, wanted: Codes, carried: Flags, held: Flags) -> tuple[Codes, Flags]:
+def _place_core(slot: ElementSlot, counts: Codes, wanted: Codes, carried: Bools, held: Bools) -> tuple[Codes, Bools]:
     """The column of the core that each element has, and which elements carry; writes to `held`."""
     exclusion = slot.exclusion
     keep = (wanted >= 0) & (_rank(wanted) < counts[wanted])
@@ -79,7 +77,7 @@ Entries = tuple[Codes, Codes, Floats]
 """Columns (places in the component), elements (places in the class), values."""
 
 
-def shares(held: Flags, tied: Codes, host: Codes, values: Floats) -> Entries:
+def shares(held: Bools, tied: Codes, host: Codes, values: Floats) -> Entries:
     """Equal parts of the sums of tied columns: on all elements that have the host, on all where none has."""
     used = np.flatnonzero(values[tied] != 0)
     tied, host = tied[used], host[used]
@@ -93,7 +91,7 @@ def shares(held: Flags, tied: Codes, host: Codes, values: Floats) -> Entries:
     return _join(blocks)
 
 
-def follow(held: Flags, effects: EffectColumns, most: Floats, values: Floats) -> Entries:
+def follow(held: Bools, effects: EffectColumns, most: Floats, values: Floats) -> Entries:
     """Values of effects for what elements do, with the sums that are given; `most` are the bounds of one element."""
     blocks: list[Entries] = []
     for begin, end in _blocks(len(effects.column), held.shape[1]):
@@ -118,7 +116,7 @@ def _blocks(count: int, width: int) -> list[tuple[int, int]]:
 
 
 def _join(blocks: list[Entries]) -> Entries:
-    none: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    none: Ints = np.zeros(0, dtype=np.int64)
     blocks = [*blocks, (none, none, np.zeros(0))]
     column, element, value = (np.concatenate(p) for p in zip(*blocks, strict=True))
     return column, element, value

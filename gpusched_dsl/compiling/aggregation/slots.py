@@ -15,11 +15,11 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from gpusched_dsl.compiling.aggregation.effects import EffectColumns, is_state
 from gpusched_dsl.compiling.aggregation.exclusion import Exclusion, exclusion_of
-from gpusched_dsl.compiling.aggregation.local import Flags, Local
+from gpusched_dsl.compiling.aggregation.local import Local
 from gpusched_dsl.compiling.aggregation.packing_rows import Kinds, kinds_of
 from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Bools, Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +53,13 @@ class ElementSlots:
     kinds: Kinds
 
 
-def slots_of(local: Local, effects: EffectColumns, free: Flags, work: ElementWork) -> ElementSlots:
+def slots_of(local: Local, effects: EffectColumns, free: Bools, work: ElementWork) -> ElementSlots:
     """The slots of an element; raises Obstacle naming the rows that do not fit."""
     return _Slots(local, effects, free, work).run()
 
 
 class _Slots:
-    def __init__(self, local: Local, effects: EffectColumns, free: Flags, work: ElementWork) -> None:
+    def __init__(self, local: Local, effects: EffectColumns, free: Bools, work: ElementWork) -> None:
         self.local, self.effects, self.work = local, effects, work
         self.columns = local.own.shape[1]
         self.is_effect = np.zeros(self.columns, dtype=np.bool_)
@@ -178,7 +178,7 @@ class _Slots:
             family = self.local.column_family(int(counted[0]))
             raise Obstacle(f"`{family.name}` of one element may be more than 0 or 1", family.span)
 
-    def _refuse_stray(self, exclusions: list[Exclusion], carrier: Flags) -> None:
+    def _refuse_stray(self, exclusions: list[Exclusion], carrier: Bools) -> None:
         """What follows what it was before must exclude all others of its slot, or carry them."""
         able = carrier.copy()
         for exclusion in exclusions:
@@ -189,6 +189,6 @@ class _Slots:
             raise self._about_pair(pair, "carries others in one slot only")
 
 
-def _slot(exclusion: Exclusion, after: int, was: Codes, now: Codes, carrier: Flags) -> ElementSlot:
+def _slot(exclusion: Exclusion, after: int, was: Codes, now: Codes, carrier: Bools) -> ElementSlot:
     moving = ~carrier[now]
     return ElementSlot(exclusion, after, was[moving], now[moving], bool((~moving).any()))

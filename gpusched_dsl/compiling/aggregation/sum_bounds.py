@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 
 
 def sum_bounds(quotient: Quotient, columns: Codes) -> Floats:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.aggregation.parts import Spread
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.domains import Codes, Domain, ScalarDomain, TupleDomain
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
+from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 
 HEAVY = 50
@@ -149,7 +149,7 @@ def _rows(quotient: Quotient, spread: Spread) -> tuple[Matrix, Codes, Codes]:
     return Matrix(begin, number[order].astype(np.int32), value[order]), rows, owners
 
 
-def _heavy(quotient: Quotient) -> NDArray[np.bool_]:
+def _heavy(quotient: Quotient) -> Bools:
     """Columns of elements that stand in many rows of their element."""
     matrix = quotient.problem.matrix
     inside = (quotient.row_class >= 0)[matrix.row_of]
@@ -164,9 +164,7 @@ class _Kept:
     equal values of heavy columns form a group; their rows without a light column that is not zero are equal.
     """
 
-    def __init__(
-        self, quotient: Quotient, spread: Spread, by_column: Codes, row_of: Codes, many: NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, quotient: Quotient, spread: Spread, by_column: Codes, row_of: Codes, many: Bools) -> None:
         self.quotient = quotient
         matrix = quotient.problem.matrix
         local = quotient.row_class >= 0
@@ -289,5 +287,5 @@ def _term(quotient: Quotient, term: Term, columns: Codes) -> Term:
     kinds = quotient.column_class[term.columns]
     costs[term.columns] = term.coefficients / np.where(kinds >= 0, quotient.classes.sizes[np.maximum(kinds, 0)], 1)
     here = costs[columns]
-    used: NDArray[np.int64] = np.flatnonzero(here)
+    used: Ints = np.flatnonzero(here)
     return replace(term, columns=used.astype(np.int32), coefficients=here[used])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.aggregation.enumeration import Wholes, count_points, whole_points
+from gpusched_dsl.compiling.aggregation.enumeration import count_points, whole_points
 from gpusched_dsl.compiling.aggregation.members import Template
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, ElementWork
@@ -15,8 +14,7 @@ from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.symmetry.equivalence_classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 MOST_STATES = 2_000
@@ -28,8 +26,8 @@ FEW_POINTS = 4_000  # are listed sooner than counted
 class Patterns:
     """`hubs[p]` and `counts[p]` (members in each state) of every pattern."""
 
-    hubs: Wholes
-    counts: Wholes
+    hubs: Ints
+    counts: Ints
 
     def take(self, which: Codes) -> Patterns:
         return Patterns(self.hubs[which], self.counts[which])
@@ -68,7 +66,7 @@ class Uses:
         self.closed = bool((self.weight >= 0).all() and upper_only.all())
         self._refuse_needed_members()
 
-    def _states(self) -> Wholes:
+    def _states(self) -> Ints:
         template = self.template
         positions = template.column.shape[1]
         if not positions:
@@ -97,7 +95,7 @@ class Uses:
             raise Obstacle(what, family.span)
         return states[np.lexsort(states.T[::-1])][::-1]
 
-    def _hub_bounds(self) -> tuple[Wholes, Wholes]:
+    def _hub_bounds(self) -> tuple[Ints, Ints]:
         problem, hubs = self.quotient.problem, self.template.hubs
         low, high = problem.lower[hubs], problem.upper[hubs]
         bad = np.flatnonzero(~problem.integer[hubs] | ~np.isfinite(low) | ~np.isfinite(high))
@@ -145,7 +143,7 @@ class Uses:
         patterns = np.repeat(starts[which], copies) + ranges(copies)
         return Patterns(np.repeat(hubs, copies, axis=0), np.concatenate(found)[patterns])
 
-    def _points(self, used: Codes, lower: Floats, upper: Floats) -> Wholes:
+    def _points(self, used: Codes, lower: Floats, upper: Floats) -> Ints:
         """The numbers of members in some states that keep the rows over members."""
         order = np.argsort(-self.weight[:, used].sum(axis=0), kind="stable")  # those that take most first
         weight, able = self.weight[:, used[order]], self.members[used[order]]
@@ -158,7 +156,7 @@ class Uses:
         found[:, order] = points
         return found
 
-    def _hub_values(self) -> Wholes:
+    def _hub_values(self) -> Ints:
         """The values of hubs that some members complete."""
         common = self.template.common
         ends = np.stack((np.zeros_like(self.weight), self.weight * self.members))
@@ -166,7 +164,7 @@ class Uses:
         upper = common.upper - ends.min(axis=0).sum(axis=1)
         return self._whole_points(common.hubs, lower, upper, self.low, self.high)
 
-    def _whole_points(self, matrix: Floats, lower: Floats, upper: Floats, low: Wholes, high: Wholes) -> Wholes:
+    def _whole_points(self, matrix: Floats, lower: Floats, upper: Floats, low: Ints, high: Ints) -> Ints:
         """The points of a system: few are listed at once, many are counted first."""
         system = (matrix, lower, upper, low, high)
         try:
@@ -191,7 +189,7 @@ class Uses:
             what = f"an element of `{self.quotient.root}` could be used with all members only"
             raise Obstacle(what, self.quotient.problem.row_family(int(self.component.rows[0])).span)
 
-    def allowed(self, hubs: Wholes) -> NDArray[np.bool_]:
+    def allowed(self, hubs: Ints) -> Bools:
         """Which states (columns) a member may have with which values of the hubs (rows)."""
         single = self.template.single
         if not len(single.lower) or not len(self.states):
@@ -205,7 +203,7 @@ class Uses:
             allowed &= (activity <= single.upper[row] + slack[row]) & (activity >= single.lower[row] - slack[row])
         return allowed
 
-    def _at_most(self, weight: Floats, upper: Floats, able: Wholes) -> Wholes:
+    def _at_most(self, weight: Floats, upper: Floats, able: Ints) -> Ints:
         """How many members can have each state, as far as single rows without negative entries tell."""
         most = able.copy()
         for row in np.flatnonzero(np.isfinite(upper) & (weight >= 0).all(axis=1)).tolist():
@@ -215,7 +213,7 @@ class Uses:
         return most
 
 
-def _maximal(points: Wholes, weight: Floats, upper: Floats, most: Wholes) -> Wholes:
+def _maximal(points: Ints, weight: Floats, upper: Floats, most: Ints) -> Ints:
     """Those to which no member can be added."""
     room = upper - points @ weight.T  # points x rows
     slack = ROUNDING * np.maximum(1.0, np.abs(weight).max(axis=1, initial=0.0))

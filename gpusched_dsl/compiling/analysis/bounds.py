@@ -8,11 +8,12 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.integrality import whole_columns
 from gpusched_dsl.compiling.analysis.ranges import arguments_within, image_of
-from gpusched_dsl.compiling.analysis.rows import CROSSING, Flags, Upper, WorkingBounds, sweep, whole_below
+from gpusched_dsl.compiling.analysis.rows import CROSSING, Upper, WorkingBounds, sweep, whole_below
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Affines, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 
 # Rounds over all rows and definitions; most problems settle within three.
 ROUNDS = 8
@@ -122,7 +123,7 @@ def _size(values: Floats) -> Floats:
     return np.where(np.isfinite(values), np.abs(values), 0.0)
 
 
-def _required_rows(problem: Problem, box: WorkingBounds) -> Flags:
+def _required_rows(problem: Problem, box: WorkingBounds) -> Bools:
     """The rows that hold at every feasible point: without a condition, or with one that is fixed."""
     conditions = problem.conditions
     required = np.ones(problem.rows, dtype=np.bool_)

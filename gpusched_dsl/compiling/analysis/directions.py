@@ -22,9 +22,9 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.analysis.ranges import image_of
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.definitions import Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
-from gpusched_dsl.ir.matrix import Flags
 from gpusched_dsl.ir.problem import Problem
 
 # Bounds that differ by less, relative to them, differ by rounding.
@@ -39,8 +39,8 @@ class Directions:
     neither nobody reads it.
     """
 
-    down: Flags
-    up: Flags
+    down: Bools
+    up: Bools
 
 
 def directions_of(problem: Problem, bounds: Bounds) -> Directions:
@@ -67,7 +67,7 @@ def directions_of(problem: Problem, bounds: Bounds) -> Directions:
     return Directions(down, up)
 
 
-def _read_rows(problem: Problem, down: Flags, up: Flags) -> None:
+def _read_rows(problem: Problem, down: Bools, up: Bools) -> None:
     """A row with an upper side gains from less of what it adds, one with a lower side from more.
 
     A condition gains from the value at which its row need not hold.
@@ -82,7 +82,7 @@ def _read_rows(problem: Problem, down: Flags, up: Flags) -> None:
     up[conditions.columns[~conditions.values]] = True
 
 
-def _read_bounds(problem: Problem, definition: Definition, image: Interval, down: Flags, up: Flags) -> None:
+def _read_bounds(problem: Problem, definition: Definition, image: Interval, down: Bools, up: Bools) -> None:
     """A bound of a result beyond which f could go gains like a row."""
     results = definition.results
     lower, upper = problem.lower[results], problem.upper[results]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.matrix import Flags
 from gpusched_dsl.ir.problem import Problem
 
 
-def whole_columns(problem: Problem) -> Flags:
+def whole_columns(problem: Problem) -> Bools:
     """Declared whole columns, and the results of definitions that can only be whole."""
     whole = problem.integer.copy()
     for definition in problem.definitions:
@@ -18,7 +18,7 @@ def whole_columns(problem: Problem) -> Flags:
     return whole
 
 
-def whole_affines(affines: Affines, whole: Flags) -> Flags:
+def whole_affines(affines: Affines, whole: Bools) -> Bools:
     """The expressions that are whole: whole coefficients of whole columns, and a whole constant."""
     matrix = affines.matrix
     fraction = ~whole[matrix.columns] | (matrix.values != np.rint(matrix.values))

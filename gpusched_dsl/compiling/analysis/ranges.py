@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
-from gpusched_dsl.ir.matrix import Floats
 
 
 def image_of(definition: Definition, low: Floats, high: Floats) -> Interval:

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.tolerances import FEASIBILITY, INTEGRALITY, ON_STEP, ROUNDING
-
-Flags = NDArray[np.bool_]
 
 # A bound moves only for this share of the width of its column (of its size where the column is unbounded): many tiny
 # steps cost more than they are worth.
@@ -42,7 +40,7 @@ class Upper:
         return np.abs(self.matrix.values)
 
     @staticmethod
-    def of(matrix: Matrix, lower: Floats, upper: Floats, used: Flags | None = None) -> Upper:
+    def of(matrix: Matrix, lower: Floats, upper: Floats, used: Bools | None = None) -> Upper:
         """All finite sides of some rows (all by default) in that form."""
         below, above = np.isfinite(upper), np.isfinite(lower)
         if used is not None:
@@ -53,7 +51,7 @@ class Upper:
             le.under(Matrix(ge.starts, ge.columns, -ge.values)), np.concatenate((upper[first], -lower[second]))
         )
 
-    def touching(self, changed: Flags) -> Upper:
+    def touching(self, changed: Bools) -> Upper:
         """The rows with a changed column."""
         rows = np.zeros(self.matrix.rows, dtype=np.bool_)
         rows[self.matrix.row_of[changed[self.matrix.columns]]] = True
@@ -66,8 +64,8 @@ class WorkingBounds:
 
     lower: Floats
     upper: Floats
-    integer: Flags
-    changed: Flags
+    integer: Bools
+    changed: Bools
     feasible: bool = True
 
     def raise_lower(self, columns: Int32s, values: Floats) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.store import Values
 from gpusched_dsl.data.reports import SHOWN, declaration_label, examples, keys_at, quote, tuple_text
+from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.domains import Component, Domain
 from gpusched_dsl.language.checked import CheckedParam, CheckedSet, TypedExpr, TypedSet
 from gpusched_dsl.language.diagnostics.errors import Diagnostics

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
@@ -14,11 +13,11 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.store import RandomLaws
 from gpusched_dsl.data.samples import Samples, read_samples
 from gpusched_dsl.data.sources.reader import FileReader
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.distributions import Distribution, discrete, mixture, survival_points
 from gpusched_dsl.ir.distributions.linear_survival import SUM_SLACK
 from gpusched_dsl.ir.distributions.named import named
-from gpusched_dsl.ir.domains import Codes, Domain
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import CheckedRandom, IndexVar, TypedExpr, TypedLaw, TypedList
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.distributions import spelling_of
@@ -103,7 +102,7 @@ class _LawMaker:
             self.ev.refuse_where(values <= 0, "GSM3101", f"{what} must be positive", expr, frame, "zero or less")
         return values
 
-    def _refuse(self, law: TypedLaw, rows: NDArray[np.bool_], message: str, frame: Frame) -> None:
+    def _refuse(self, law: TypedLaw, rows: Bools, message: str, frame: Frame) -> None:
         where = self.ev.row_text(frame, int(np.flatnonzero(rows)[0]))
         code = "GSM3104" if law.name == "truncate" else "GSM3103" if law.name == "mixture" else "GSM3101"
         message = f"`{law.name}` of `{self.random.name}`: {message}" + (f" for {where}" if where else "")
@@ -178,7 +177,7 @@ class _LawMaker:
             frame, "no probability",
         )  # fmt: skip
 
-    def _sum_to_one(self, span: Span, wrong: NDArray[np.bool_], frame: Frame) -> None:
+    def _sum_to_one(self, span: Span, wrong: Bools, frame: Frame) -> None:
         if wrong.any():
             where = self.ev.row_text(frame, int(np.flatnonzero(wrong)[0]))
             message = "the probabilities do not add up to 1" + (f" for {where}" if where else "")

@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlic
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.compiling.evaluation.store import Param, Values, ValueStore
+from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
 from gpusched_dsl.data.binding import (
     BoundParam,
     ColumnChunk,
@@ -35,6 +35,7 @@ from gpusched_dsl.data.binding import (
 )
 from gpusched_dsl.data.samples import files_of
 from gpusched_dsl.data.sources.files import FileLimits as FileLimits
+from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.domains import Domain, IntervalDomain, Scalar, Universe
 from gpusched_dsl.language.checked import (

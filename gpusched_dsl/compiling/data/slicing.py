@@ -11,8 +11,9 @@ from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.store import MISSING, Param, RandomLaws, Values, ValueStore
-from gpusched_dsl.ir.domains import Codes, Component, Domain, IntervalDomain, TupleDomain, Universe
+from gpusched_dsl.compiling.evaluation.store import MISSING, Param, RandomLaws, ValueStore
+from gpusched_dsl.ir.arrays import Codes, Values
+from gpusched_dsl.ir.domains import Component, Domain, IntervalDomain, TupleDomain, Universe
 from gpusched_dsl.language.checked import CheckedParam, Element
 
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.errors import EvaluationErrors
-from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, Mask
-from gpusched_dsl.compiling.evaluation.store import Values, is_element
-from gpusched_dsl.ir.domains import Codes, Domain
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex
+from gpusched_dsl.compiling.evaluation.store import is_element
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
+from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import TypedExpr, TypedIndexing, TypedSet
 from gpusched_dsl.language.source import Span
 
@@ -32,7 +32,7 @@ class BaseEvaluator(EvaluationErrors):
         """The value as float64."""
 
     @abstractmethod
-    def mask(self, expr: TypedExpr, frame: Frame) -> Mask:
+    def mask(self, expr: TypedExpr, frame: Frame) -> Bools:
         """A condition as one truth value per row."""
 
     @abstractmethod
@@ -44,7 +44,7 @@ class BaseEvaluator(EvaluationErrors):
         """The elements of a set expression that depends on no index."""
 
     @abstractmethod
-    def contains(self, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
+    def contains(self, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Bools:
         """Whether the tuple in each row is in the set, which may depend on the row."""
 
     @abstractmethod

@@ -10,9 +10,8 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.random_parts import LinearForm, Literal, join, line_of, literals_of, number
 from gpusched_dsl.compiling.evaluation.references import References
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Expected, Function, IfThenElse, TypedExpr
 
 INF = float("inf")

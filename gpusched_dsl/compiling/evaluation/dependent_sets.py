@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
-from gpusched_dsl.compiling.evaluation.frames import Frame, Mask, ranges
+from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.store import MISSING
-from gpusched_dsl.ir.domains import Codes, Packing
+from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.domains import Packing
 from gpusched_dsl.language.checked import (
     ComprehensionSet,
     IntegerRange,
@@ -58,12 +59,12 @@ def elements(ev: BaseEvaluator, expr: TypedSet, frame: Frame) -> Grown:
     raise AssertionError(f"{type(expr).__name__} depends on no index")
 
 
-def contains(ev: BaseEvaluator, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
+def contains(ev: BaseEvaluator, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Bools:
     """Whether the tuple of each row is in the set of that row."""
     match expr:
         case IntegerRange():
             low, high, step = range_ends(ev, expr, frame)
-            inside: Mask = (codes[0] >= low) & (codes[0] <= high)
+            inside: Bools = (codes[0] >= low) & (codes[0] <= high)
             return inside if expr.step is None else inside & ((codes[0] - low) % step == 0)
         case SetOperation(op="cross"):
             arity = len(expr.left.types)
@@ -126,8 +127,8 @@ def _distinct(parent: Codes, columns: tuple[Codes, ...]) -> Grown:
     return parent[rows], tuple(c[rows] for c in columns)
 
 
-def _agree(left: Sequence[Codes], right: Sequence[Codes]) -> Mask:
-    result: Mask = np.ones(len(left[0]), dtype=bool)
+def _agree(left: Sequence[Codes], right: Sequence[Codes]) -> Bools:
+    result: Bools = np.ones(len(left[0]), dtype=bool)
     for a, b in zip(left, right, strict=True):
         result &= a == b
     return result

@@ -8,7 +8,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryBudget, MemoryLimits
-from gpusched_dsl.compiling.evaluation.store import Values, ValueStore
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import CheckedModel, TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.expectations import Expectations
-from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.references import References
-from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, Values, as_codes, is_element
+from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_element
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
 from gpusched_dsl.ir.deadline import checkpoint
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.checked import (
     Arithmetic,
     ComparisonChain,
@@ -89,7 +88,7 @@ class Evaluator(References):
         """The value as index codes."""
         return as_codes(self.values(expr, frame))
 
-    def mask(self, expr: TypedExpr, frame: Frame) -> Mask:
+    def mask(self, expr: TypedExpr, frame: Frame) -> Bools:
         """A condition as one truth value per row."""
         return np.broadcast_to(np.asarray(self.values(expr, frame), dtype=bool), (frame.size,))
 
@@ -161,7 +160,7 @@ class Evaluator(References):
     def _IfThenElse(self, expr: IfThenElse, frame: Frame) -> Values:
         return self._where(self.mask(expr.condition, frame), expr.then, expr.otherwise, frame)
 
-    def _where(self, mask: Mask, then: TypedExpr, otherwise: TypedExpr, frame: Frame) -> Values:
+    def _where(self, mask: Bools, then: TypedExpr, otherwise: TypedExpr, frame: Frame) -> Values:
         """Each branch is evaluated on its own rows only: the other rows may not have it."""
         yes, no = np.flatnonzero(mask), np.flatnonzero(~mask)
         if not len(no):
@@ -245,7 +244,7 @@ class Evaluator(References):
             result = self._and_then(result, operand, frame, undecided=expr.op == "and")
         return result
 
-    def _and_then(self, known: Mask, expr: TypedExpr, frame: Frame, *, undecided: bool) -> Mask:
+    def _and_then(self, known: Bools, expr: TypedExpr, frame: Frame, *, undecided: bool) -> Bools:
         """`known`, and where that is `undecided` the next condition: the other rows may not have it."""
         rows = np.flatnonzero(np.broadcast_to(known == undecided, (frame.size,)))
         if len(rows) == frame.size:

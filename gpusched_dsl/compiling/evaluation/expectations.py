@@ -9,7 +9,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.outcomes import Outcomes, element_of, outcomes
 from gpusched_dsl.compiling.evaluation.random_parts import push_inwards
 from gpusched_dsl.compiling.evaluation.references import References
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.checked import Expected, RandomRef, TypedExpr
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.shortening import shorten

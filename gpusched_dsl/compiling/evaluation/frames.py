@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.evaluation.grids import GridAxis, GridColumns
-from gpusched_dsl.ir.domains import Codes, Domain, Packing
+from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.domains import Domain, Packing
 from gpusched_dsl.language.checked import IndexVar
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +72,7 @@ class Expansion:
     frame: Frame
     parent: Codes | None = None
 
-    def filter(self, mask: Mask) -> Expansion:
+    def filter(self, mask: Bools) -> Expansion:
         """Keep the rows where the mask is true."""
         if mask.all():
             return self
@@ -157,7 +155,7 @@ def covers_universe(domain: Domain) -> bool:
     )
 
 
-def all_of(masks: Sequence[Mask]) -> Mask:
+def all_of(masks: Sequence[Bools]) -> Bools:
     """Where every mask is true."""
     result = masks[0]
     for mask in masks[1:]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.language.checked import IndexVar
 
 

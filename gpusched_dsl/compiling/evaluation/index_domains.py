@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes, Component, Domain, IntervalDomain, Packing, TupleDomain
+from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.domains import Component, Domain, IntervalDomain, Packing, TupleDomain
 
 
 def sorted_tuples(

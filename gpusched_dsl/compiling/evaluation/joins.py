@@ -25,9 +25,8 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.index_domains import integer_labels, is_ascending
 from gpusched_dsl.compiling.evaluation.matching import match_values
-from gpusched_dsl.compiling.evaluation.store import Values
-from gpusched_dsl.ir.domains import Codes, Domain
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats, Values
+from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import (
     ComparisonChain,
     Element,

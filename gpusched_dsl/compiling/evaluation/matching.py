@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import JoinIndex
-from gpusched_dsl.compiling.evaluation.store import Values
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes, Values
 
 
 def match_values(rows: Values, elements: Values) -> tuple[Codes, Codes]:

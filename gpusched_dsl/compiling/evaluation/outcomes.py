@@ -11,8 +11,7 @@ from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION
 from gpusched_dsl.compiling.evaluation.random_parts import is_random
 from gpusched_dsl.compiling.evaluation.references import References
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.language.checked import Expected, RandomRef, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checking.walk import Part, children
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.sets import Sets
 from gpusched_dsl.compiling.evaluation.store import is_element
-from gpusched_dsl.ir.domains import Codes, Domain, ProductDomain, ScalarDomain
+from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.domains import Domain, ProductDomain, ScalarDomain
 from gpusched_dsl.language.checked import IndexRef, IndexVar, LetRef, ParamRef, RandomRef, Shift, TypedExpr, VariableRef
 from gpusched_dsl.language.text.counting import count_text
 
@@ -28,7 +29,7 @@ class References(Sets):
             return self._locate(domain, [self.codes(s, frame) for s in subscripts])
         # On a grid, each factor of the domain is looked up on the axes it needs, and the places are broadcast together.
         position: Codes | None = None
-        outside: Mask | None = None
+        outside: Bools | None = None
         for factor in domain.factors:
             own, subscripts = subscripts[: factor.arity], subscripts[factor.arity :]
             grid, sizes = frame.part(self.needs(*own)) or (frame, frame.shape)
@@ -81,7 +82,7 @@ class References(Sets):
         self._refuse_missing(expr, position, frame)
         return position
 
-    def found(self, expr: TypedExpr, frame: Frame) -> Mask:
+    def found(self, expr: TypedExpr, frame: Frame) -> Bools:
         """Where the subscripts of a reference fall inside its declared index set."""
         if isinstance(expr, ParamRef):
             domain = self.store.params[expr.name].domain

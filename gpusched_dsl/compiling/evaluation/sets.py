@@ -9,13 +9,14 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation import dependent_sets as dependent
 from gpusched_dsl.compiling.evaluation import joins
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
-from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, Mask, covers_universe
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, covers_universe
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.index_domains import sorted_tuples
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import MISSING, ValueStore, is_element
-from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, ProductDomain, ScalarDomain, TupleDomain
+from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, ProductDomain, ScalarDomain, TupleDomain
 from gpusched_dsl.language.checked import (
     CheckedModel,
     ComprehensionSet,
@@ -99,7 +100,7 @@ class Sets(BaseEvaluator):
         keep = inside if expr.op == "inter" else ~inside
         return TupleDomain(left.components, tuple(c[keep] for c in left.columns()))
 
-    def contains(self, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Mask:
+    def contains(self, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Bools:
         """Whether the tuple in each row is in the set, which may depend on the row."""
         if not free_variables(expr):
             domain = self.domain(expr)

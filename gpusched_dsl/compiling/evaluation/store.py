@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes, Component, Domain, Universe
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.domains import Component, Domain, Universe
 from gpusched_dsl.language.checked import Element, ValueType
-
-Values = NDArray[Any]  # float64 numbers, int64 codes of elements, objects for texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +82,7 @@ MISSING = np.int64(-(1 << 61))  # before the first element of an ordered set, or
 PAST = np.int64(1 << 61)  # after the last element of an ordered set
 
 
-def is_element(codes: Codes) -> NDArray[np.bool_]:
+def is_element(codes: Codes) -> Bools:
     """Which codes are not one of those two."""
     return np.not_equal(codes, MISSING) & np.not_equal(codes, PAST)
 

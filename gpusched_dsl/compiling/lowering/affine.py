@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats, Int32s
+from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
 from gpusched_dsl.language.checked import IndexVar
 
 

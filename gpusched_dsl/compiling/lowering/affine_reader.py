@@ -9,9 +9,10 @@ from typing import TypeAlias
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.language.checked import IndexRef, LetRef, Reduction, TypedExpr
 
 Reading: TypeAlias = Callable[[TypedExpr, Frame], Affine]
@@ -47,7 +48,7 @@ class AffineReader(ABC):
             return body
         return body.summed(grown.parents(), frame.size, frozenset(expr.indexing.variables))
 
-    def branches(self, mask: Mask, then: TypedExpr, otherwise: TypedExpr, frame: Frame, read: Reading) -> Affine:
+    def branches(self, mask: Bools, then: TypedExpr, otherwise: TypedExpr, frame: Frame, read: Reading) -> Affine:
         """One expression where the mask is true, another where it is not; each is read on its own rows only."""
         yes, no = np.flatnonzero(mask), np.flatnonzero(~mask)
         if not len(no):

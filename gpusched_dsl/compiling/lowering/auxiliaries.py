@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, unary_starts
-from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain
+from gpusched_dsl.ir.domains import Domain, IntervalDomain
 from gpusched_dsl.ir.matrix import stack
-from gpusched_dsl.ir.problem import Family, Floats, Int32s
+from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.source import Span
 
 Making = Callable[[Int32s], Definition]
@@ -20,7 +20,7 @@ INFINITY = float("inf")
 class AuxiliaryColumns:
     """Hands out columns behind the declared ones. `owner` is the declaration that is being grounded, for names."""
 
-    def __init__(self, declared: tuple[Family, ...], zero_one: NDArray[np.bool_]) -> None:
+    def __init__(self, declared: tuple[Family, ...], zero_one: Bools) -> None:
         self.owner = ""
         self.families: list[Family] = []
         self.definitions: list[Definition] = []
@@ -28,14 +28,14 @@ class AuxiliaryColumns:
         self._declared = declared
         self._names = {f.name for f in declared}
         self._zero_one = [zero_one]
-        self._integer: list[NDArray[np.bool_]] = []
+        self._integer: list[Bools] = []
         # Products known so far: sorted keys of their pairs of columns, and the results in the same order.
         self._pairs = np.zeros(0, dtype=np.int64)
         self._products = np.zeros(0, dtype=np.int32)
         self._made_of = np.zeros((0, 3), dtype=np.int32)  # a product and its two factors, in the order of products
 
     @property
-    def zero_one(self) -> NDArray[np.bool_]:
+    def zero_one(self) -> Bools:
         """For every column so far whether it can only be 0 or 1."""
         if len(self._zero_one) > 1:
             self._zero_one = [np.concatenate(self._zero_one)]
@@ -48,7 +48,7 @@ class AuxiliaryColumns:
         make: Making,
         span: Span,
         unit: str = "",
-        zero_one: bool | NDArray[np.bool_] = False,
+        zero_one: bool | Bools = False,
         integer: bool = False,
     ) -> Int32s:
         """New columns with the definition that `make` gives; `zero_one` where their values can only be 0 or 1.
@@ -174,7 +174,7 @@ class AuxiliaryColumns:
     def _first(self) -> int:
         return self.columns - sum(len(i) for i in self._integer)
 
-    def bounds(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    def bounds(self) -> tuple[Floats, Floats, Bools]:
         """Lower and upper bounds and integrality of the auxiliary columns."""
         integer = np.concatenate([np.zeros(0, dtype=np.bool_), *self._integer])
         lower, upper = np.full(len(integer), -INFINITY), np.full(len(integer), INFINITY)

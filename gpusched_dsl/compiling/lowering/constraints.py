@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, constant
 from gpusched_dsl.compiling.lowering.linear import Linearizer
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, MinMax, unary_starts
-from gpusched_dsl.ir.domains import Codes, IntervalDomain
-from gpusched_dsl.ir.problem import Floats, Int32s
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.language.checked import ComparisonChain, IfThenElse, Logic, Reduction, TypedExpr
 
 INFINITY = float("inf")
-Condition = tuple[Int32s, NDArray[np.bool_]]  # a binary column per row, and the value at which the row must hold
+Condition = tuple[Int32s, Bools]  # a binary column per row, and the value at which the row must hold
 
 
 @dataclass(frozen=True, eq=False)

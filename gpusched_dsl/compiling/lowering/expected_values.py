@@ -15,10 +15,9 @@ from gpusched_dsl.compiling.lowering.affine import Affine, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.definitions import PartialExpectation, unary_starts
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.language.checked import Expected, Function
 from gpusched_dsl.language.text.shortening import shorten
 

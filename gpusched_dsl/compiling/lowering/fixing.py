@@ -9,8 +9,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.ir.domains import Codes, Domain, TupleDomain
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.domains import Domain, TupleDomain
 from gpusched_dsl.language.checked import CheckedVariable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -54,9 +54,7 @@ def values_at(domain: Domain, given: VariableValues) -> Floats:
     return found
 
 
-def _inside(
-    ev: Evaluator, variable: CheckedVariable, columns: tuple[Codes, ...]
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _inside(ev: Evaluator, variable: CheckedVariable, columns: tuple[Codes, ...]) -> Bools:
     """Which index tuples the declaration has."""
     indexing = variable.indexing
     rows = np.arange(len(columns[0]) if columns else 0)

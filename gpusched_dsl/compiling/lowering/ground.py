@@ -6,10 +6,8 @@ from collections.abc import Iterator as Iterates
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
@@ -22,11 +20,12 @@ from gpusched_dsl.compiling.lowering.constraints import Assertion, Assertions, C
 from gpusched_dsl.compiling.lowering.fixing import Fixed, domain_given, values_at
 from gpusched_dsl.compiling.lowering.linear import Linearizer
 from gpusched_dsl.compiling.lowering.unused import drop_unused
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s, Values
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Conditions
-from gpusched_dsl.ir.domains import Codes, Domain, TupleDomain
+from gpusched_dsl.ir.domains import Domain, TupleDomain
 from gpusched_dsl.ir.granularity import with_steps
-from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Objective, Problem, Term
+from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.language.checked import (
     CheckedConstraint,
     CheckedModel,
@@ -75,7 +74,7 @@ class _Rows:
 class _Bounds:
     lower: Floats
     upper: Floats
-    integer: NDArray[np.bool_]
+    integer: Bools
 
 
 class _Grounding:
@@ -238,7 +237,7 @@ class _Grounding:
         return _Rows(family, starts, columns, values, sides.lower, sides.upper, sides.condition)
 
     def _refuse_not_finite(
-        self, span: Span, name: str, frame: Frame, starts: Codes, values: Floats, bad: NDArray[np.bool_]
+        self, span: Span, name: str, frame: Frame, starts: Codes, values: Floats, bad: Bools
     ) -> None:
         entries = np.flatnonzero(~np.isfinite(values))
         if len(entries):
@@ -281,7 +280,7 @@ def _unit_of_sides(body: TypedExpr) -> str:
     return _unit(body.operands[0].type) if isinstance(body, ComparisonChain) else ""
 
 
-def _join(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+def _join(parts: Sequence[Values], dtype: type) -> Values:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=dtype)
 
 

@@ -13,8 +13,9 @@ from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import Affines, MinMax, Reified, unary_starts
-from gpusched_dsl.ir.problem import Floats, Matrix
+from gpusched_dsl.ir.problem import Matrix
 from gpusched_dsl.language.checked import (
     ComparisonChain,
     Fallback,

@@ -10,9 +10,10 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, assemble, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
+from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, MinMax, Power, Unary, unary_starts
-from gpusched_dsl.ir.domains import Codes, Domain, Packing, ScalarDomain, TupleDomain
-from gpusched_dsl.ir.problem import Floats, Int32s, Matrix
+from gpusched_dsl.ir.domains import Domain, Packing, ScalarDomain, TupleDomain
+from gpusched_dsl.ir.problem import Matrix
 from gpusched_dsl.language.checked import (
     Arithmetic,
     Function,

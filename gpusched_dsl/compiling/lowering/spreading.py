@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Int32s
-
-Flags = NDArray[np.bool_]
+from gpusched_dsl.ir.arrays import Bools, Codes, Int32s
 
 
-def reached_rows(bad: Flags, rows: Codes | Int32s, columns: Codes | Int32s, count: int) -> Flags:
+def reached_rows(bad: Bools, rows: Codes | Int32s, columns: Codes | Int32s, count: int) -> Bools:
     """The rows that are connected with a `bad` one by the entries `(rows[i], columns[i])`; `count` columns in all.
 
     A sweep that goes from row to row would take as many rounds as the longest chain has rows.

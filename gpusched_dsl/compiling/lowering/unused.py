@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition
-from gpusched_dsl.ir.problem import Family, Int32s, Problem
+from gpusched_dsl.ir.problem import Family, Problem
 
 
 def drop_unused(problem: Problem) -> Problem:
@@ -35,7 +35,7 @@ def drop_unused(problem: Problem) -> Problem:
     return _renumber(replace(problem, definitions=tuple(definitions)), used)
 
 
-def _directly_used(problem: Problem) -> NDArray[np.bool_]:
+def _directly_used(problem: Problem) -> Bools:
     used = np.zeros(problem.columns, dtype=np.bool_)
     used[problem.matrix.columns] = True
     used[problem.conditions.columns] = True
@@ -45,7 +45,7 @@ def _directly_used(problem: Problem) -> NDArray[np.bool_]:
     return used
 
 
-def _renumber(problem: Problem, used: NDArray[np.bool_]) -> Problem:
+def _renumber(problem: Problem, used: Bools) -> Problem:
     keep = np.ones(problem.columns, dtype=np.bool_)
     families: list[Family] = []
     first = problem.variables[-1].stop if problem.variables else 0

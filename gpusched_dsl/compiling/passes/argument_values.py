@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Flags, Floats
 from gpusched_dsl.ir.tolerances import INTEGRALITY
 
 MOST = 1024  # values of an expression that are listed
@@ -35,7 +34,7 @@ class ArgumentValues:
         return starts, np.repeat(self.first, self.counts) + np.repeat(self.step, self.counts) * ranges(self.counts)
 
 
-def argument_values(affines: Affines, low: Floats, high: Floats, units: Flags | Floats) -> ArgumentValues:
+def argument_values(affines: Affines, low: Floats, high: Floats, units: Bools | Floats) -> ArgumentValues:
     """The values within `low .. high` of expressions with at most `MOST` of them; `units` as in `steps_of`."""
     steps = steps_of(affines, units)
     usable = (steps > 0) & np.isfinite(low) & np.isfinite(high)

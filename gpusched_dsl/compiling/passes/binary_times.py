@@ -23,9 +23,10 @@ import numpy as np
 from gpusched_dsl.compiling.passes.linear_terms import sum_of
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
-from gpusched_dsl.compiling.passes.product_factors import Flags, GuardedFactors, literals_of, times_of
+from gpusched_dsl.compiling.passes.product_factors import GuardedFactors, literals_of, times_of
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -79,7 +80,7 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Produc
 
 
 def _add_conditional(
-    builder: ProblemBuilder, analysis: Analysis, times: GuardedFactors, unbounded: Flags, target: Target
+    builder: ProblemBuilder, analysis: Analysis, times: GuardedFactors, unbounded: Bools, target: Target
 ) -> None:
     """`w == e if b = 1` and `w == 0 if b = 0`, the halves that are needed."""
     entries = np.flatnonzero(unbounded)
@@ -101,6 +102,6 @@ def _add_conditional(
         )  # fmt: skip
 
 
-def _refusals(analysis: Analysis, times: GuardedFactors, unbounded: Flags) -> list[Diagnostic]:
+def _refusals(analysis: Analysis, times: GuardedFactors, unbounded: Bools) -> list[Diagnostic]:
     low, high = (np.flatnonzero(unbounded & np.isinf(end)) for end in (times.low, times.high))
     return missing_bounds(analysis.problem, analysis.bounds, times.factor, (low, high), times.name, times.span)

@@ -6,9 +6,9 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index
+from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.domains import Codes, IntervalDomain
-from gpusched_dsl.ir.problem import Floats, Int32s
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.language.source import Span
 
 

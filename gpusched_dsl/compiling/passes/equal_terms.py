@@ -15,10 +15,9 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.definitions import Definition
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
 
 
 class EqualTerms:

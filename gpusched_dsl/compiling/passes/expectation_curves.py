@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions.partial_expectation import EXACT_ATOMS
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.matrix import Floats
 
 GRID = 500
 

@@ -8,16 +8,16 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.compiling.passes.linear_terms import Flags, Part, hold_to, sum_of
+from gpusched_dsl.compiling.passes.linear_terms import Part, hold_to, sum_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Target
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints
 from gpusched_dsl.ir.definitions import Affines, Definition, PartialExpectation, Power, Unary, unary_starts
 from gpusched_dsl.ir.distributions import Distribution, LinearSurvival
 from gpusched_dsl.ir.distributions.base import ExponentialSum
 from gpusched_dsl.ir.domains import Domain
-from gpusched_dsl.ir.problem import Floats, Int32s, Matrix
+from gpusched_dsl.ir.problem import Matrix
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.source import Span
 
@@ -34,8 +34,8 @@ class ExpectationEntries:
     """Some entries of one definition with one law, all to be split or none; `name` is for families."""
 
     definition: PartialExpectation
-    down: Flags
-    up: Flags
+    down: Bools
+    up: Bools
     name: str
     index: Domain
 
@@ -53,7 +53,7 @@ def form_of(law: Distribution, target: Target) -> Form | None:
     return None
 
 
-def holds_within(form: Form, low: Floats, high: Floats) -> Flags:
+def holds_within(form: Form, low: Floats, high: Floats) -> Bools:
     """Whether one formula serves the whole range of an argument."""
     slack = BEYOND * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
     if isinstance(form, ExponentialSum):
@@ -62,7 +62,7 @@ def holds_within(form: Form, low: Floats, high: Floats) -> Flags:
     return np.asarray((low >= form.knots[0] - slack) & (high <= form.knots[at + 1] + slack))
 
 
-def _segment(form: LinearSurvival, low: Floats, slack: Floats) -> NDArray[np.int64]:
+def _segment(form: LinearSurvival, low: Floats, slack: Floats) -> Ints:
     return np.clip(np.searchsorted(form.knots, low + slack, side="right") - 1, 0, len(form.knots) - 2)
 
 

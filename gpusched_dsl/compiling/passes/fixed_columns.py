@@ -12,16 +12,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.rewriting import with_conditions, without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.problem import Problem
-
-Flags = NDArray[np.bool_]
 
 
 class FixedColumns:
@@ -52,14 +48,14 @@ class FixedColumns:
         return PassResult(without_columns(decided, fixed, value), notes, recover, lambda point: point[kept], numbers)
 
 
-def _fixed_columns(problem: Problem) -> Flags:
+def _fixed_columns(problem: Problem) -> Bools:
     fixed = (problem.lower == problem.upper) & (~problem.integer | (problem.lower == np.rint(problem.lower)))
     for definition in problem.definitions:
         fixed[definition.results] = False
     return np.asarray(fixed)
 
 
-def _decide_conditions(problem: Problem, fixed: Flags, value: Floats) -> tuple[Problem, Codes | None]:
+def _decide_conditions(problem: Problem, fixed: Bools, value: Floats) -> tuple[Problem, Codes | None]:
     """The problem without conditions on fixed columns, and the numbers of rows if some went."""
     conditions = problem.conditions
     known = fixed[conditions.columns]

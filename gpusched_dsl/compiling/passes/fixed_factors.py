@@ -22,12 +22,11 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.analysis.ranges import image_of
-from gpusched_dsl.compiling.passes.linear_terms import Flags, hold_to, sum_of
+from gpusched_dsl.compiling.passes.linear_terms import hold_to, sum_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Definition, MinMax, Power, Product, Reified, unary_starts
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 
 
@@ -91,7 +90,10 @@ def _simplify(
             by = (_linear(definition, np.flatnonzero(steps), fixed, scale),)
         did.append(("are linear, as their other factors are fixed", int(linear.sum())))
     if shorter.any():
-        by = (*by, _shorter(definition, np.flatnonzero(shorter), fixed, scale),)
+        by = (
+            *by,
+            _shorter(definition, np.flatnonzero(shorter), fixed, scale),
+        )
         did.append(("have fewer factors, as others are fixed", int(shorter.sum())))
     builder.replace(definition, constant | linear | shorter, by)
     for at, (said, entries) in enumerate(did):
@@ -99,7 +101,7 @@ def _simplify(
         builder.notes.append(Note(FixedFactors.name, definition.name, said, entries, added, span=definition.span))
 
 
-def _constants(definition: Definition, low: Floats, high: Floats, fixed: Flags) -> Floats:
+def _constants(definition: Definition, low: Floats, high: Floats, fixed: Bools) -> Floats:
     """The value of each entry that has only one, else NaN."""
     least, most = image_of(definition, low, high)
     values = np.where(least == most, least, np.nan)
@@ -118,7 +120,7 @@ def _as_required(definition: Reified, values: Floats, analysis: Analysis) -> Flo
     return np.where(true, definition.witnessed(point, FEASIBILITY), values)
 
 
-def _keeps_steps(analysis: Analysis, definition: Definition, linear: Flags, target: Target) -> Flags:
+def _keeps_steps(analysis: Analysis, definition: Definition, linear: Bools, target: Target) -> Bools:
     """The linear entries that move in steps without being whole and are read by other terms."""
     problem = analysis.problem
     kept = linear & ~problem.integer[definition.results]
@@ -131,7 +133,7 @@ def _keeps_steps(analysis: Analysis, definition: Definition, linear: Flags, targ
     return kept & (analysis.units[definition.results] > 0) if kept.any() else kept
 
 
-def _linear(definition: Definition, entries: Codes, fixed: Flags, scale: Floats) -> Definition:
+def _linear(definition: Definition, entries: Codes, fixed: Bools, scale: Floats) -> Definition:
     """The one moving argument times `scale` of each entry, as the largest of one."""
     places = arguments_of(definition, entries)
     places = places[~fixed[places]] if isinstance(definition, Product) else places
@@ -147,7 +149,7 @@ def arguments_of(definition: Definition, entries: Codes) -> Codes:
 
 
 def _hold(
-    builder: ProblemBuilder, analysis: Analysis, definition: Definition, entries: Codes, fixed: Flags, scale: Floats
+    builder: ProblemBuilder, analysis: Analysis, definition: Definition, entries: Codes, fixed: Bools, scale: Floats
 ) -> None:
     """Read the one moving argument, times `scale`, in the place of each result."""
     places = arguments_of(definition, entries)
@@ -166,7 +168,7 @@ def _hold(
         hold_to(builder, f"{name}.value", index, results[others], value, down[others], up[others], definition.span)
 
 
-def _shorter(definition: Definition, entries: Codes, fixed: Flags, scale: Floats) -> Definition:
+def _shorter(definition: Definition, entries: Codes, fixed: Bools, scale: Floats) -> Definition:
     """The products of the moving factors, the last times `scale` (0/1 factors come first and stay what they are)."""
     places = arguments_of(definition, entries)
     places = places[~fixed[places]]

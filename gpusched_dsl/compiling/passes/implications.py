@@ -11,15 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.analysis.rows import Upper
 from gpusched_dsl.compiling.work_budget import WorkBudget
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
 
-Flags = NDArray[np.bool_]
 # What is left of a row counts as nothing below this, relative to its side.
 NOTHING = ROUNDING
 
@@ -69,7 +67,7 @@ LOOKUP = 20  # entries that one search in an ordered array counts for
 class Implications:
     """Facts of a problem about the columns in `asked`; bounds are the columns' own, which stay."""
 
-    def __init__(self, problem: Problem, asked: Flags) -> None:
+    def __init__(self, problem: Problem, asked: Bools) -> None:
         rows = Upper.of(problem.matrix, problem.row_lower, problem.row_upper)
         origin = np.concatenate((np.flatnonzero(np.isfinite(problem.row_upper)),
                                  np.flatnonzero(np.isfinite(problem.row_lower))))  # fmt: skip
@@ -109,7 +107,7 @@ class Implications:
                 )
             )
 
-    def forces(self, binary: Codes, column: Codes, value: int, work: WorkBudget) -> Flags:
+    def forces(self, binary: Codes, column: Codes, value: int, work: WorkBudget) -> Bools:
         """For each pair: does `binary == value` force `column == 0`?
 
         Raises TooMuchWork where the rows of the columns, taken for each pair, are more than `work` allows.

@@ -17,13 +17,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.implications import Flags, Implications
+from gpusched_dsl.compiling.passes.implications import Implications
 from gpusched_dsl.compiling.passes.linear_terms import hold_to, sum_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, renumber_columns
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.work_budget import TooMuchWork
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.definitions import Product
-from gpusched_dsl.ir.problem import Floats, Int32s, Problem
+from gpusched_dsl.ir.problem import Problem
 
 
 class ImpliedFactors:
@@ -50,7 +51,7 @@ class ImpliedFactors:
         return builder.step() if builder.notes else PassResult(problem)
 
 
-def _factors(problem: Problem) -> Flags:
+def _factors(problem: Problem) -> Bools:
     """The columns that stand in products."""
     asked = np.zeros(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:

@@ -28,10 +28,10 @@ from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import index_of_rows, with_conditions, with_rows, without_rows
 from gpusched_dsl.compiling.passes.rows import RowBuilder, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, within_steps
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Flags, Floats, Int32s, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -68,18 +68,18 @@ class _IndicatorRows:
 
     matrix: Matrix
     column: Int32s
-    value: Flags
+    value: Bools
     lower: Floats
     upper: Floats
-    lower_broken: Flags
-    upper_broken: Flags
+    lower_broken: Bools
+    upper_broken: Bools
     lower_m: Floats
     upper_m: Floats
-    at_least: Flags
-    at_most: Flags
-    always: Flags
-    never: Flags
-    impossible: Flags
+    at_least: Bools
+    at_most: Bools
+    always: Bools
+    never: Bools
+    impossible: Bools
 
     @property
     def largest(self) -> Floats:
@@ -129,7 +129,7 @@ def _sharpen(problem: Problem, step: Floats) -> tuple[Floats, Floats]:
     return lower, np.where(step > 0, np.floor(most + _slack(most, ones)) * by, upper)
 
 
-def _range(analysis: Analysis, matrix: Matrix, value: Flags) -> tuple[Floats, Floats]:
+def _range(analysis: Analysis, matrix: Matrix, value: Bools) -> tuple[Floats, Floats]:
     """The least and the largest value of each row where its condition's column has this value."""
     low, high = _terms(analysis, matrix)
     own = matrix.columns == analysis.problem.conditions.columns[matrix.row_of]
@@ -148,7 +148,7 @@ def _terms(analysis: Analysis, matrix: Matrix) -> tuple[Floats, Floats]:
     return low, values * np.where(positive, bounds.upper[columns], bounds.lower[columns])
 
 
-def _rewrite(problem: Problem, given: _IndicatorRows, done: Flags) -> PassResult:
+def _rewrite(problem: Problem, given: _IndicatorRows, done: Bools) -> PassResult:
     some = np.flatnonzero(done)
     part, rows = given.take(some), problem.conditions.rows[some]
     each = part.at_least | part.at_most
@@ -222,7 +222,7 @@ def _add_each(builder: ProblemBuilder, family: Family, part: _IndicatorRows, row
     )  # fmt: skip
 
 
-def _note(family: Family, part: _IndicatorRows, inside: Flags, gone: Flags, each: Flags, added: int) -> Note:
+def _note(family: Family, part: _IndicatorRows, inside: Bools, gone: Bools, each: Bools, added: int) -> Note:
     m = np.concatenate((part.lower_m[inside & ~each], part.upper_m[inside & ~each]))
     m = m[m > 0]
     said = [("big M", len(m) > 0), ("column by column", bool((inside & each).any())),

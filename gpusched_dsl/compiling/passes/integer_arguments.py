@@ -22,10 +22,8 @@ import numpy as np
 from gpusched_dsl.compiling.passes.argument_values import argument_values
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Curves, Definition, Piecewise
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Flags
-from gpusched_dsl.ir.problem import Floats
 
 
 class IntegerArguments:
@@ -39,7 +37,7 @@ class IntegerArguments:
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         taken = [d for d in analysis.problem.definitions if _takes(d, target)]
-        units: Flags | Floats = analysis.problem.integer
+        units: Bools | Floats = analysis.problem.integer
         if not all(units[d.arguments.matrix.columns].all() for d in taken):
             units = analysis.units
         for definition in taken:
@@ -51,7 +49,7 @@ def _takes(definition: Definition, target: Target) -> bool:
     return bool(definition.size) and definition.tabulated and not target.takes(definition.operation)
 
 
-def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Definition, units: Flags | Floats) -> None:
+def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Definition, units: Bools | Floats) -> None:
     values = argument_values(definition.arguments, *analysis.bounds.of(definition.arguments), units)
     entries = np.flatnonzero(values.counts)
     if not len(entries):

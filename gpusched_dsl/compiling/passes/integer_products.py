@@ -29,11 +29,9 @@ from gpusched_dsl.compiling.passes.product_factors import GuardedFactors
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Affines, Product
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Flags
-from gpusched_dsl.ir.problem import Floats
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 LARGEST_RANGE = 4095
@@ -77,10 +75,10 @@ class _Factors:
     low: Floats
     high: Floats
     step: Floats
-    taken: Flags
+    taken: Bools
 
     @staticmethod
-    def of(analysis: Analysis, definition: Product, units: Flags | Floats) -> _Factors:
+    def of(analysis: Analysis, definition: Product, units: Bools | Floats) -> _Factors:
         low, high, step = _lattice(analysis, definition.arguments, units)
         spread = np.where(step > 0, high - low, np.inf) / np.where(step > 0, step, 1.0)
         pair = np.flatnonzero(np.diff(definition.starts) == 2)
@@ -125,7 +123,7 @@ def _reformulate(
     )  # fmt: skip
 
 
-def _lattice(analysis: Analysis, factors: Affines, units: Flags | Floats) -> tuple[Floats, Floats, Floats]:
+def _lattice(analysis: Analysis, factors: Affines, units: Bools | Floats) -> tuple[Floats, Floats, Floats]:
     """The smallest and the largest value of each factor, and the step between its values (0: none is known)."""
     low, high = analysis.bounds.of(factors)
     step = np.where(whole_affines(factors, analysis.problem.integer), 1.0, steps_of(factors, units))

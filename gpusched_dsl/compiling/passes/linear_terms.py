@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rows import RowBuilder
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.domains import Domain
-from gpusched_dsl.ir.problem import Floats, Int32s
 from gpusched_dsl.language.source import Span
 
-Flags = NDArray[np.bool_]
 # A column for each entry or an expression for each, and what it is multiplied by.
 Part = tuple[Int32s | Affines, Floats | float]
 
@@ -36,8 +34,8 @@ def hold_to(
     index: Domain,
     results: Int32s,
     by: Affines,
-    down: Flags,
-    up: Flags,
+    down: Bools,
+    up: Bools,
     span: Span | None,
 ) -> int:
     """Rows `result >= expression` where `down`, `result <= expression` where `up`. The number of rows."""

@@ -10,10 +10,9 @@ import numpy as np
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index, within
 from gpusched_dsl.compiling.passes.steps import Analysis
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition, MinMax, Reified, Unary
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Flags, Floats, Int32s
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 
@@ -32,12 +31,12 @@ class Maxima:
     b: Affines
     low: Floats
     high: Floats
-    lower: Flags
-    upper: Flags
-    whole: Flags
+    lower: Bools
+    upper: Bools
+    whole: Bools
     column_low: Floats
     column_high: Floats
-    one_sided: Flags
+    one_sided: Bools
     family: str
     name: str
     span: Span | None
@@ -86,9 +85,9 @@ class Maxima:
         return np.maximum.reduceat(self.high, self.starts[:-1]) if self.size else np.zeros(0)
 
     @cached_property
-    def constant(self) -> Flags:
+    def constant(self) -> Bools:
         """Which arguments read no column."""
-        constant: Flags = np.diff(self.b.matrix.starts) == 0
+        constant: Bools = np.diff(self.b.matrix.starts) == 0
         return constant
 
     def take(self, entries: Codes) -> Maxima:
@@ -103,7 +102,7 @@ class Maxima:
             lower=self.lower[entries], upper=self.upper[entries],
         )  # fmt: skip
 
-    def _with_arguments(self, kept: Flags) -> Maxima:
+    def _with_arguments(self, kept: Bools) -> Maxima:
         at = np.flatnonzero(kept)
         counts = np.bincount(self.entry_of[at], minlength=self.size)
         starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
@@ -122,7 +121,7 @@ class Maxima:
         kept[anchor] = True
         return self if kept.all() else self._with_arguments(kept)
 
-    def _repeated(self) -> Flags:
+    def _repeated(self) -> Bools:
         """Arguments with the columns of another one of their entry, whose constant is larger, or equal and earlier."""
         # Two random numbers for each column: sums of them tell expressions apart, but for a chance of about 2^-100.
         matrix = self.b.matrix
@@ -134,9 +133,9 @@ class Maxima:
         repeated[order[1:]] = (keys[1:] == keys[:-1]).all(axis=1)
         return repeated
 
-    def any_argument(self, flags: Flags) -> Flags:
+    def any_argument(self, flags: Bools) -> Bools:
         """Whether some argument of each entry is flagged."""
-        found: Flags = np.bincount(self.entry_of[flags], minlength=self.size) > 0
+        found: Bools = np.bincount(self.entry_of[flags], minlength=self.size) > 0
         return found
 
     @cached_property
@@ -145,10 +144,10 @@ class Maxima:
         return self.entry_of[self.b.matrix.row_of]
 
     @cached_property
-    def literal(self) -> Flags:
+    def literal(self) -> Bools:
         """Which nonzeros stand on whole columns with two values."""
         columns = self.b.matrix.columns
-        literal: Flags = self.whole[columns] & (self.column_high[columns] - self.column_low[columns] == 1.0)
+        literal: Bools = self.whole[columns] & (self.column_high[columns] - self.column_low[columns] == 1.0)
         return literal
 
     @cached_property
@@ -194,7 +193,7 @@ class Maxima:
         index = number_index(builder.problem, self.results[self.entry_of[arguments]], numbers)
         builder.add_rows(f"{self.family}.epigraph", index, rows.matrix(), low, high, self.span)
 
-    def of_one_binary(self) -> Flags:
+    def of_one_binary(self) -> Bools:
         """Which entries read one column only, whole and with two values."""
         found = np.zeros(self.size, dtype=np.bool_)
         entry, columns = self.entry_of_nonzero, self.b.matrix.columns
@@ -228,7 +227,7 @@ class Maxima:
         low = np.where(half & above[entries] & ~below[entries], -np.inf, side)
         return low, np.where(half & below[entries] & ~above[entries], np.inf, side)
 
-    def _reads_one_sided(self) -> Flags:
+    def _reads_one_sided(self) -> Bools:
         """Which entries read the truth of a comparison that cannot be negated."""
         found = np.zeros(self.size, dtype=np.bool_)
         found[self.entry_of_nonzero[self.one_sided[self.b.matrix.columns]]] = True
@@ -238,7 +237,7 @@ class Maxima:
         return np.maximum.reduceat(self.b.values(point), self.starts[:-1])
 
 
-def _one_sided(problem: Problem) -> Flags:
+def _one_sided(problem: Problem) -> Bools:
     """The columns with the truth of comparisons whose arguments have no steps: no row states the opposite."""
     found = np.zeros(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
@@ -256,7 +255,7 @@ def _with_negatives(affines: Affines) -> Affines:
     return Affines(replace(matrix, values=matrix.values * sign[matrix.row_of]), twice.constants * sign)
 
 
-def first_true(flags: Flags, starts: Codes) -> Codes:
+def first_true(flags: Bools, starts: Codes) -> Codes:
     """The first place in each group at which the flag is set (each group has one)."""
     places = np.where(flags, np.arange(len(flags), dtype=np.int64), len(flags))
     return np.minimum.reduceat(places, starts[:-1])

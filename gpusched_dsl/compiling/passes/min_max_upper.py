@@ -11,9 +11,8 @@ from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index, within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Flags, Floats, Int32s
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -25,7 +24,7 @@ CLOSE = ROUNDING
 
 def add_upper_halves(
     builder: ProblemBuilder, analysis: Analysis, maxima: Maxima, target: Target, said: list[str]
-) -> tuple[Flags, BigM | None]:
+) -> tuple[Bools, BigM | None]:
     """Adds the rows of `t <= max b` where that is needed; which entries it left, and the range of the big M.
 
     Raises DiagnosticError (GSM3202) naming a column without a bound.
@@ -53,7 +52,7 @@ def add_upper_halves(
 # --- hulls -----------------------------------------------------------------------------------------------------------
 
 
-def two_valued(maxima: Maxima) -> Flags:
+def two_valued(maxima: Maxima) -> Bools:
     """All arguments take the values L and U only: `t <= L + sum (b_k - L)`."""
     floor, ceiling = maxima.floor[maxima.entry_of], maxima.ceiling[maxima.entry_of]
     step = steps_of(maxima.b, maxima.whole)
@@ -68,18 +67,18 @@ def state_sums(builder: ProblemBuilder, maxima: Maxima) -> None:
     _state(builder, maxima, "sum", np.arange(maxima.size), None, rows, (1 - maxima.counts) * maxima.floor)
 
 
-def positive_part(maxima: Maxima) -> Flags:
+def positive_part(maxima: Maxima) -> Bools:
     """`max(b, L)` where b exceeds L only with every literal at 1: `t <= L + (U - L) * literal` for each."""
     pair = maxima.counts == 2
     moving = ~maxima.constant
-    one: Flags = np.bincount(maxima.entry_of[moving], minlength=maxima.size) == 1
+    one: Bools = np.bincount(maxima.entry_of[moving], minlength=maxima.size) == 1
     if not one.any():
         return one
     size = np.abs(maxima.b.matrix.values)
     entry = maxima.entry_of_nonzero
     rise = maxima.ceiling - maxima.floor
     fits = maxima.literal & _at_most(rise[entry], size)
-    fitting: Flags = pair & one & (np.bincount(entry[~fits], minlength=maxima.size) == 0)
+    fitting: Bools = pair & one & (np.bincount(entry[~fits], minlength=maxima.size) == 0)
     return fitting
 
 
@@ -92,7 +91,7 @@ def state_literals(builder: ProblemBuilder, maxima: Maxima) -> None:
     _state(builder, maxima, "hull", entry, within(entry), rows, maxima.floor[entry] - slope * maxima.least)
 
 
-def difference(maxima: Maxima) -> Flags:
+def difference(maxima: Maxima) -> Bools:
     """`abs(P (p + q - 1))` of two literals."""
     if not maxima.mirrored:
         return np.zeros(maxima.size, dtype=np.bool_)
@@ -101,7 +100,7 @@ def difference(maxima: Maxima) -> Flags:
     fits = maxima.literal & _same(size, maxima.ceiling[entry])
     both = (maxima.counts == 2) & _same(maxima.low[maxima.starts[:-1]], -maxima.high[maxima.starts[:-1]])
     four = np.bincount(entry, minlength=maxima.size) == 4
-    fitting: Flags = both & four & (np.bincount(entry[~fits], minlength=maxima.size) == 0)
+    fitting: Bools = both & four & (np.bincount(entry[~fits], minlength=maxima.size) == 0)
     return fitting
 
 
@@ -233,12 +232,12 @@ def _state(
     builder.add_rows(f"{maxima.family}.{name}", index, rows.matrix(), low, high, maxima.span, condition)
 
 
-def _same(one: Floats, other: Floats) -> Flags:
+def _same(one: Floats, other: Floats) -> Bools:
     with np.errstate(invalid="ignore"):
-        same: Flags = (one == other) | (np.abs(one - other) <= CLOSE * np.maximum(1.0, np.abs(other)))
+        same: Bools = (one == other) | (np.abs(one - other) <= CLOSE * np.maximum(1.0, np.abs(other)))
     return same
 
 
-def _at_most(one: Floats, other: Floats) -> Flags:
-    below: Flags = one <= other + CLOSE * np.maximum(1.0, np.abs(other))
+def _at_most(one: Floats, other: Floats) -> Bools:
+    below: Bools = one <= other + CLOSE * np.maximum(1.0, np.abs(other))
     return below

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
+from gpusched_dsl.ir.arrays import Codes, Int32s
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Int32s
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label

@@ -35,15 +35,14 @@ from gpusched_dsl.compiling.passes.expectation_forms import (
     form_of,
     holds_within,
 )
-from gpusched_dsl.compiling.passes.linear_terms import Flags
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Curves, Definition, PartialExpectation, Piecewise
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.distributions.base import ExponentialSum
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats, Int32s, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 # The error of a curve relative to the range of G, and the most cells that it may take for it.
@@ -88,7 +87,7 @@ class _Reformulation:
         self.forms = [form_of(law, target) for law in definition.laws]
         self.convex = target.convex
 
-    def run(self, read: Flags) -> None:
+    def run(self, read: Bools) -> None:
         """Replace the block; `read` tells which columns stand in rows or in other definitions."""
         which = self.definition.which
         with np.errstate(invalid="ignore"):
@@ -134,7 +133,7 @@ class _Reformulation:
 
     # --- curves ------------------------------------------------------------------------------------------------------
 
-    def _pieces(self, entries: Codes, read: Flags) -> Piecewise:
+    def _pieces(self, entries: Codes, read: Bools) -> Piecewise:
         """A curve for each law and direction, over the ranges of all its entries."""
         definition = self.definition
         above = ~self.up[entries]
@@ -167,7 +166,7 @@ class _Reformulation:
         both = self.down[entries] & self.up[entries]
         return " (chords; it is needed from both sides)" if both.any() else ""
 
-    def _bound_error(self, results: Int32s, errors: Floats, read: Flags) -> float:
+    def _bound_error(self, results: Int32s, errors: Floats, read: Bools) -> float:
         """How much worse the optimum can become: |cost| * error, infinite where more than costs reads a result."""
         if (read[results] & (errors > 0)).any():
             return float("inf")
@@ -184,7 +183,7 @@ class _Reformulation:
         )  # fmt: skip
 
 
-def _read_elsewhere(problem: Problem) -> Flags:
+def _read_elsewhere(problem: Problem) -> Bools:
     """The columns that stand in rows, conditions or arguments of definitions."""
     read = np.zeros(problem.columns, dtype=np.bool_)
     read[problem.matrix.columns] = True

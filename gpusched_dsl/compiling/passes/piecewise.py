@@ -28,10 +28,9 @@ from gpusched_dsl.compiling.passes.piecewise_forms import (
 )
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.definitions import Piecewise
 from gpusched_dsl.ir.definitions.piecewise_pieces import LinearPieces
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Flags
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # From this many runs on the logarithmic form is taken: two rows per bit instead of two per kink, but weaker branching.
@@ -81,7 +80,7 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Piecew
     in_plain = np.where(plain, pieces.counts * np.diff(definition.arguments.matrix.starts), 0)
     builder.expect(int(in_plain.sum()), definition.name, definition.span)
     many = bent & (pieces.runs >= MANY_RUNS)
-    made: list[tuple[str, Flags, Form]] = [
+    made: list[tuple[str, Bools, Form]] = [
         ("one row per piece", plain, add_piece_rows),
         ("incremental form", bent & ~many, add_incremental),
         ("logarithmic form", many, add_logarithmic),
@@ -96,7 +95,7 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Piecew
 
 
 def _terms(
-    builder: ProblemBuilder, definition: Piecewise, pieces: LinearPieces, down: Flags, up: Flags, entries: Codes
+    builder: ProblemBuilder, definition: Piecewise, pieces: LinearPieces, down: Bools, up: Bools, entries: Codes
 ) -> PiecewiseTerms:
     name = builder.problem.column_family(int(definition.results[0])).name
     index = builder.index_of(definition, entries)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Piecewise
 from gpusched_dsl.ir.definitions.piecewise_pieces import LinearPieces
-from gpusched_dsl.ir.domains import Codes, Domain, TupleDomain
-from gpusched_dsl.ir.matrix import Flags
-from gpusched_dsl.ir.problem import Floats, Matrix
+from gpusched_dsl.ir.domains import Domain, TupleDomain
+from gpusched_dsl.ir.problem import Matrix
 
 # Rows, columns and values of some matrix entries.
 Part = tuple[Codes, NDArray[np.integer], Floats]
@@ -25,8 +25,8 @@ class PiecewiseTerms:
 
     definition: Piecewise
     pieces: LinearPieces
-    lower: Flags
-    upper: Flags
+    lower: Bools
+    upper: Bools
     name: str
     index: Domain
 
@@ -120,7 +120,7 @@ def add_incremental(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
 
 def _between(
     builder: ProblemBuilder, terms: PiecewiseTerms, what: str, chosen: Codes,
-    filled: NDArray[np.int32], passed: NDArray[np.int32], kink: Codes, sign: float,
+    filled: Int32s, passed: Int32s, kink: Codes, sign: float,
 ) -> None:  # fmt: skip
     """`sign * (filled - passed) >= 0` for some pieces and the kinks given for them."""
     p, rows, signs = terms.pieces, np.arange(len(chosen), dtype=np.int64), np.full(len(chosen), sign)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryBudget, MemoryLimits
 from gpusched_dsl.compiling.lowering.affine import merge_repeats
 from gpusched_dsl.compiling.passes.steps import Note, PassResult
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Conditions, Definition
-from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, TupleDomain
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, TupleDomain
 from gpusched_dsl.ir.matrix import stack
-from gpusched_dsl.ir.problem import Family, Floats, Int32s, Matrix, Problem, Term
+from gpusched_dsl.ir.problem import Family, Matrix, Problem, Term
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP
 from gpusched_dsl.language.source import Span
 
@@ -85,7 +85,7 @@ class ProblemBuilder:
         lower: Floats | float,
         upper: Floats | float,
         span: Span | None = None,
-        condition: tuple[Int32s, NDArray[np.bool_]] | None = None,
+        condition: tuple[Int32s, Bools] | None = None,
     ) -> Codes:
         """New rows and their numbers; `condition` gives each a binary column and the value at which it must hold."""
         size = matrix.rows
@@ -154,11 +154,11 @@ class ProblemBuilder:
 
     # --- definitions -------------------------------------------------------------------------------------------------
 
-    def remove(self, definition: Definition, entries: NDArray[np.bool_] | None = None) -> None:
+    def remove(self, definition: Definition, entries: Bools | None = None) -> None:
         """Take away some entries of a definition, all by default."""
         self.replace(definition, entries, ())
 
-    def replace(self, definition: Definition, entries: NDArray[np.bool_] | None, by: tuple[Definition, ...]) -> None:
+    def replace(self, definition: Definition, entries: Bools | None, by: tuple[Definition, ...]) -> None:
         """Put other definitions in the place of some entries."""
         at = next(i for i, d in enumerate(self.definitions) if d is definition)
         kept: tuple[Definition, ...] = ()

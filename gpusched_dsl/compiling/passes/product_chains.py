@@ -16,8 +16,8 @@ import numpy as np
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.product_factors import literals_of
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.definitions import Affines, Product
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import stack
 from gpusched_dsl.ir.problem import Problem
 

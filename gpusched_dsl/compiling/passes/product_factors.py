@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.analysis.integrality import whole_affines
 from gpusched_dsl.compiling.passes.steps import Analysis
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition, Product
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats, Int32s
 from gpusched_dsl.language.source import Span
 
-Flags = NDArray[np.bool_]
 
-
-def literals_of(analysis: Analysis, definition: Definition) -> Flags:
+def literals_of(analysis: Analysis, definition: Definition) -> Bools:
     """The arguments that can only be 0 or 1."""
     low, high = analysis.bounds.of(definition.arguments)
     return whole_affines(definition.arguments, analysis.problem.integer) & (low >= 0) & (high <= 1)
@@ -37,8 +33,8 @@ class GuardedFactors:
     factor: Affines
     low: Floats
     high: Floats
-    down: Flags
-    up: Flags
+    down: Bools
+    up: Bools
     family: str
     name: str
     span: Span | None
@@ -58,7 +54,7 @@ class GuardedFactors:
         )  # fmt: skip
 
 
-def times_of(analysis: Analysis, definition: Product, literal: Flags, entries: Codes) -> GuardedFactors:
+def times_of(analysis: Analysis, definition: Product, literal: Bools, entries: Codes) -> GuardedFactors:
     """The chosen entries, increasing: all arguments but one are literals, or all are and the last is the factor."""
     some = np.zeros(definition.size, dtype=np.bool_)
     some[entries] = True

@@ -17,12 +17,11 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.product_factors import Flags, GuardedFactors
+from gpusched_dsl.compiling.passes.product_factors import GuardedFactors
 from gpusched_dsl.compiling.passes.rows import RowBuilder, with_numbers, within
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.matrix import Matrix
-from gpusched_dsl.ir.problem import Floats
 
 
 def add_products(builder: ProblemBuilder, times: GuardedFactors) -> None:
@@ -46,7 +45,7 @@ def _per_entry(
     builder: ProblemBuilder,
     times: GuardedFactors,
     sign: float,
-    chosen: Flags,
+    chosen: Bools,
     name: str,
     factor: float,
     bound: Floats,
@@ -70,7 +69,7 @@ def _per_entry(
 
 
 def _per_literal(
-    builder: ProblemBuilder, times: GuardedFactors, sign: float, chosen: Flags, name: str, factor: float, bound: Floats
+    builder: ProblemBuilder, times: GuardedFactors, sign: float, chosen: Bools, name: str, factor: float, bound: Floats
 ) -> None:
     """One row per literal b: `sign (w - e) + bound (1 - b) <= 0` (factor 1) or `sign w - bound b <= 0` (factor 0)."""
     entries = np.flatnonzero(chosen)

@@ -28,10 +28,10 @@ from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import add_beside, with_rows
 from gpusched_dsl.compiling.passes.rows import RowBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Flags, Floats, Matrix, stack
+from gpusched_dsl.ir.matrix import Matrix, stack
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -225,11 +225,11 @@ def refuse_vanishing(problem: Problem) -> None:
         raise DiagnosticError(found)
 
 
-def _meets_zero(affines: Affines, problem: Problem) -> Flags:
+def _meets_zero(affines: Affines, problem: Problem) -> Bools:
     """Which expressions can be 0 as far as the steps in which they move tell."""
     step = steps_of(affines, problem.integer)
     places = affines.constants / np.where(step > 0, step, 1.0)
-    meets: Flags = (step == 0) | (np.abs(places - np.rint(places)) <= CLOSE * np.maximum(1.0, np.abs(places)))
+    meets: Bools = (step == 0) | (np.abs(places - np.rint(places)) <= CLOSE * np.maximum(1.0, np.abs(places)))
     return meets
 
 

@@ -14,17 +14,14 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
-
-Flags = NDArray[np.bool_]
 
 # A row that is exceeded by less, relative to the sizes of its terms, counts as holding.
 ROUNDING = 1e-12
@@ -56,7 +53,7 @@ class RedundantRows:
         return PassResult(smaller, tuple(notes), rows=numbers)
 
 
-def _always_true(problem: Problem) -> Flags:
+def _always_true(problem: Problem) -> Bools:
     matrix = problem.matrix
     rows = Affines(matrix, np.zeros(problem.rows))
     least, most = Bounds(problem.lower, problem.upper).of(rows)
@@ -67,7 +64,7 @@ def _always_true(problem: Problem) -> Flags:
     return np.asarray((least >= problem.row_lower - slack) & (most <= problem.row_upper + slack))
 
 
-def _merge_parallel(problem: Problem, considered: Flags) -> tuple[Problem, Codes]:
+def _merge_parallel(problem: Problem, considered: Bools) -> tuple[Problem, Codes]:
     """The problem with the sides of parallel rows taken together in the first, whose number the others get."""
     twins = np.full(problem.rows, -1, dtype=np.int64)
     considered = considered & (np.diff(problem.matrix.starts) > 0)

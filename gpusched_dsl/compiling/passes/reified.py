@@ -32,10 +32,9 @@ from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import RowBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Reified, within_steps
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Flags, Floats, Int32s
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -89,7 +88,7 @@ class ReifiedComparisons:
         return builder.step()
 
 
-def _is_open(definition: Reified, analysis: Analysis) -> Flags:
+def _is_open(definition: Reified, analysis: Analysis) -> Bools:
     """The comparisons that bounds do not decide; `fixed_factors` takes the others."""
     least, most = image_of(definition, *analysis.bounds.of(definition.arguments))
     return np.asarray(least < most)
@@ -115,13 +114,13 @@ class _Comparisons:
     upper: Floats
     below: Floats
     above: Floats
-    down: Flags
-    up: Flags
+    down: Bools
+    up: Bools
     family: str
     span: Span | None
 
     @staticmethod
-    def of(definition: Reified, analysis: Analysis, units: Flags | Floats) -> _Comparisons:
+    def of(definition: Reified, analysis: Analysis, units: Bools | Floats) -> _Comparisons:
         a, results = definition.arguments, definition.results
         low, high = analysis.bounds.of(a)
         step = steps_of(a, units)
@@ -141,7 +140,7 @@ class _Comparisons:
         )  # fmt: skip
 
     def rows(
-        self, builder: ProblemBuilder, name: str, some: Flags, lower: Floats, upper: Floats, when: Int32s, value: bool
+        self, builder: ProblemBuilder, name: str, some: Bools, lower: Floats, upper: Floats, when: Int32s, value: bool
     ) -> None:
         """`lower <= a <= upper` where the columns `when` have the value."""
         entries = np.flatnonzero(some)
@@ -156,7 +155,7 @@ class _Comparisons:
 
 
 def _reformulate(
-    builder: ProblemBuilder, analysis: Analysis, definition: Reified, units: Flags | Floats
+    builder: ProblemBuilder, analysis: Analysis, definition: Reified, units: Bools | Floats
 ) -> list[Diagnostic]:
     holds = _Comparisons.of(definition, analysis, units)
     before = builder.rows, builder.columns

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Conditions
 from gpusched_dsl.ir.families import kept_families
-from gpusched_dsl.ir.matrix import Flags, Floats, Int32s, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem, Term
 
 
-def without_columns(problem: Problem, fixed: Flags, value: Floats) -> Problem:
+def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
     """The problem with `value[j]` in the place of each fixed column j, and the other columns numbered anew.
 
     No definition may give a fixed column, and no condition may read one.
@@ -44,7 +45,7 @@ def without_columns(problem: Problem, fixed: Flags, value: Floats) -> Problem:
     )
 
 
-def _split(matrix: Matrix, fixed: Flags, value: Floats, names: Int32s) -> tuple[Matrix, Floats]:
+def _split(matrix: Matrix, fixed: Bools, value: Floats, names: Int32s) -> tuple[Matrix, Floats]:
     """The entries in columns that stay, by their new numbers, and what the others add up to in each row."""
     out = fixed[matrix.columns]
     if not out.any():
@@ -57,7 +58,7 @@ def _split(matrix: Matrix, fixed: Flags, value: Floats, names: Int32s) -> tuple[
     return kept, amounts.astype(np.float64, copy=False)
 
 
-def _term(term: Term, fixed: Flags, value: Floats, names: Int32s) -> Term:
+def _term(term: Term, fixed: Bools, value: Floats, names: Int32s) -> Term:
     out = fixed[term.columns]
     constant = term.constant + float(term.coefficients[out] @ value[term.columns[out]])
     return replace(term, columns=names[term.columns[~out]], coefficients=term.coefficients[~out], constant=constant)

@@ -16,11 +16,11 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.argument_values import argument_values
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.definitions import Affines, Definition
 from gpusched_dsl.ir.divisors import TELLABLE, common_divisors
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.granularity import multiples_of
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 
 MOST_TOGETHER = 2_000_000  # values of the arguments of one definition; equal functions of equal values count once

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Conditions
-from gpusched_dsl.ir.domains import Codes, Domain, ScalarDomain, TupleDomain
+from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.families import kept_families
-from gpusched_dsl.ir.matrix import Flags, Floats, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 
 
@@ -24,14 +25,14 @@ def with_rows(problem: Problem, rows: Codes, matrix: Matrix, lower: Floats, uppe
     return replace(problem, matrix=whole, row_lower=row_lower, row_upper=row_upper)
 
 
-def with_conditions(problem: Problem, kept: Flags) -> Problem:
+def with_conditions(problem: Problem, kept: Bools) -> Problem:
     """The problem with some of its conditions; the rows of the others hold always."""
     conditions = problem.conditions
     some = Conditions(conditions.rows[kept], conditions.columns[kept], conditions.values[kept])
     return replace(problem, conditions=some)
 
 
-def without_rows(problem: Problem, gone: Flags) -> tuple[Problem, Codes]:
+def without_rows(problem: Problem, gone: Bools) -> tuple[Problem, Codes]:
     """The problem without some rows, and for every old row its new number or -1."""
     kept = np.flatnonzero(~gone)
     numbers = np.full(problem.rows, -1, dtype=np.int64)
@@ -73,7 +74,7 @@ def add_beside(
             builder.add_rows(name, index, matrix.take(some), lower[some], upper[some], family.span, when)
 
 
-def _without(matrix: Matrix, gone: Flags) -> Matrix:
+def _without(matrix: Matrix, gone: Bools) -> Matrix:
     """As `take` of the rows that stay, in less time where most do."""
     counts = np.diff(matrix.starts)
     kept = np.repeat(~gone, counts)

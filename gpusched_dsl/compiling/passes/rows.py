@@ -6,9 +6,10 @@ import numpy as np
 
 from gpusched_dsl.compiling.lowering.affine import merge_repeats
 from gpusched_dsl.compiling.passes.problem_builder import index_of_columns
+from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines
-from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, TupleDomain
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, TupleDomain
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 
 

@@ -18,8 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
 from gpusched_dsl.ir.problem import Objective, Problem
 
 ROUNDS = 4

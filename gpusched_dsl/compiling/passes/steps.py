@@ -13,8 +13,8 @@ from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propag
 from gpusched_dsl.compiling.analysis.directions import Directions, directions_of
 from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.work_budget import WorkBudget
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 
 PointMap = Callable[[Floats], Floats]

@@ -18,8 +18,9 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import Affines, Definition, Power
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Objective, Problem
 
 

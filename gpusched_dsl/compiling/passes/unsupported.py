@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import Definition, Product
 from gpusched_dsl.ir.granularity import steps_of
-from gpusched_dsl.ir.matrix import Flags, Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -80,11 +80,11 @@ def _refusal(analysis: Analysis, definition: Definition, target: Target) -> Diag
     return _diagnostic("GSM3201", what, why, definition.span, takers, where)
 
 
-def bent_entries(analysis: Analysis, definition: Definition) -> Flags:
+def bent_entries(analysis: Analysis, definition: Definition) -> Bools:
     """The entries of which a half is needed that is not convex."""
     convex, concave = definition.shapes(*analysis.bounds.of(definition.arguments))
     results = definition.results
-    bent: Flags = (analysis.directions.down[results] & ~convex) | (analysis.directions.up[results] & ~concave)
+    bent: Bools = (analysis.directions.down[results] & ~convex) | (analysis.directions.up[results] & ~concave)
     return bent
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, ReadNames
-from gpusched_dsl.ir.domains import Codes, Domain, Packing, Universe
+from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.domains import Domain, Packing, Universe
 from gpusched_dsl.language.source import Span
 
 

@@ -13,7 +13,8 @@ from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_by_data
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
 from gpusched_dsl.compiling.symmetry.orbit_representatives import MEMBERS, REPRESENTATIVES, Representing
-from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, TupleDomain, Universe
+from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, TupleDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.checked import CheckedModel, CheckedSet, Element
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic

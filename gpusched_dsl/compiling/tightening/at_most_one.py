@@ -29,7 +29,6 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets
 from gpusched_dsl.compiling.tightening.row_sides import (
     MARGIN,
@@ -43,8 +42,7 @@ from gpusched_dsl.compiling.tightening.row_sides import (
     upper_sides,
     zero_one,
 )
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.problem import Problem
 
 NONE = -1
@@ -57,8 +55,8 @@ class AtMostOne:
     sets: ColumnSets
     rows: Codes
     heads: Int32s
-    exact: Flags
-    tight: Flags
+    exact: Bools
+    tight: Bools
 
     @cached_property
     def count(self) -> int:
@@ -106,7 +104,7 @@ def at_most_one(problem: Problem, smallest: int = 2) -> AtMostOne:
     )
 
 
-def _families(problem: Problem, sides: Sides, zero_one: Flags, smallest_size: int) -> AtMostOne:
+def _families(problem: Problem, sides: Sides, zero_one: Bools, smallest_size: int) -> AtMostOne:
     matrix, values, columns = sides.matrix, sides.matrix.values, sides.matrix.columns
     binary = zero_one[columns]
     chosen = binary & (values > 0)
@@ -132,8 +130,8 @@ def _families(problem: Problem, sides: Sides, zero_one: Flags, smallest_size: in
 
 
 def _heads(
-    sides: Sides, rows: Codes, members: Flags, sizes: Codes, binary: Flags, smallest: Floats
-) -> tuple[Int32s, Flags]:
+    sides: Sides, rows: Codes, members: Bools, sizes: Codes, binary: Bools, smallest: Floats
+) -> tuple[Int32s, Bools]:
     """The head of the family of each of some rows, and whether nothing stands beside the members and the head."""
     others = (sides.sizes - sizes)[rows]
     heads = np.full(len(rows), NONE, dtype=np.int32)
@@ -150,7 +148,7 @@ def _heads(
     return heads, (others == 0) | (heads >= 0)
 
 
-def _flags(rows: Codes, count: int) -> Flags:
+def _flags(rows: Codes, count: int) -> Bools:
     flags = np.zeros(count, dtype=np.bool_)
     flags[rows] = True
     return flags

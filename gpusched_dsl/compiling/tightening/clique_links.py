@@ -26,8 +26,9 @@ from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Targ
 from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
 from gpusched_dsl.compiling.tightening.column_sets import key_of
 from gpusched_dsl.compiling.tightening.row_sides import plain_columns, plain_rows, zero_one
-from gpusched_dsl.ir.domains import Codes, Domain, ScalarDomain, TupleDomain
-from gpusched_dsl.ir.matrix import Int32s, Matrix
+from gpusched_dsl.ir.arrays import Codes, Int32s
+from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 
 SWEEPS = 15

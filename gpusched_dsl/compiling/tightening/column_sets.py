@@ -9,8 +9,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.work_budget import WorkBudget
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Int32s
+from gpusched_dsl.ir.arrays import Codes, Int32s
 
 # Of the sets that could contain another one, so many are looked at: the first ones.
 MOST = 8

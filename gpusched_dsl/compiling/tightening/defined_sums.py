@@ -20,7 +20,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.lowering.affine import merge_repeats
 from gpusched_dsl.compiling.passes.removing import without_columns
@@ -29,8 +28,8 @@ from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Targ
 from gpusched_dsl.compiling.tightening.column_sets import LOOKUP
 from gpusched_dsl.compiling.tightening.row_sides import ROUNDING, plain_rows
 from gpusched_dsl.compiling.tightening.unused_columns import removable
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Matrix
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Objective, Problem
 
 MOST_ROWS = 2  # beside the one that defines it
@@ -98,7 +97,7 @@ class _Sums:
         return len(self.columns)
 
     @property
-    def idle(self) -> Flags:
+    def idle(self) -> Bools:
         """Those whose row says nothing more."""
         return np.asarray(np.isinf(self.lower) & np.isinf(self.upper))
 
@@ -133,7 +132,7 @@ class _Sums:
         return Matrix(*merge_repeats(matrix.rows, starts, names[order], values[order])), constants.astype(np.float64)
 
 
-def _put_in(problem: Problem, sums: _Sums) -> tuple[Problem, Flags]:
+def _put_in(problem: Problem, sums: _Sums) -> tuple[Problem, Bools]:
     """The problem without the columns of the sums, and which of its rows say nothing any more."""
     idle = np.zeros(problem.rows, dtype=np.bool_)
     idle[sums.rows[sums.idle]] = True
@@ -183,7 +182,7 @@ def _found(problem: Problem) -> _Sums:
     return sums.take(np.flatnonzero(~read[sums.columns]))
 
 
-def _alone(problem: Problem, rows: Codes, possible: Flags) -> Codes:
+def _alone(problem: Problem, rows: Codes, possible: Bools) -> Codes:
     """The entries of some rows, in columns that are possible, whose sign no other entry of the row has."""
     matrix = problem.matrix
     inside = np.zeros(problem.rows, dtype=np.bool_)
@@ -247,5 +246,5 @@ def _finite(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, 0.0)
 
 
-def _any(matrix: Matrix, flags: Flags) -> Flags:
+def _any(matrix: Matrix, flags: Bools) -> Bools:
     return np.asarray(np.bincount(matrix.row_of[flags[matrix.columns]], minlength=matrix.rows) > 0)

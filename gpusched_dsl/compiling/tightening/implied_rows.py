@@ -26,15 +26,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.column_sets import LOOKUP, ColumnSets
 from gpusched_dsl.compiling.tightening.column_sets import MOST as MOST_HOLDERS
 from gpusched_dsl.compiling.tightening.row_sides import ROUNDING, counts, plain_columns, plain_rows, totals
 from gpusched_dsl.compiling.work_budget import WorkBudget
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 
 LEAST, MOST = 2, 3
@@ -66,7 +65,7 @@ class ImpliedRows:
         return PassResult(smaller, notes, rows=numbers)
 
 
-def _implied_rows(problem: Problem, work: WorkBudget) -> Flags:
+def _implied_rows(problem: Problem, work: WorkBudget) -> Bools:
     matrix = problem.matrix
     sizes = np.diff(matrix.starts)
     usable = plain_rows(problem)
@@ -81,7 +80,7 @@ def _implied_rows(problem: Problem, work: WorkBudget) -> Flags:
     return gone
 
 
-def _follow(problem: Problem, short: Codes, long: Codes, work: WorkBudget) -> Flags:
+def _follow(problem: Problem, short: Codes, long: Codes, work: WorkBudget) -> Bools:
     """Which of the short rows follow from long ones; the short ones have one size."""
     pairs = _Pairs.of(problem, short, problem.matrix.take(long), work)
     follow = np.full(len(short), len(pairs.inner) > 0)
@@ -145,7 +144,7 @@ class _Pairs:
             inner, outer, columns[inner].T, values[inner].T, long, problem.lower, problem.upper, ends, open_ends
         )
 
-    def holds(self, pairs: Codes, sign: float, side: Floats, other: float, limits: Floats) -> Flags:
+    def holds(self, pairs: Codes, sign: float, side: Floats, other: float, limits: Floats) -> Bools:
         """For which pairs `sign * short row <= side` follows from `other * long row <= limits`."""
         inner, outer = self.inner[pairs], self.outer[pairs]
         a, b = sign * self.short[:, pairs], other * self.long[:, pairs]

@@ -22,7 +22,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments, key_of
 from gpusched_dsl.compiling.tightening.row_sides import (
@@ -37,9 +36,9 @@ from gpusched_dsl.compiling.tightening.row_sides import (
     zero_one,
 )
 from gpusched_dsl.compiling.work_budget import WorkBudget
+from gpusched_dsl.ir.arrays import Bools, Codes, Int32s
 from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Int32s, Matrix
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 
 NONE = -1
@@ -85,7 +84,7 @@ def _sides(problem: Problem) -> tuple[Sides, Sides]:
     )
 
 
-def _capacities(problem: Problem, sides: Sides, usable: Flags) -> Sides:
+def _capacities(problem: Problem, sides: Sides, usable: Bools) -> Sides:
     """Those that limit two 0/1 columns or more, all with positive coefficients."""
     some = sides.take(np.flatnonzero((sides.limits > 0.0) & (sides.sizes > 1)))
     matrix = some.matrix
@@ -94,7 +93,7 @@ def _capacities(problem: Problem, sides: Sides, usable: Flags) -> Sides:
     return some.take(np.flatnonzero(totals(some.matrix, some.matrix.values) > some.limits * (1.0 + ROUNDING)))
 
 
-def _links(problem: Problem, usable: Flags, read: Flags) -> tuple[Int32s, ColumnSets]:
+def _links(problem: Problem, usable: Bools, read: Bools) -> tuple[Int32s, ColumnSets]:
     """Columns y, those with the fewest links first, and for each the columns x in `read` with x <= y."""
     plain = plain_rows(problem)
     keys = [np.zeros(0, dtype=np.int64)]
@@ -138,7 +137,7 @@ def _switches(problem: Problem, sides: Sides, heads: Int32s, below: ColumnSets, 
     return chosen
 
 
-def _in_blocks(problem: Problem, rows: Codes, columns: Int32s) -> Flags:
+def _in_blocks(problem: Problem, rows: Codes, columns: Int32s) -> Bools:
     """Where a column can be written to a row that may belong to a block, so that it still does."""
     if problem.decompose is None or not len(rows):
         return np.ones(len(rows), dtype=np.bool_)

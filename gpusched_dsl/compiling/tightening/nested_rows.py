@@ -12,12 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.problem import Floats, Int32s, Problem
-
-Flags = NDArray[np.bool_]
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.problem import Problem
 
 MOST_TURNS = 3  # of the rows that could take one, so many are tried
 MOST_ROUNDS = 20  # in which rows that want the same entries are told apart
@@ -31,7 +28,7 @@ class Nonzeros:
     columns: Int32s
     values: Floats
 
-    def where(self, kept: Flags) -> Nonzeros:
+    def where(self, kept: Bools) -> Nonzeros:
         return Nonzeros(self.rows[kept], self.columns[kept], self.values[kept])
 
 
@@ -67,7 +64,7 @@ class _Meetings:
     inner: Codes
     outer: Codes
 
-    def where(self, kept: Flags | Codes) -> _Meetings:
+    def where(self, kept: Bools | Codes) -> _Meetings:
         return _Meetings(self.inner[kept], self.outer[kept])
 
 
@@ -160,7 +157,7 @@ def _disjoint(problem: Problem, row: Codes, meetings: _Meetings, turn: Codes) ->
     return meetings.where(kept)
 
 
-def _some_of(rows: Codes, flags: Flags, count: int) -> Flags:
+def _some_of(rows: Codes, flags: Bools, count: int) -> Bools:
     """For each entry whether any entry of the same row is flagged."""
     some = np.zeros(count, dtype=np.bool_)
     some[rows[flags]] = True

@@ -33,16 +33,12 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.lowering.spreading import reached_rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.nested_rows import Nesting, Nonzeros, nest
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.problem import Problem
-
-Flags = NDArray[np.bool_]
 
 # Columns with more entries are not looked at: rows within rows are rarely nested deeper.
 MOST_ENTRIES = 6
@@ -77,7 +73,7 @@ class NetworkIntegrality:
         return PassResult(replace(problem, integer=problem.integer & ~free), notes)
 
 
-def network_columns(problem: Problem, among: Flags | None = None, least: float = 1.0) -> Flags:
+def network_columns(problem: Problem, among: Bools | None = None, least: float = 1.0) -> Bools:
     """The columns, whole and continuous ones, that are whole at every vertex once the other whole columns are.
 
     `among`: of the whole columns, only those; `least`: none at all if there are fewer whole ones.
@@ -104,11 +100,11 @@ def network_columns(problem: Problem, among: Flags | None = None, least: float =
     return chosen if _enough(problem, chosen, least) else none
 
 
-def _enough(problem: Problem, chosen: Flags, least: float) -> bool:
+def _enough(problem: Problem, chosen: Bools, least: float) -> bool:
     return bool((chosen & problem.integer).sum() >= max(1.0, least))
 
 
-def _possible(problem: Problem) -> Flags:
+def _possible(problem: Problem) -> Bools:
     """Columns with whole bounds, one of them finite, and few entries, all of them 1 or -1."""
     columns, values = problem.matrix.columns, problem.matrix.values
     fit = _whole_or_infinite(problem.lower) & _whole_or_infinite(problem.upper)
@@ -118,7 +114,7 @@ def _possible(problem: Problem) -> Flags:
     return fit
 
 
-def _near(problem: Problem, chosen: Flags) -> Nonzeros:
+def _near(problem: Problem, chosen: Bools) -> Nonzeros:
     """The entries of all rows that have a chosen column."""
     matrix = problem.matrix
     touched = np.zeros(problem.rows, dtype=np.bool_)
@@ -127,7 +123,7 @@ def _near(problem: Problem, chosen: Flags) -> Nonzeros:
     return Nonzeros(matrix.row_of[kept], matrix.columns[kept], matrix.values[kept])
 
 
-def _settle(problem: Problem, entries: Nonzeros, chosen: Flags, whole_sides: Flags) -> tuple[Nonzeros, Flags]:
+def _settle(problem: Problem, entries: Nonzeros, chosen: Bools, whole_sides: Bools) -> tuple[Nonzeros, Bools]:
     """The chosen columns all of whose rows are fit, with the entries of those rows.
 
     A row is fit when its sides and all its coefficients are whole, and each of its columns is chosen or whole. A
@@ -174,5 +170,5 @@ def _one_sided(rows: int, entries: Nonzeros, nesting: Nesting) -> Codes:
     return np.unique(ends.columns[broken[ends.rows]]).astype(np.int64)
 
 
-def _whole_or_infinite(values: Floats) -> Flags:
+def _whole_or_infinite(values: Floats) -> Bools:
     return np.asarray(values == np.rint(values))

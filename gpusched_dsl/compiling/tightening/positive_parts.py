@@ -29,7 +29,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.rows import Flags
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
@@ -37,8 +36,8 @@ from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments
 from gpusched_dsl.compiling.tightening.row_sides import MARGIN, counts, plain_columns, plain_rows, zero_one
 from gpusched_dsl.compiling.work_budget import WorkBudget
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem, Term
 
 SWEEPS = 30
@@ -98,7 +97,7 @@ class _Parts:
     upper: Floats
     low: Floats
     high: Floats
-    up: Flags
+    up: Bools
     none: Floats
     each: Floats
 
@@ -147,7 +146,7 @@ class _Parts:
         return columns[free & excluded & good[owner]].astype(np.int64), found
 
 
-def _movable(problem: Problem) -> Flags:
+def _movable(problem: Problem) -> Bools:
     """The continuous columns with a cost that no definition or condition knows."""
     costs = problem.objectives[0].costs(problem.columns)
     return np.asarray((costs != 0.0) & ~problem.integer & plain_columns(problem))
@@ -215,7 +214,7 @@ def _with_choices(term: Term, parts: _Parts, columns: int) -> Term:
     return replace(term, columns=used, coefficients=cost[used], constant=term.constant + float(paid @ parts.none))
 
 
-def _notes(problem: Problem, out: Flags) -> tuple[Note, ...]:
+def _notes(problem: Problem, out: Bools) -> tuple[Note, ...]:
     did = "priced on the choices that determine it"
     return tuple(
         Note(PositiveParts.name, f.name, did, count, rows=-count, columns=-count, span=f.span)

@@ -7,9 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.rows import Flags
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 
@@ -51,12 +50,12 @@ def lower_sides(problem: Problem, rows: Codes) -> Sides:
     return Sides(rows, matrix, -problem.row_lower[rows], -problem.row_upper[rows])
 
 
-def zero_one(problem: Problem) -> Flags:
+def zero_one(problem: Problem) -> Bools:
     """The columns that can only be 0 or 1."""
     return np.asarray(problem.integer & (problem.lower >= 0.0) & (problem.upper <= 1.0))
 
 
-def plain_columns(problem: Problem) -> Flags:
+def plain_columns(problem: Problem) -> Bools:
     """The columns that no definition gives or reads and no condition names."""
     plain = np.ones(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
@@ -65,14 +64,14 @@ def plain_columns(problem: Problem) -> Flags:
     return plain
 
 
-def plain_rows(problem: Problem) -> Flags:
+def plain_rows(problem: Problem) -> Bools:
     """The rows that hold always."""
     plain = np.ones(problem.rows, dtype=np.bool_)
     plain[problem.conditions.rows] = False
     return plain
 
 
-def counts(matrix: Matrix, flags: Flags) -> Codes:
+def counts(matrix: Matrix, flags: Bools) -> Codes:
     """How many entries of each row are flagged."""
     return totals(matrix, flags.astype(np.int32)).astype(np.int64)
 

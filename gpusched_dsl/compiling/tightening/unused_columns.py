@@ -22,11 +22,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.rows import Flags, whole_below
+from gpusched_dsl.compiling.analysis.rows import whole_below
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.row_sides import plain_columns
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.problem import Problem
 
 LARGEST = 1e6
@@ -79,7 +79,7 @@ def best_ends(problem: Problem) -> Floats:
     return value
 
 
-def removable(problem: Problem) -> Flags:
+def removable(problem: Problem) -> Bools:
     """The columns that no definition or condition knows, and that stand in no row under a condition."""
     plain = plain_columns(problem)
     plain[problem.matrix.take(problem.conditions.rows).columns] = False
@@ -93,7 +93,7 @@ def _ends(problem: Problem) -> tuple[Floats, Floats]:
     return lower + 0.0, upper + 0.0
 
 
-def _harmless(problem: Problem) -> tuple[Flags, Flags]:
+def _harmless(problem: Problem) -> tuple[Bools, Bools]:
     """Of which columns nothing gets worse when they rise, and of which nothing when they fall."""
     rises, falls = np.ones(problem.columns, dtype=np.bool_), np.ones(problem.columns, dtype=np.bool_)
     matrix = problem.matrix

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.prices_files import NO_SERIES, PriceLines, read_lines
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def read_catalogue(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     filtered = (Dropped("another cloud or model of GPU", others),) if others else ()
     ranges = int(sum(_ranges(lines, name, kept["line"].to_numpy()) for name in ("cpus", "ram")))
     notes = (f"{ranges} ranges such as `80-100` are taken at their least",) if ranges else ()
-    numbers: NDArray[np.int64] = kept["line"].to_numpy()
+    numbers: Ints = kept["line"].to_numpy()
     return FormatTable(kept.drop("line", "again"), lines.rows, tuple(dropped), filtered, notes, lines=numbers)
 
 
@@ -94,7 +94,7 @@ def _numbers(lines: PriceLines, name: str) -> pl.Series:
     return found
 
 
-def _ranges(lines: PriceLines, name: str, kept: NDArray[np.int64]) -> int:
+def _ranges(lines: PriceLines, name: str, kept: Ints) -> int:
     if name not in lines.columns:
         return 0
     ranged = lines.columns[name].str.contains("-").fill_null(False).to_numpy()

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
 Kind = Literal["text", "number", "whole", "label", "clock"]
 POSITIVE = 5e-324  # the smallest number above 0
@@ -144,7 +143,7 @@ def lacks(name: str, wanted: Field, header: Sequence[str]) -> Fault:
     )
 
 
-def rows_of(texts: Mapping[str, pl.Series], lines: NDArray[np.int64], fields: Sequence[Field]) -> SelectedRows:
+def rows_of(texts: Mapping[str, pl.Series], lines: Ints, fields: Sequence[Field]) -> SelectedRows:
     """Columns of text to those of the fields; unusable rows go, those with several faults by the first of them."""
     import polars as pl
 

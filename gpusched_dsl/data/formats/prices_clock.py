@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.slots import DAY, Micros
 from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.ir.arrays import Bools, Ints
 
-Mask = NDArray[np.bool_]
 Passes = NDArray[np.int8]
 FIRST, SECOND, UNKNOWN = np.int8(0), np.int8(1), np.int8(-1)
 
@@ -23,8 +23,8 @@ class Moments:
     """
 
     utc: Micros
-    exists: Mask
-    assumed: Mask
+    exists: Bools
+    assumed: Bools
 
 
 def to_utc(local: Micros, zone: str, marks: Passes | None = None) -> Moments:
@@ -48,7 +48,7 @@ def to_utc(local: Micros, zone: str, marks: Passes | None = None) -> Moments:
     return Moments(np.where(twice & (passes == SECOND), late, early), exists, assumed)
 
 
-def _moments(local: Micros, zone: str, which: str) -> tuple[Micros, Mask]:
+def _moments(local: Micros, zone: str, which: str) -> tuple[Micros, Bools]:
     import polars as pl
 
     times = pl.Series(local).cast(pl.Datetime("us"))
@@ -63,7 +63,7 @@ def _moments(local: Micros, zone: str, which: str) -> tuple[Micros, Mask]:
     return utc.fill_null(0).to_numpy().astype(np.int64), exists
 
 
-def _runs(rows: NDArray[np.int64], local: Micros) -> list[NDArray[np.int64]]:
+def _runs(rows: Ints, local: Micros) -> list[Ints]:
     """Rows that follow each other in the file and are of one day: at most a few for every year."""
     if not len(rows):
         return []

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.formats.slots import Micros
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.delimited import read_delimited
 from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, check_text, decoded_too_large
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, did_you_mean
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ class PriceLines:
 
     name: str
     columns: dict[str, pl.Series]
-    numbers: NDArray[np.int64]
+    numbers: Ints
 
     @property
     def rows(self) -> int:
         return len(self.numbers)
 
-    def where(self, kept: NDArray[np.bool_]) -> PriceLines:
+    def where(self, kept: Bools) -> PriceLines:
         import polars as pl
 
         mask = pl.Series(kept)
@@ -75,7 +75,7 @@ def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] 
     import polars as pl
 
     parts: list[dict[str, pl.Series]] = []
-    numbers: list[NDArray[np.int64]] = []
+    numbers: list[Ints] = []
     for name, data in _members(raw):
         member = Raw(name, data)
         places = _places(name, header_of(member), wanted, optional or {})
@@ -160,7 +160,7 @@ def stamps_of(lines: PriceLines, column: str, order: str = "") -> ParsedTimes:
     return times
 
 
-def prices_of(lines: PriceLines, column: str) -> NDArray[np.float64]:
+def prices_of(lines: PriceLines, column: str) -> Floats:
     """The numbers of a column, NaN where the cell is empty or says so; raises Unreadable (GSM2104) for any other."""
     import polars as pl
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.shape import Dropped
 from gpusched_dsl.data.formats.slots import MINUTE, Micros
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 
-Values = NDArray[np.float64]
 LONGEST = 15 * MINUTE  # a longer interval between real-time stamps hides rows that are missing
 LENGTHS = (5, 15, 30, 60)  # min
 
@@ -23,11 +22,11 @@ class PriceRows:
     """
 
     times: Micros
-    values: Values
-    lines: NDArray[np.int64]
+    values: Floats
+    lines: Ints
     ends: Micros | None = None
 
-    def take(self, at: NDArray[np.int64] | NDArray[np.bool_]) -> PriceRows:
+    def take(self, at: Ints | Bools) -> PriceRows:
         return PriceRows(self.times[at], self.values[at], self.lines[at], None if self.ends is None else self.ends[at])
 
 
@@ -40,10 +39,10 @@ class Series:
 
     starts: Micros
     ends: Micros
-    values: Values
-    carried: NDArray[np.bool_]
+    values: Floats
+    carried: Bools
     gaps: Micros
-    lines: NDArray[np.int64]
+    lines: Ints
     dropped: tuple[Dropped, ...] = ()
 
 

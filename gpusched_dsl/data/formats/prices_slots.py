@@ -7,23 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.prices_clock import Passes, to_utc
 from gpusched_dsl.data.formats.prices_files import NOT_COVERED, UNREADABLE_TIME, PriceLines, shown_utc
-from gpusched_dsl.data.formats.prices_series import (
-    LENGTHS,
-    PriceRows,
-    Series,
-    Values,
-    from_ends,
-    from_starts,
-    usual_length,
-)
+from gpusched_dsl.data.formats.prices_series import LENGTHS, PriceRows, Series, from_ends, from_starts, usual_length
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Setting
 from gpusched_dsl.data.formats.slots import MINUTE, Micros, cut, weighted_means
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 if TYPE_CHECKING:
@@ -47,7 +39,7 @@ class PriceTable:
     lines: PriceLines
     rows: int
     times: ParsedTimes
-    values: Values
+    values: Floats
     labels: Sequence[str]
     zone: str
     at_end: bool = False
@@ -120,7 +112,7 @@ def _rows(prices: PriceTable) -> tuple[PriceRows, list[Dropped], list[str]]:
     return PriceRows(utc, prices.values, lines.numbers, ends).take(kept), dropped, notes
 
 
-def _first_missing(local: Micros, zone: str) -> NDArray[np.bool_]:
+def _first_missing(local: Micros, zone: str) -> Bools:
     """Where a local time is the very moment at which the clocks go forward."""
     before = to_utc(local - 1, zone)
     return before.exists & ~to_utc(local, zone).exists
@@ -131,9 +123,7 @@ def _shift(local: Micros, zone: str) -> Micros:
     return found
 
 
-def _slots(
-    series: Series, settings: Mapping[str, Setting], prices: PriceTable
-) -> tuple[pl.DataFrame, NDArray[np.int64], list[str]]:
+def _slots(series: Series, settings: Mapping[str, Setting], prices: PriceTable) -> tuple[pl.DataFrame, Ints, list[str]]:
     import polars as pl
 
     length = round(min(float(settings["slot"]), _LONGEST) * MINUTE)
@@ -216,7 +206,7 @@ def _extend(series: Series, horizon: int, largest: int, prices: PriceTable) -> t
     return replace(series, ends=longer), [note]
 
 
-def _refuse_gaps(series: Series, wide: NDArray[np.bool_], largest: int, prices: PriceTable) -> None:
+def _refuse_gaps(series: Series, wide: Bools, largest: int, prices: PriceTable) -> None:
     at = np.flatnonzero(wide)
     if not len(at):
         return

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.scenarios.formats import FormatColumn, Option, Setting
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
 __all__ = ["Dropped", "Format", "FormatColumn", "FormatTable", "Option", "Raw", "Setting"]
 
@@ -52,7 +51,7 @@ class FormatTable:
     dropped: tuple[Dropped, ...] = ()
     filtered: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
-    lines: NDArray[np.int64] | None = None
+    lines: Ints | None = None
     facts: tuple[str, ...] = ()
 
 

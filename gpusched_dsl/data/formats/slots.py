@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Floats, Ints
+
 Micros = NDArray[np.int64]
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
@@ -20,14 +22,14 @@ DAY = 24 * 60 * MINUTE
 class Cuts:
     """One entry for every overlap of a row with a slot: the row, the slot, and the microseconds they share."""
 
-    rows: NDArray[np.int64]
-    slots: NDArray[np.int64]
+    rows: Ints
+    slots: Ints
     overlaps: Micros
 
 
-def slot_of(times: Micros, origin: int, length: int) -> NDArray[np.int64]:
+def slot_of(times: Micros, origin: int, length: int) -> Ints:
     """The number of the slot in which each time lies; slots are half-open and those before the origin are negative."""
-    found: NDArray[np.int64] = (times - origin) // length
+    found: Ints = (times - origin) // length
     return found
 
 
@@ -46,7 +48,7 @@ def cut(starts: Micros, ends: Micros, origin: int, length: int) -> Cuts:
     return Cuts(rows, slots, overlaps)
 
 
-def weighted_means(cuts: Cuts, values: NDArray[np.float64], slots: int) -> tuple[NDArray[np.float64], Micros]:
+def weighted_means(cuts: Cuts, values: Floats, slots: int) -> tuple[Floats, Micros]:
     """The time-weighted mean of each of the slots `0..slots-1`, NaN where no row is, and how long it is covered.
 
     Sums are taken around the first value of each slot, so that a constant price comes out as it is.

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.slots import SECOND, Micros
+from gpusched_dsl.ir.arrays import Bools
 
 if TYPE_CHECKING:
     import polars as pl
 
-Mask = NDArray[np.bool_]
 
 _CLOCK = r"(?:[T ] *(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,6})?)\d*)?)?"
 _OFFSET = r" *(Z|UTC|[+-]\d{2}:?\d{2})?$"
@@ -29,9 +28,9 @@ class ParsedTimes:
     """
 
     micros: Micros
-    read: Mask
-    given: Mask
-    zoned: Mask
+    read: Bools
+    given: Bools
+    zoned: Bools
     numbers: bool = False
 
 
@@ -65,7 +64,7 @@ def times_in(series: pl.Series, order: str = "") -> ParsedTimes:
     return last if int(last.read.sum()) > int(iso.read.sum()) else iso
 
 
-def _numbers(series: pl.Series, given: Mask) -> ParsedTimes:
+def _numbers(series: pl.Series, given: Bools) -> ParsedTimes:
     import polars as pl
 
     seconds = series.cast(pl.Float64, strict=False)
@@ -75,7 +74,7 @@ def _numbers(series: pl.Series, given: Mask) -> ParsedTimes:
     return ParsedTimes(micros, read, given, np.zeros(len(given), dtype=np.bool_), True)
 
 
-def _parse(text: pl.Series, pattern: str, order: str, given: Mask) -> ParsedTimes:
+def _parse(text: pl.Series, pattern: str, order: str, given: Bools) -> ParsedTimes:
     import polars as pl
 
     groups = text.str.extract_groups(pattern).struct.unnest()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.chunks import ColumnChunk
-from gpusched_dsl.data.labels import Mask, encode, numbers, texts
+from gpusched_dsl.data.labels import encode, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, declaration_label, examples, place_text
-from gpusched_dsl.ir.domains import Codes, Domain, Universe
+from gpusched_dsl.ir.arrays import Bools, Codes, Values
+from gpusched_dsl.ir.domains import Domain, Universe
 from gpusched_dsl.language.checked import CheckedParam, Element, TextType
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -26,8 +26,8 @@ _LABELS_COMPARED = 5000
 class Cells:
     """`sound`: given and of the right kind; only there do the values mean anything. They have the file's unit."""
 
-    values: NDArray[Any]
-    sound: Mask
+    values: Values
+    sound: Bools
 
 
 def read_values(checked: CheckedParam, chunk: ColumnChunk, within: Domain | None, diagnostics: Diagnostics) -> Cells:
@@ -58,7 +58,7 @@ def check_kind(
     checked: CheckedParam,
     chunk: ColumnChunk,
     rows: Codes,
-    values: NDArray[Any],
+    values: Values,
     within: Domain | None,
     diagnostics: Diagnostics,
 ) -> None:
@@ -102,7 +102,7 @@ class _CellReporter:
     diagnostics: Diagnostics
     rows: Codes
 
-    def __call__(self, code: str, wrong: Mask, one: str, many: str, known: list[str] | None = None) -> None:
+    def __call__(self, code: str, wrong: Bools, one: str, many: str, known: list[str] | None = None) -> None:
         rows = self.rows[wrong]
         if not len(rows):
             return

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns, sha256
 from gpusched_dsl.data.sources.panics import Panic, guard
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 if TYPE_CHECKING:
     import polars as pl
 
-Places = NDArray[np.int64]
 _LINE_END, _QUOTE = 10, 34
 _SHOWN = 3
 
@@ -31,12 +31,12 @@ _SHOWN = 3
 class _Layout:
     """Byte offsets outside quotes: where each record starts and ends, and every separator. The header is record 0."""
 
-    starts: Places
-    ends: Places
-    separators: Places
-    lines: Places
+    starts: Ints
+    ends: Ints
+    separators: Ints
+    lines: Ints
 
-    def counts(self) -> Places:
+    def counts(self) -> Ints:
         """Cells per record."""
         before = np.searchsorted(self.separators, self.starts)
         return np.searchsorted(self.separators, self.ends) - before + 1
@@ -79,7 +79,7 @@ def _layout(name: str, data: bytes, separator: int) -> _Layout:
     return _Layout(starts, ends, separators, lines)
 
 
-def _check_quotes(name: str, data: NDArray[np.uint8], quotes: Places, line_ends: Places, separator: int) -> None:
+def _check_quotes(name: str, data: NDArray[np.uint8], quotes: Ints, line_ends: Ints, separator: int) -> None:
     """Quotes stand in pairs; an opening one starts a cell and a closing one ends it, or both make up a `""`."""
 
     def line(at: int) -> int:
@@ -117,8 +117,8 @@ def _without_blank_lines(data: bytes, layout: _Layout) -> tuple[bytes, _Layout]:
     keep = np.ones(len(data), dtype=np.bool_)
     keep[removed[removed < len(data)]] = False
 
-    def shift(places: Places) -> Places:
-        shifted: Places = places - np.searchsorted(removed, places)
+    def shift(places: Ints) -> Ints:
+        shifted: Ints = places - np.searchsorted(removed, places)
         return shifted
 
     data = np.frombuffer(data, np.uint8)[keep].tobytes()

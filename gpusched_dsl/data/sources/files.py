@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class FileColumns:
     columns: dict[str, pl.Series]
     rows: int
     sha256: str
-    lines: NDArray[np.int64] | None = None
+    lines: Ints | None = None
     first_line: int = 1
 
     def line(self, record: int) -> int:

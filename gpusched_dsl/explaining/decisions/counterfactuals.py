@@ -15,10 +15,11 @@ from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.findings import MOST_CHANGES
 from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
 from gpusched_dsl.explaining.row_text import RowText, short
-from gpusched_dsl.ir.domains import Codes, IntervalDomain
+from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Family, Floats, Problem
+from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.checked import Role
 from gpusched_dsl.language.text.numbers import with_unit
 from gpusched_dsl.online.loops.inspection import Moment

@@ -11,6 +11,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.explaining.row_text import short
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.blocks.policies.rule_table import PLACE, RuleShape
 from gpusched_dsl.language.blocks.policies.steps import text_of
 from gpusched_dsl.language.checked import Numeric
@@ -26,7 +27,7 @@ from gpusched_dsl.policies.plug_ins import PlacementPass, plug_ins
 from gpusched_dsl.policies.queues.run import appends
 from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.stages import with_stages
-from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Schedule, empty_schedule
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
 
 MOST_WAYS = 8
 _OTHER = RuleShape("")  # of another package

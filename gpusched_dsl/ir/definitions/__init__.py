@@ -7,6 +7,7 @@ are. Definitions stand in an order in which each reads only declared columns and
 
 from __future__ import annotations
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions.affine import Affines
 from gpusched_dsl.ir.definitions.base import Definition, unary_starts
 from gpusched_dsl.ir.definitions.conditions import Conditions
@@ -18,7 +19,6 @@ from gpusched_dsl.ir.definitions.power import Power
 from gpusched_dsl.ir.definitions.product import Product
 from gpusched_dsl.ir.definitions.reified import Reified, within_steps
 from gpusched_dsl.ir.definitions.unary import Unary
-from gpusched_dsl.ir.matrix import Floats
 
 __all__ = [
     "Affines",

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Int32s, Matrix
+from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
+from gpusched_dsl.ir.matrix import Matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,11 @@ from typing import Any, ClassVar, Self
 import msgspec
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions.affine import Affines
 from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.json.arrays import Number, Unwritable, same_length
-from gpusched_dsl.ir.matrix import Flags, Floats, Int32s
 from gpusched_dsl.language.source import Span
 
 STEP = 1e-6  # of difference quotients, relative
@@ -93,7 +92,7 @@ class Definition(ABC):
         """The value of every entry, where a point that has decided something is believed within a tolerance."""
         return self.values(point)
 
-    def valueless(self, end: Floats) -> Flags:
+    def valueless(self, end: Floats) -> Bools:
         """The entries that have no value where their argument is at this end of its range."""
         return np.zeros(self.size, dtype=np.bool_)
 
@@ -118,7 +117,7 @@ class Definition(ABC):
         """
         return None
 
-    def slopes(self, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+    def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         """For each argument, within `low .. high`: can the function rise with it, and can it fall?
 
         Both also where the function has no value on a part of the range (`1/d` at 0, `log` below 0): nothing may then
@@ -126,14 +125,14 @@ class Definition(ABC):
         """
         return np.ones_like(low, dtype=np.bool_), np.ones_like(low, dtype=np.bool_)
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Flags, Flags]:
+    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         """For each entry with its arguments within `low .. high`: is the function convex, and is it concave?
 
         `moving` counts the arguments of each entry that are not fixed: 1 or more where it matters.
         """
         return np.zeros(self.size, dtype=np.bool_), np.zeros(self.size, dtype=np.bool_)
 
-    def shapes(self, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+    def shapes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         """As `bends`; entries whose arguments are all fixed are both.
 
         With arguments affine in columns, `result >= f` is convex where f is, and `result <= f` where f is concave.
@@ -144,7 +143,7 @@ class Definition(ABC):
 
     # --- arguments that move in steps --------------------------------------------------------------------------------
 
-    def whole(self, arguments: Flags) -> Flags:
+    def whole(self, arguments: Bools) -> Bools:
         """The entries that can only be whole, given which arguments are."""
         return np.zeros(self.size, dtype=np.bool_)
 
@@ -156,7 +155,7 @@ class Definition(ABC):
         return np.zeros(self.size)
 
     @property
-    def exact(self) -> Flags:
+    def exact(self) -> Bools:
         """The entries that are functions of one argument, and that no pass approximates."""
         return np.full(self.size, self.single)
 
@@ -244,7 +243,7 @@ class Block(msgspec.Struct, tag_field="kind", kw_only=True, omit_defaults=True, 
     name: str = ""
     place: str | None = None
 
-    def check(self, place: str, laws: int, binary: Flags) -> None:
+    def check(self, place: str, laws: int, binary: Bools) -> None:
         """Raise Broken unless the fields fit together, by default one argument for each result.
 
         The file has `laws` laws; `binary` says which of its columns are 0 or 1.

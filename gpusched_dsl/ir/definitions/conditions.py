@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats, Int32s
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +18,9 @@ class Conditions:
 
     rows: Codes
     columns: Int32s
-    values: NDArray[np.bool_]
+    values: Bools
 
-    def active(self, rows: int, point: Floats) -> NDArray[np.bool_]:
+    def active(self, rows: int, point: Floats) -> Bools:
         """Which of all `rows` rows must hold at a point."""
         required = np.ones(rows, dtype=np.bool_)
         required[self.rows] = (point[self.columns] > 0.5) == self.values

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)

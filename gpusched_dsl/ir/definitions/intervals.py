@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Floats
 
 Interval = tuple[Floats, Floats]
 

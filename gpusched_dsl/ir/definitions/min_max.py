@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.divisors import common_divisors
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.json.arrays import Number, check_starts, same_length
-from gpusched_dsl.ir.matrix import Flags, Floats
 
 
 class ExtremeBlock(Block, tag="extreme"):
@@ -23,7 +22,7 @@ class ExtremeBlock(Block, tag="extreme"):
     starts: list[Number]
     largest: bool
 
-    def check(self, place: str, laws: int, binary: Flags) -> None:
+    def check(self, place: str, laws: int, binary: Bools) -> None:
         same_length(self.starts, len(self.results) + 1, f"{place}.starts", "results, plus one")
         check_starts(self.starts, len(self.arguments.constants), f"{place}.starts", least=1)
 
@@ -58,21 +57,21 @@ class MinMax(Definition):
         free = np.full(len(low), np.inf)
         return (-free, large) if self.largest else (small, free)
 
-    def slopes(self, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+    def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         return np.ones_like(low, dtype=np.bool_), np.zeros_like(low, dtype=np.bool_)
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Flags, Flags]:
+    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         yes, alone = np.ones(self.size, dtype=np.bool_), np.diff(self.starts) == 1
         return (yes, alone) if self.largest else (alone, yes)
 
-    def whole(self, arguments: Flags) -> Flags:
+    def whole(self, arguments: Bools) -> Bools:
         return np.asarray(np.logical_and.reduceat(arguments, self.starts[:-1]))
 
     def multiples(self, arguments: Floats) -> Floats:
         return common_divisors(np.where(arguments > 0, arguments, np.nan), self.starts[:-1])
 
     @property
-    def exact(self) -> Flags:
+    def exact(self) -> Bools:
         return np.zeros(self.size, dtype=np.bool_)
 
     def derivatives(self, inside: Floats, values: Floats) -> Floats:

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosened
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.json.arrays import Number, numbers, same_length
-from gpusched_dsl.ir.matrix import Flags, Floats
 
 # More atoms than that in the range are approximated too: every entry gets a row for each of them.
 EXACT_ATOMS = 1000
@@ -25,7 +24,7 @@ class PartialExpectationBlock(Block, tag="partial_expectation"):
     which: list[Number]
     laws: list[Number]
 
-    def check(self, place: str, laws: int, binary: Flags) -> None:
+    def check(self, place: str, laws: int, binary: Bools) -> None:
         Block.check(self, place, laws, binary)
         same_length(self.which, len(self.results), f"{place}.which", "results")
         numbers(self.which, len(self.laws), f"{place}.which", "law")
@@ -63,14 +62,14 @@ class PartialExpectation(Definition):
         large = np.where(np.isfinite(high), at_high, np.where(high > 0, means, -np.inf))
         return loosened(small, large)
 
-    def slopes(self, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+    def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         return np.ones_like(low, dtype=np.bool_), np.zeros_like(low, dtype=np.bool_)
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Flags, Flags]:
+    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         return np.zeros(self.size, dtype=np.bool_), np.ones(self.size, dtype=np.bool_)
 
     @property
-    def exact(self) -> Flags:
+    def exact(self) -> Bools:
         atoms = [law.atoms for law in self.laws]
         return np.array([a is not None and len(a[0]) <= EXACT_ATOMS for a in atoms], dtype=np.bool_)[self.which]
 

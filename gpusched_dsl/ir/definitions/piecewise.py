@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.curves import Curves
 from gpusched_dsl.ir.definitions.intervals import Interval, loosened
 from gpusched_dsl.ir.definitions.piecewise_pieces import LinearPieces, pieces_of
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.json.arrays import Broken, Number, Unwritable, check_starts, finite, numbers, plain, same_length
-from gpusched_dsl.ir.matrix import Flags, Floats
 
 
 class CurvesFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -57,7 +56,7 @@ class PiecewiseBlock(Block, tag="piecewise"):
     which: list[Number]
     curves: CurvesFile
 
-    def check(self, place: str, laws: int, binary: Flags) -> None:
+    def check(self, place: str, laws: int, binary: Bools) -> None:
         Block.check(self, place, laws, binary)
         self.curves.check(f"{place}.curves")
         same_length(self.which, len(self.results), f"{place}.which", "results")
@@ -84,7 +83,7 @@ class Piecewise(Definition):
         assert self.curves is not None
         return self.curves.values(self.which, arguments)
 
-    def pieces(self, low: Floats, high: Floats, down: Flags, up: Flags) -> LinearPieces:
+    def pieces(self, low: Floats, high: Floats, down: Bools, up: Bools) -> LinearPieces:
         """The pieces that meet the ranges `low .. high` of the arguments (ends may be infinite).
 
         `down[i]`: `result >= f` is needed in entry i; `up[i]`: `result <= f` is.
@@ -110,7 +109,7 @@ class Piecewise(Definition):
             small, large = np.fmin(small, value), np.fmax(large, value)
         return loosened(small, large)
 
-    def slopes(self, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+    def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         everywhere = np.ones(self.size, dtype=np.bool_)
         pieces = self.pieces(np.minimum(low, high), np.maximum(low, high), everywhere, everywhere)
         rising, falling = np.zeros(self.size, dtype=np.bool_), np.zeros(self.size, dtype=np.bool_)
@@ -118,13 +117,13 @@ class Piecewise(Definition):
         falling[pieces.entry[pieces.slope < 0]] = True
         return rising, falling
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Flags, Flags]:
+    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         yes, no = np.ones(self.size, dtype=np.bool_), np.zeros(self.size, dtype=np.bool_)
         low, high = np.minimum(low, high), np.maximum(low, high)
         return self.pieces(low, high, yes, no).runs <= 1, self.pieces(low, high, no, yes).runs <= 1
 
     @property
-    def exact(self) -> Flags:
+    def exact(self) -> Bools:
         assert self.curves is not None
         return np.asarray(self.curves.errors[self.which] == 0.0)
 

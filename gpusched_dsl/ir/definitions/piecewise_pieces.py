@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.curves import Curves
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Flags, Floats
 
 # Slopes that differ by less than this, relative to the steepest of their term, are one: what rounding makes.
 FLAT = 1e-12
@@ -58,7 +57,7 @@ class LinearPieces:
         return self.y + self.slope * (at - self.x)
 
 
-def pieces_of(curves: Curves, which: Codes, low: Floats, high: Floats, down: Flags, up: Flags) -> LinearPieces:
+def pieces_of(curves: Curves, which: Codes, low: Floats, high: Floats, down: Bools, up: Bools) -> LinearPieces:
     """The pieces of curve `which[i]` that meet the range `low[i] .. high[i]` of its argument (ends may be infinite).
 
     `down[i]`: `result >= f` is needed in entry i; `up[i]`: `result <= f` is.
@@ -82,7 +81,7 @@ def pieces_of(curves: Curves, which: Codes, low: Floats, high: Floats, down: Fla
     return _merge(own, left, right, slope, curves.x[at], curves.y[at], low, high, down, up)
 
 
-def _slopes(curves: Curves, curve: Codes, point: Codes, before: Flags, beyond: Flags) -> Floats:
+def _slopes(curves: Curves, curve: Codes, point: Codes, before: Bools, beyond: Bools) -> Floats:
     """The slope of the segment that ends at each point."""
     here, last = np.minimum(point, len(curves.x) - 1), np.maximum(point - 1, 0)
     width = curves.x[here] - curves.x[last]
@@ -92,7 +91,7 @@ def _slopes(curves: Curves, curve: Codes, point: Codes, before: Flags, beyond: F
 
 def _merge(
     own: Codes, left: Floats, right: Floats, slope: Floats, x: Floats, y: Floats,
-    low: Floats, high: Floats, down: Flags, up: Flags,
+    low: Floats, high: Floats, down: Bools, up: Bools,
 ) -> LinearPieces:  # fmt: skip
     """Neighbours of one slope joined, ends clipped to the range, runs counted."""
     entries = len(low)

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosened, loosened_arguments
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.json.arrays import finite, plain, same_length
-from gpusched_dsl.ir.matrix import Flags, Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 # How far a value may lie outside the domain of a function (a root of -1e-12) and still be read as its end.
@@ -27,7 +26,7 @@ class PowerBlock(Block, tag="power"):
 
     exponents: list[float]
 
-    def check(self, place: str, laws: int, binary: Flags) -> None:
+    def check(self, place: str, laws: int, binary: Bools) -> None:
         Block.check(self, place, laws, binary)
         same_length(self.exponents, len(self.results), f"{place}.exponents", "results")
         finite(self.exponents, f"{place}.exponents")
@@ -55,14 +54,14 @@ class Power(Definition):
     }
 
     @property
-    def _whole(self) -> Flags:
+    def _whole(self) -> Bools:
         return np.asarray(self.exponents == np.rint(self.exponents))
 
     def evaluate(self, arguments: Floats) -> Floats:
         lifted = np.where(~self._whole & (arguments < 0) & (arguments > -AT_THE_END), 0.0, arguments)
         return np.asarray(np.power(lifted, self.exponents), dtype=np.float64)
 
-    def valueless(self, end: Floats) -> Flags:
+    def valueless(self, end: Floats) -> Bools:
         return np.asarray(~self._whole & np.where(self.exponents > 0, end < 0, end <= 0))
 
     def least(self, entry: int) -> str:
@@ -98,7 +97,7 @@ class Power(Definition):
             np.where(usable | even, end, np.inf),
         )
 
-    def slopes(self, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+    def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         exponents, whole = self.exponents, self._whole
         even = whole & (exponents % 2 == 0)
         shrinks = exponents < 0
@@ -110,7 +109,7 @@ class Power(Definition):
         undefined = (shrinks & (low <= 0) & (high >= 0)) | (~whole & left)
         return (rising & changes) | undefined, (falling & changes) | undefined
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Flags, Flags]:
+    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         """x^p for x > 0 bends up where p > 1 or p < 0; below 0 whole powers do, odd ones the other way round."""
         p, whole = self.exponents, self._whole
         even = whole & (p % 2 == 0)
@@ -122,7 +121,7 @@ class Power(Definition):
         concave = straight | (~bends_up & right) | (bends_up & left & ~even)
         return convex, concave
 
-    def whole(self, arguments: Flags) -> Flags:
+    def whole(self, arguments: Bools) -> Bools:
         return arguments & (self.exponents >= 0) & self._whole
 
     def multiples(self, arguments: Floats) -> Floats:

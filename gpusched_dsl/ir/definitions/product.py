@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosened_arguments, product_of
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes
 from gpusched_dsl.ir.json.arrays import Number, check_starts, same_length
-from gpusched_dsl.ir.matrix import Flags, Floats
 
 
 class ProductBlock(Block, tag="product"):
@@ -21,7 +20,7 @@ class ProductBlock(Block, tag="product"):
 
     starts: list[Number]
 
-    def check(self, place: str, laws: int, binary: Flags) -> None:
+    def check(self, place: str, laws: int, binary: Bools) -> None:
         same_length(self.starts, len(self.results) + 1, f"{place}.starts", "results, plus one")
         check_starts(self.starts, len(self.arguments.constants), f"{place}.starts", least=1)
 
@@ -67,37 +66,37 @@ class Product(Definition):
         begin, end = loosened_arguments(corners.min(axis=0), corners.max(axis=0))
         return np.where(usable, begin, -np.inf), np.where(usable, end, np.inf)
 
-    def slopes(self, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+    def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         """The slope in one factor is the product of the others."""
         entry, entries = self.entry_of, self.size
         mixed, negative, zero = (low < 0) & (high > 0), (high <= 0) & (low < 0), (low == 0) & (high == 0)
 
-        def others(flags: Flags) -> Codes:
+        def others(flags: Bools) -> Codes:
             return np.bincount(entry, weights=flags, minlength=entries).astype(np.int64)[entry] - flags
 
         odd, unknown, flat = others(negative) % 2 == 1, others(mixed) > 0, others(zero) > 0
         return (unknown | ~odd) & ~flat, (unknown | odd) & ~flat
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Flags, Flags]:
+    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         return (moving == 1) | self._squares, moving == 1
 
     @property
-    def _squares(self) -> Flags:
+    def _squares(self) -> Bools:
         """Which entries are a column times itself."""
         two = np.diff(self.starts) == 2
         single = np.append(self.arguments.single, (-1, -1))
         first = self.starts[:-1]
-        same: Flags = two & (single[first] >= 0) & (single[first] == single[first + 1])
+        same: Bools = two & (single[first] >= 0) & (single[first] == single[first + 1])
         return same
 
-    def whole(self, arguments: Flags) -> Flags:
+    def whole(self, arguments: Bools) -> Bools:
         return np.asarray(np.logical_and.reduceat(arguments, self.starts[:-1]))
 
     def multiples(self, arguments: Floats) -> Floats:
         return np.multiply.reduceat(np.where(np.isinf(arguments), 1.0, arguments), self.starts[:-1])
 
     @property
-    def exact(self) -> Flags:
+    def exact(self) -> Bools:
         return np.zeros(self.size, dtype=np.bool_)
 
     def derivatives(self, inside: Floats, values: Floats) -> Floats:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Broken, Side, finite_sides, infinite_from_none, same_length, sides
-from gpusched_dsl.ir.matrix import Flags, Floats
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP, ROUNDING
 
 
@@ -22,7 +22,7 @@ class HoldsBlock(Block, tag="holds"):
     lower: list[Side]
     upper: list[Side]
 
-    def check(self, place: str, laws: int, binary: Flags) -> None:
+    def check(self, place: str, laws: int, binary: Bools) -> None:
         Block.check(self, place, laws, binary)
         for name, ends in (("lower", self.lower), ("upper", self.upper)):
             same_length(ends, len(self.results), f"{place}.{name}", "results")
@@ -89,17 +89,17 @@ class Reified(Definition):
         must = small > 0.5
         return np.where(must, self.lower, -np.inf), np.where(must, self.upper, np.inf)
 
-    def slopes(self, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+    def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         return self.lower > low, self.upper < high
 
-    def whole(self, arguments: Flags) -> Flags:
+    def whole(self, arguments: Bools) -> Bools:
         return np.ones(self.size, dtype=np.bool_)
 
     def multiples(self, arguments: Floats) -> Floats:
         return np.ones(self.size)
 
     @property
-    def exact(self) -> Flags:
+    def exact(self) -> Bools:
         return np.zeros(self.size, dtype=np.bool_)
 
     def near(self, point: Floats, inside: Floats) -> Floats:

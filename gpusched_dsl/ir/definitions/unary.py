@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosened, loosened_arguments
 from gpusched_dsl.ir.definitions.power import AWAY
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Flags, Floats
 
 _FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {"exp": np.exp, "log": np.log, "abs": np.abs}
 _NARROW = "it is linear where its argument is whole and within narrow bounds"
@@ -49,7 +48,7 @@ class Unary(Definition):
     def evaluate(self, arguments: Floats) -> Floats:
         return _FUNCTIONS[self.function](arguments)
 
-    def valueless(self, end: Floats) -> Flags:
+    def valueless(self, end: Floats) -> Bools:
         return np.asarray(end <= 0) if self.function == "log" else Definition.valueless(self, end)
 
     def least(self, entry: int) -> str:
@@ -71,19 +70,19 @@ class Unary(Definition):
             return loosened_arguments(np.exp(small), np.exp(large))
         return loosened_arguments(np.log(np.maximum(small, 0.0)), np.log(np.maximum(large, 0.0)))
 
-    def slopes(self, low: Floats, high: Floats) -> tuple[Flags, Flags]:
+    def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         yes = np.ones_like(low, dtype=np.bool_)
         if self.function == "abs":
             return high > 0, low < 0
         return yes, low <= 0 if self.function == "log" else ~yes
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Flags, Flags]:
+    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         yes = np.ones(self.size, dtype=np.bool_)
         if self.function == "abs":
             return yes, (low >= 0) | (high <= 0)
         return (~yes, yes) if self.function == "log" else (yes, ~yes)
 
-    def whole(self, arguments: Flags) -> Flags:
+    def whole(self, arguments: Bools) -> Bools:
         return arguments if self.function == "abs" else Definition.whole(self, arguments)
 
     def multiples(self, arguments: Floats) -> Floats:

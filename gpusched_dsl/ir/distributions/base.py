@@ -9,11 +9,9 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.json.arrays import Unwritable
-from gpusched_dsl.ir.matrix import Floats
 
 INF = float("inf")
 # A probability below this share of what it is taken from is lost in rounding.
@@ -246,7 +244,7 @@ def as_floats(x: object) -> Floats:
     return np.asarray(x, dtype=np.float64)
 
 
-def need(holds: bool | NDArray[np.bool_], message: str) -> None:
+def need(holds: bool | Bools, message: str) -> None:
     """Raise ValueError with a message unless it holds (NaN never does)."""
     if not np.all(holds):
         raise ValueError(message)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.distributions.base import (
     INF,
     Distribution,
@@ -17,7 +18,6 @@ from gpusched_dsl.ir.distributions.base import (
 )
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
-from gpusched_dsl.ir.matrix import Floats
 
 
 class ExponentialLaw(StoredDistribution, tag="exponential"):

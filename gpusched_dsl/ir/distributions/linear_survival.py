@@ -8,17 +8,14 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.distributions.base import INF, Distribution, LawFamily, StoredDistribution, as_floats, need
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import check_chance
 from gpusched_dsl.ir.distributions.tables import Tables
 from gpusched_dsl.ir.json.arrays import Broken, finite, plain, same_length
-from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
-
-Codes = NDArray[np.int64]
 
 # How far probabilities that are stated may be from a sum of 1.
 SUM_SLACK = 1e-6

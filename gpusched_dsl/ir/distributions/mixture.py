@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, need
 from gpusched_dsl.ir.distributions.linear_survival import LinearSurvival, mix
 from gpusched_dsl.ir.distributions.restricted import check_chance
-from gpusched_dsl.ir.matrix import Floats
 
 
 def mixture(laws: Sequence[Distribution], weights: Floats) -> Distribution:
@@ -126,7 +125,7 @@ class Mixture(Distribution):
         return mixture([law.censored(high) for law in self.laws], self.weights)
 
 
-def _bisect(before: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _bisect(before: Callable[[Floats], Bools], low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """The last float where `before` (true, then false) holds and the first where it does not, in [low, high].
 
     Where it holds nowhere between, both are `low`, and where it holds everywhere both are `high`.

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.distributions.base import INF, Distribution, StoredDistribution, as_floats, need
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.distributions.standard_normal import place_of, tail
-from gpusched_dsl.ir.matrix import Floats
 
 
 class NormalLaw(StoredDistribution, tag="normal"):

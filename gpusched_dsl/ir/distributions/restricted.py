@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, need
-from gpusched_dsl.ir.matrix import Floats
 
 
 def check_chance(law: Distribution, low: float, high: float) -> None:

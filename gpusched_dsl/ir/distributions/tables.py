@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 
 # Levels that differ relatively by less than this are one: a level that was computed must find itself again.
 SAME_LEVEL = 1e-14
@@ -33,7 +31,7 @@ class Tables:
         return Tables(starts, knots, left, right)
 
     @cached_property
-    def _last(self) -> NDArray[np.bool_]:
+    def _last(self) -> Bools:
         """Which knots are the last of their law."""
         last = np.zeros(len(self.knots), dtype=np.bool_)
         last[self.starts[1:] - 1] = True

@@ -7,11 +7,8 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.matrix import Floats
-
-Codes = NDArray[np.int64]
+from gpusched_dsl.ir.arrays import Codes, Floats
 
 Number = Annotated[int, Meta(ge=0, description="counted from 0")]
 Side = Annotated[float | None, Meta(description="null: infinite")]

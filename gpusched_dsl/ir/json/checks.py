@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Packing
 from gpusched_dsl.ir.json.arrays import (
     Broken,
-    Codes,
     check_sparse,
     finite,
     finite_sides,
@@ -19,7 +19,6 @@ from gpusched_dsl.ir.json.arrays import (
 from gpusched_dsl.ir.json.domains import DomainFile, IntervalFile, ProductFile, ScalarsFile, UniverseFile
 from gpusched_dsl.ir.json.schema import FamilyFile, ProblemFile
 from gpusched_dsl.ir.json.term_checks import check_conditions, check_definitions
-from gpusched_dsl.ir.matrix import Flags
 
 LARGEST = 2**62  # leaves room for sums of two codes
 MOST_COLUMNS = 2**31 - 1
@@ -127,7 +126,7 @@ def _entries(families: list[FamilyFile], sizes: list[int], place: str) -> int:
     return total
 
 
-def _binary(file: ProblemFile, columns: int) -> Flags:
+def _binary(file: ProblemFile, columns: int) -> Bools:
     """Which columns are 0 or 1; raises Broken for runs of integer columns that are none."""
     binary = np.zeros(columns, dtype=np.bool_)
     last = 0

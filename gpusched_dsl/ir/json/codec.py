@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Domain, Universe
 from gpusched_dsl.ir.granularity import with_steps
@@ -122,7 +122,7 @@ def _objective_file(objective: Objective) -> ObjectiveFile:
     return ObjectiveFile(sense, terms, objective.name, objective.unit, _place(objective.span))
 
 
-def _runs(marked: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _runs(marked: Bools) -> list[tuple[int, int]]:
     steps = np.diff(np.concatenate([[0], marked.astype(np.int8), [0]]))
     return list(zip(np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist(), strict=True))
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.definitions.base import AffinesFile, Block
 from gpusched_dsl.ir.json.arrays import Broken, check_sparse, finite, numbers, repeats, same_length
 from gpusched_dsl.ir.json.terms import ConditionsFile
-from gpusched_dsl.ir.matrix import Flags
 
 
-def check_definitions(definitions: Sequence[Block], laws: int, declared: int, binary: Flags) -> None:
+def check_definitions(definitions: Sequence[Block], laws: int, declared: int, binary: Bools) -> None:
     """Raise Broken unless every block reads declared columns and results of blocks before it only.
 
     There are `laws` laws. The first `declared` columns are declared; `binary` says which of all are 0 or 1.
@@ -40,7 +40,7 @@ def _check_arguments(arguments: AffinesFile, columns: int, place: str) -> None:
     finite(arguments.constants, f"{place}.constants")
 
 
-def check_conditions(conditions: ConditionsFile | None, rows: int, binary: Flags) -> None:
+def check_conditions(conditions: ConditionsFile | None, rows: int, binary: Bools) -> None:
     """Raise Broken unless each is on one of the rows, in order, and asks for a value of a binary column."""
     if conditions is None:
         return

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.contradiction import beats
-from gpusched_dsl.policies.workload import Floats, Ints
 
 MOST_PAIRS = 1 << 22  # pairs of ways that are looked at at once
 

@@ -12,7 +12,8 @@ from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSlice, ParamSlice, Ready, SetSlice
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.domains import Codes, Component
+from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.domains import Component
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 

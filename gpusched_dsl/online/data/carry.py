@@ -11,10 +11,10 @@ import numpy as np
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.store import MISSING, Columns, Param, Values, ValueStore
+from gpusched_dsl.compiling.evaluation.store import MISSING, Columns, Param, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.domains import Codes, Domain, IntervalDomain, ScalarDomain, TupleDomain
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, ScalarDomain, TupleDomain
 from gpusched_dsl.language.checked import Element, VariableRef
 from gpusched_dsl.language.checked_online import CheckedCarry, CheckedOnline
 from gpusched_dsl.language.checking.walk import Part as CorePart
@@ -176,10 +176,8 @@ class _Maker:
         return whole
 
 
-def without(standing: CurrentPlan, variable: str, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> CurrentPlan:
+def without(standing: CurrentPlan, variable: str, kept: Bools) -> CurrentPlan:
     """The plan without some entries of a variable."""
     given = standing.values[variable]
     left = VariableValues(tuple(c[kept] for c in given.codes), given.values[kept])
     return replace(standing, values={**standing.values, variable: left})
-
-

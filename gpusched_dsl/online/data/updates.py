@@ -10,9 +10,10 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSlice, ParamSlice, Ready, SetSlice
-from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, Values, ValueStore
+from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, ValueStore
 from gpusched_dsl.data.chunks import DataChunk
-from gpusched_dsl.ir.domains import Codes, Component, Domain, IntervalDomain, TupleDomain, Universe
+from gpusched_dsl.ir.arrays import Codes, Values
+from gpusched_dsl.ir.domains import Component, Domain, IntervalDomain, TupleDomain, Universe
 from gpusched_dsl.language.checked import Element, Numeric
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -167,9 +168,7 @@ def _join(old: Domain, new: Domain, root: str, universe: Universe, first: int) -
     """Elements that were there, then those of new jobs; what has no job stays as it is."""
     if not any(c is not None and c.name == root for c in old.components):
         return old
-    columns = tuple(
-        np.concatenate(pair) for pair in zip(old.columns(), _shift(new, root, first), strict=True)
-    )
+    columns = tuple(np.concatenate(pair) for pair in zip(old.columns(), _shift(new, root, first), strict=True))
     return TupleDomain(_components(old, root, universe), columns)
 
 

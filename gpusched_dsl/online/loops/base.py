@@ -15,8 +15,9 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
-from gpusched_dsl.ir.domains import Codes, Domain
+from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
 from gpusched_dsl.language.checked import Element, Numeric, TypedExpr, ValueType
 from gpusched_dsl.language.checked_online import CHANGES, CheckedCharge, CheckedOnline
@@ -35,7 +36,6 @@ from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocat
 from gpusched_dsl.online.simulation.charging import charge, plan_store, rates
 from gpusched_dsl.online.simulation.realisation import Outages, truth_of
 from gpusched_dsl.online.simulation.world import RUNNING, World
-from gpusched_dsl.policies.workload import Floats, Ints
 
 CHOSEN = 0.5  # a binary above this is 1
 

@@ -11,7 +11,7 @@ import numpy as np
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.online.data.carry import CurrentPlan
 from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
 from gpusched_dsl.online.loops.branching import Loop, run_until

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes, TupleDomain
+from gpusched_dsl.ir.arrays import Bools, Codes, Ints
+from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.blocks.online.slot_counts import counts_slots, slot_count_errors
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -23,7 +24,6 @@ from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.simulation.assignments import Allocations
 from gpusched_dsl.online.simulation.world import TOLERANCE
-from gpusched_dsl.policies.workload import Ints
 
 
 @dataclass(eq=False)
@@ -149,7 +149,7 @@ class SlotLoop(SimulationLoop):
             self.ended = True
             self.charge_rates()
 
-    def _alive(self, jobs: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _alive(self, jobs: Ints) -> Bools:
         """Which jobs are there and not finished; entries without a job stand for themselves."""
         world = self.world
         here = np.zeros(len(world.status) + 1, dtype=np.bool_)
@@ -157,7 +157,7 @@ class SlotLoop(SimulationLoop):
         here[-1] = True
         return here[jobs]
 
-    def _up(self, places: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _up(self, places: Ints) -> Bools:
         """Which places are not down."""
         return ~np.isin(places, self.down.get(self.places_root, ()))
 

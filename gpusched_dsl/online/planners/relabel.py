@@ -13,9 +13,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked import CheckedModel, Element
-from gpusched_dsl.policies.workload import Floats, Ints
 
 CHOSEN = 0.5
 

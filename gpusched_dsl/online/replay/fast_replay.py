@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.replay.eligibility import ReplayFacts, clock_of_due, keys_move, replay_facts, why_not
@@ -17,7 +18,6 @@ from gpusched_dsl.online.replay.trace_reader import NoReplay, read_trace
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
 from gpusched_dsl.online.simulation.world import DONE, EXECUTION, FUTURE, TARDINESS, WAITING
-from gpusched_dsl.policies.workload import Floats, Ints
 
 SAME = 1e-9
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.policies.workload import Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 
 TOLERANCE: Final = 1e-9  # that of the policies' queues
 
@@ -45,14 +44,14 @@ def queue_order(keys: Floats, exact: bool = False) -> Ints:
     return np.argsort(label, kind="stable").astype(np.int64)
 
 
-def _same(a: Floats, b: Floats) -> NDArray[np.bool_]:
+def _same(a: Floats, b: Floats) -> Bools:
     with np.errstate(invalid="ignore"):
         difference = np.abs(a - b)
     near = (difference <= TOLERANCE * np.maximum(np.abs(a), np.abs(b))) & (difference < np.inf)
     return np.asarray((a == b) | near)
 
 
-def _surely_same(low: Floats, high: Floats) -> NDArray[np.bool_]:
+def _surely_same(low: Floats, high: Floats) -> Bools:
     """Whether all values between two count as equal to one another."""
     with np.errstate(invalid="ignore"):
         difference = high - low

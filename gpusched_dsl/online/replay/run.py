@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.online.replay.kernel import run_events
 from gpusched_dsl.online.replay.trace import (
     BEHIND,
@@ -20,7 +21,7 @@ from gpusched_dsl.online.replay.trace import (
     could_start,
     groups_of,
 )
-from gpusched_dsl.policies.workload import NONE, Floats, Ints
+from gpusched_dsl.policies.workload import NONE
 
 # Jobs times looks at nodes from which on the compiler is the shorter way: its package takes 1 s and 110 MB even so.
 COMPILED_FROM: Final = 5_000_000

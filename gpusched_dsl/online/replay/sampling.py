@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
 from gpusched_dsl.online.simulation.realisation import stream
 from gpusched_dsl.online.simulation.world import TOLERANCE
-from gpusched_dsl.policies.workload import Floats, Ints
 
 SAMPLES = 3  # times that are looked at, the first start among them
 SAME = 1e-6  # relative

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.policies.rules import PLACE_CODES
-from gpusched_dsl.policies.workload import NONE, Floats, Ints
+from gpusched_dsl.policies.workload import NONE
 
 # Which of the nodes in use takes a job: none, the tightest, the first.
 FITS_NOWHERE, BEST_FIT, FIRST_FIT = NONE, PLACE_CODES["best_fit"], PLACE_CODES["first_fit"]
@@ -91,7 +91,7 @@ def groups_of(trace: ArrivalTrace) -> Ints:
     return np.unique(varying, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def could_start(trace: ArrivalTrace) -> NDArray[np.bool_]:
+def could_start(trace: ArrivalTrace) -> Bools:
     """Of each job: whether an empty cluster has room for a way that the rules look at."""
     jobs = len(trace.submitted)
     job = np.repeat(np.arange(jobs), np.diff(trace.first_way))

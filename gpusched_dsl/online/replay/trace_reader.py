@@ -14,14 +14,15 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.domains import Codes, TupleDomain
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import NamedSet
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.replay.eligibility import chooses_nodes, rules_of
 from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
 from gpusched_dsl.online.replay.trace import ArrivalTrace
 from gpusched_dsl.policies.placement_reader import cluster_of
-from gpusched_dsl.policies.workload import NONE, Floats, Ints
+from gpusched_dsl.policies.workload import NONE
 
 _FIRST_JOBS = 64  # of the first part, which shows how large the next ones may be
 _ENTRIES = 400_000  # of the table of ways of one part, about

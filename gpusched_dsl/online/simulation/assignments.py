@@ -14,11 +14,10 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.placement import PlacementEvaluator
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked import Element, TypedExpr
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.units import UNITS, Unit, number_factor
-from gpusched_dsl.policies.workload import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

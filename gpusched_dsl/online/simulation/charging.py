@@ -12,12 +12,12 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.domains import Codes, ScalarDomain, TupleDomain
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.domains import ScalarDomain, TupleDomain
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
 from gpusched_dsl.online.simulation.assignments import AllocationReader
 from gpusched_dsl.online.simulation.ledger import Ledger
 from gpusched_dsl.online.simulation.world import World
-from gpusched_dsl.policies.workload import Floats, Ints
 
 SMALL = 1e-6  # of a GPU
 

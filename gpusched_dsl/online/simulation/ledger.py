@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.policies.workload import Floats, Ints
+from gpusched_dsl.ir.arrays import Floats, Ints
 
 
 @dataclass(eq=False)

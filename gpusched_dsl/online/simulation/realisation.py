@@ -13,15 +13,15 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.distributions import laws_of
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, ValueStore
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.distributions.base import Distribution
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.language.checked import CheckedRandom, Numeric, TypedIndexing, TypedLaw
 from gpusched_dsl.language.checked_online import CheckedOnline, CheckedOutage
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.policies.workload import Floats, Ints
 
 NEVER = np.inf
 
@@ -118,7 +118,7 @@ def _draw(laws: RandomLaws, frame: Frame, rng: np.random.Generator) -> Floats:
 
 
 def redraw(
-    online: CheckedOnline, base: Base, ends: Floats, stretch: Floats, done: Floats, begun: Mask, seed: int
+    online: CheckedOnline, base: Base, ends: Floats, stretch: Floats, done: Floats, begun: Bools, seed: int
 ) -> tuple[Floats, Floats]:
     """Ends and stretches of all jobs, those that nobody can know yet drawn again by another seed.
 

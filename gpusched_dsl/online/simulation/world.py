@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.online.simulation.assignments import Allocations
 from gpusched_dsl.online.simulation.ledger import Ledger
 from gpusched_dsl.online.simulation.realisation import Realisation
-from gpusched_dsl.policies.workload import Floats, Ints
 
 FUTURE, WAITING, RUNNING, DONE, GONE = range(5)
 STATES = ("future", "waiting", "running", "done", "withdrawn")
@@ -154,9 +154,7 @@ class World:
         """Jobs that have come to their end by now; their tardiness is charged."""
         jobs = self.running
         left = self.ends[jobs] - self.done[jobs]
-        over = (left <= TOLERANCE * np.maximum(1.0, self.ends[jobs])) | (
-            left <= self.pace(jobs) * self.tolerance()
-        )
+        over = (left <= TOLERANCE * np.maximum(1.0, self.ends[jobs])) | (left <= self.pace(jobs) * self.tolerance())
         over &= self.hold[jobs] <= self.now + self.tolerance()
         ended = jobs[over]
         self.finish(ended)
@@ -262,8 +260,11 @@ class World:
         self.delay_left[jobs] = np.maximum(self.hold[jobs] - self.now, 0.0)
 
     def _charge_changes(
-        self, plan: Allocations, kinds: Mapping[str, np.ndarray[tuple[int], np.dtype[np.bool_]]],
-        costs: Mapping[str, Floats], halted: Ints,
+        self,
+        plan: Allocations,
+        kinds: Mapping[str, Bools],
+        costs: Mapping[str, Floats],
+        halted: Ints,
     ) -> None:
         for name, amounts in costs.items():
             if name in kinds and kinds[name].any():

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.rules import NODE_ODDS
-from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Ints
+from gpusched_dsl.policies.workload import NEVER, NONE
 
 OPEN, OPENED, NEXT_RENTED, FOUND = 0, 1, 2, 3  # places in `Scratch.counts`
 INVERSE_IDLE, IDLE = NODE_ODDS["inverse idle"], NODE_ODDS["idle"]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.candidate_search import (
     FOUND,
     NEXT_RENTED,
@@ -27,7 +28,7 @@ from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.free_capacity import put
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.rules import PLACE_CODES
-from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
 # Compiled code takes no dictionaries.
 BEST_FIT, FIRST_FIT = PLACE_CODES["best_fit"], PLACE_CODES["first_fit"]

@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.construct import Lookups, Scratch, begin, place_jobs
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule
 from gpusched_dsl.policies.kernels.pricing import price
-from gpusched_dsl.policies.workload import NONE, Floats, Instructions, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
 _PRIME, _FACTOR = 2_147_483_647, 48_271  # products stay below 2 ** 62
 

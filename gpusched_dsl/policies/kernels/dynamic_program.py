@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.workload import NONE, Floats, Ints
+from gpusched_dsl.policies.workload import NONE
 
 # Costs that differ relatively by less are equal; then a job runs rather than waits, and with the option named first.
 EQUAL = 1e-12

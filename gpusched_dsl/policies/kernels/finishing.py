@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.construct import Lookups
 from gpusched_dsl.policies.kernels.ranking import TOLERANCE, same
 from gpusched_dsl.policies.rules import FINISH_CODES
-from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 SMALLER_TYPE, EXPAND_PARTS = FINISH_CODES["smaller_type"], FINISH_CODES["expand_parts"]
 GROW, GROW_BY_ONE = FINISH_CODES["grow by speedup"], FINISH_CODES["grow_by_one by speedup"]

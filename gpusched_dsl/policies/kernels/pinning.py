@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.free_capacity import fits_empty, has_room, put, shared_gpu
-from gpusched_dsl.policies.workload import Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import Schedule, Workload
 
 
 @compiled

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.workload import Floats, Schedule, Workload
+from gpusched_dsl.policies.workload import Schedule, Workload
 
 TOTAL, FIRST_END, NODE_FIRST_END = 0, 1, 2
 PRICES = {"total": TOTAL, "first_end": FIRST_END, "node_first_end": NODE_FIRST_END}

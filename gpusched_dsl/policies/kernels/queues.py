@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.ranking import same
-from gpusched_dsl.policies.workload import NONE, Floats, Ints
+from gpusched_dsl.policies.workload import NONE
 
 
 @compiled

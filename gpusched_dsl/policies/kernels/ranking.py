@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.workload import NEVER, NONE, Floats, Ints
+from gpusched_dsl.policies.workload import NEVER, NONE
 
 TOLERANCE = 1e-9
 Scratch = tuple[Floats, Ints]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.slotted_cluster import Bools, SlottedCluster, SlottedSchedule, SlottedState
+from gpusched_dsl.policies.kernels.slotted_cluster import SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_cover import sort
-from gpusched_dsl.policies.workload import Floats
 
 SAME = 1e-12  # relative: sums of the same slots in another order
 

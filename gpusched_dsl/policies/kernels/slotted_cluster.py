@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
-from gpusched_dsl.policies.workload import NONE, Floats, Ints
-
-Bools = NDArray[np.bool_]
+from gpusched_dsl.policies.workload import NONE
 
 UNGUARDED, ALL_SERVICES = 0, GUARD_CODES["all_services"]
 ONE_SERVICE_EACH, EQUAL_PARTS = GUARD_CODES["one_service_each"], GUARD_CODES["equal_parts"]

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.workload import Floats, Ints
 
 VISITS = 6_000
 STEPS = 60

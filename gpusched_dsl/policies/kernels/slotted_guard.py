@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.slotted_cluster import EQUAL_PARTS, Guard
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT, least_excess
-from gpusched_dsl.policies.workload import Floats, Ints
 
 
 @compiled

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.slotted import free_nodes, put, startable
 from gpusched_dsl.policies.kernels.slotted_cluster import Serving, SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT
-from gpusched_dsl.policies.workload import Floats, Ints
 
 HALVINGS = 200
 EQUAL = 1e-9  # performances that differ by less are equal

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.slotted_cluster import Serving, SlottedCluster, SlottedSchedule
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT, sort
-from gpusched_dsl.policies.workload import Ints
 
 
 @compiled

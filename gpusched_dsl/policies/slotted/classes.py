@@ -7,10 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes, Ints
 from gpusched_dsl.language.checked import CheckedModel, IndexRef, IndexVar, LetRef, ParamRef, TypedExpr
 from gpusched_dsl.language.checking.walk import Part, children
-from gpusched_dsl.policies.workload import Ints
 
 MOST_DEPTH = 50  # of `let`s in `let`s
 

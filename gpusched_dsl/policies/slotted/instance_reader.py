@@ -8,18 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedLoads, CheckedPolicy, CheckedSlots
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.policies.kernels.slotted_cluster import Bools, Guard, Serving, SlottedCluster
+from gpusched_dsl.policies.kernels.slotted_cluster import Guard, Serving, SlottedCluster
 from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
 from gpusched_dsl.policies.slotted.classes import classes_of, read_of_nodes
-from gpusched_dsl.policies.workload import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +115,7 @@ class _Reader:
         inside = self._inside(self.choose.indexing, frame)
         return inside.reshape(len(self.jobs), len(self.kinds), len(self.slots))
 
-    def _inside(self, indexing: TypedIndexing, frame: Frame) -> Mask:
+    def _inside(self, indexing: TypedIndexing, frame: Frame) -> Bools:
         """Which rows an index list has, where the frame binds all its names."""
         found = np.ones(frame.size, dtype=np.bool_)
         for iterator in indexing.iterators:
@@ -125,7 +124,7 @@ class _Reader:
             found &= self._holds(condition, frame, found)
         return found
 
-    def _holds(self, condition: TypedExpr, frame: Frame, among: Mask) -> Mask:
+    def _holds(self, condition: TypedExpr, frame: Frame, among: Bools) -> Bools:
         """Where a condition holds; rows that one before it excludes need not have a value for it."""
         if among.all():
             return self.ev.mask(condition, frame)
@@ -231,7 +230,7 @@ class _Reader:
             found.append(column.reshape(len(services), len(self.kinds)))
         return found
 
-    def _conditions(self, loads: CheckedLoads, other: IndexVar, frame: Frame) -> Mask:
+    def _conditions(self, loads: CheckedLoads, other: IndexVar, frame: Frame) -> Bools:
         """Which rows fulfil what does not depend on an index that the frame does not bind."""
         kept = [i for i in loads.indexing.iterators if other not in i.variables]
         conditions = [c for c in loads.indexing.conditions if other not in self.ev.needs(c)]

@@ -7,7 +7,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-from gpusched_dsl.compiling.evaluation.store import Values
+from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import IndexRef, Reduction, VariableRef
 

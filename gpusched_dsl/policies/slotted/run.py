@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.frames import Frame, Mask
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.domains import Codes, TupleDomain
+from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import CheckedVariable
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -151,7 +152,7 @@ class _Values:
             fix.variable, VariableValues(tuple(c[used] for c in domain.columns()), values[used].astype(np.float64))
         )
 
-    def _inside(self, variable: CheckedVariable, columns: tuple[Codes, ...]) -> Mask:
+    def _inside(self, variable: CheckedVariable, columns: tuple[Codes, ...]) -> Bools:
         """Which index tuples the declaration of a family has."""
         indexing = variable.indexing
         size = len(columns[0]) if columns else 0

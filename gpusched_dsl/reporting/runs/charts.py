@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched_dsl.policies.workload import Floats
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.reporting.runs.series import Steps, cost_over_time, room_over_time, used_over_time, waiting_over_time
 
 if TYPE_CHECKING:

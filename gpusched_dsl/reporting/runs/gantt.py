@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.online.history import RunHistory
-from gpusched_dsl.policies.workload import Floats, Ints
 from gpusched_dsl.reporting.runs.charts import LEFT, WIDTH, AxisTick, ChartAxis, time_axis
 
 if TYPE_CHECKING:
@@ -81,9 +81,7 @@ def _lanes(reading: RunHistory) -> tuple[Ints, Ints, Ints]:
     places, row = np.unique(parts.place, return_inverse=True)
     free: list[list[float]] = [[] for _ in places]
     lane = np.zeros(len(parts), dtype=np.int64)
-    for at, (place, start, end) in enumerate(
-        zip(row.tolist(), parts.start.tolist(), parts.end.tolist(), strict=True)
-    ):
+    for at, (place, start, end) in enumerate(zip(row.tolist(), parts.start.tolist(), parts.end.tolist(), strict=True)):
         lanes = free[place]
         found = next((i for i, until in enumerate(lanes) if until <= start + 1e-12 * max(1.0, start)), len(lanes))
         if found == len(lanes):

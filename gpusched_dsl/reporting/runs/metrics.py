@@ -8,11 +8,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.units import UNITS, convertible, factor
 from gpusched_dsl.online.history import RunHistory
 from gpusched_dsl.online.simulation.world import DONE, GONE, TARDINESS
-from gpusched_dsl.policies.workload import Floats
 
 Number: TypeAlias = float | int | None
 LATE: Final = ROUNDING  # of the due date: what counts as late

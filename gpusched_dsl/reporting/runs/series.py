@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.simulation.world import EXECUTION
-from gpusched_dsl.policies.workload import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

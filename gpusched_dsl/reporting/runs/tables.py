@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.world import STATES
-from gpusched_dsl.policies.workload import Floats, Ints
 from gpusched_dsl.reporting.runs.metrics import busy_of, tardiness_of, waiting_of
 
 COUNTED = {"resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
@@ -118,5 +118,3 @@ def _texts(texts: list[str], count: int | None = None) -> pl.Series:
     """Names, null for none; `count` nulls where there is no list."""
     filled = texts if texts or count is None else [""] * count
     return pl.Series([t or None for t in filled], dtype=pl.String)
-
-

@@ -15,11 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.blocks import SHARED, Blocks
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
 
 HASH_SEED = 20_220
@@ -57,7 +55,7 @@ class BlockStructure:
         return len(self.use_of)
 
     @property
-    def whole(self) -> NDArray[np.bool_]:
+    def whole(self) -> Bools:
         """Which shared columns must be whole."""
         return self.problem.integer[self.shared]
 
@@ -149,7 +147,7 @@ def _equal_rows(rows: sp.csr_array) -> tuple[Codes, Codes]:
     return found, first
 
 
-def _same(rows: sp.csr_array, some: Codes, others: Codes) -> NDArray[np.bool_]:
+def _same(rows: sp.csr_array, some: Codes, others: Codes) -> Bools:
     difference = abs(rows[some] - rows[others])
     largest = np.asarray(difference.max(axis=1).toarray()).reshape(-1)
     return np.asarray(largest == 0.0)

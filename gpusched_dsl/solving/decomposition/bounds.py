@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 
 # What rounding in the sums of a bound can amount to, relative to the sum of the sizes of its parts.

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.bounds import clean_duals, lagrangian_bound, shared_bound

@@ -16,10 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 
 # States of lanes that are computed together are at most this multiple of what they need.
 PADDING = 1.3
@@ -34,8 +32,8 @@ class Lanes:
 
     starts: Codes
     work: Codes
-    exact: NDArray[np.bool_]
-    running: NDArray[np.bool_]
+    exact: Bools
+    running: Bools
 
     @property
     def count(self) -> int:
@@ -55,8 +53,8 @@ class _Bucket:
     alive: Codes
     last: Codes  # the largest count of each lane
     counts_idle: bool
-    exact: NDArray[np.bool_]
-    running: NDArray[np.bool_]
+    exact: Bools
+    running: Bools
     slot: Codes  # place of slot t of each lane in the arrays per slot, [slots, lanes]; 0 where there is none
 
 
@@ -91,7 +89,7 @@ class LanePlanner:
             np.where(times[:, None] < own[None, :], slot, 0),
         )
 
-    def solve(self, slot_cost: Floats, start_cost: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    def solve(self, slot_cost: Floats, start_cost: Floats) -> tuple[Floats, Bools]:
         """The least cost of every lane (infinity where it has no plan), and whether each slot is active then.
 
         `slot_cost` and `start_cost` are per slot of the lanes; a slot of infinite cost is never used.
@@ -104,7 +102,7 @@ class LanePlanner:
         return values, active
 
 
-def _groups(last: Codes, lengths: Codes, possible: NDArray[np.bool_]) -> list[Codes]:
+def _groups(last: Codes, lengths: Codes, possible: Bools) -> list[Codes]:
     """Lanes to be computed together: of similar count, each group with the longest first."""
     order = np.flatnonzero(possible)
     order = order[np.argsort(last[order], kind="stable")]
@@ -119,7 +117,7 @@ def _groups(last: Codes, lengths: Codes, possible: NDArray[np.bool_]) -> list[Co
     return groups
 
 
-def _solve(bucket: _Bucket, slot_cost: Floats, start_cost: Floats, values: Floats, active: NDArray[np.bool_]) -> None:
+def _solve(bucket: _Bucket, slot_cost: Floats, start_cost: Floats, values: Floats, active: Bools) -> None:
     """One group of lanes; writes into `values` (per lane) and `active` (per slot)."""
     lanes, width = len(bucket.lanes), int(bucket.last.max()) + 1
     counts_idle = bucket.counts_idle
@@ -164,11 +162,11 @@ def _trace(
     bucket: _Bucket,
     off: Floats,
     on: Floats,
-    came_off: NDArray[np.bool_],
-    came_on: NDArray[np.bool_],
-    stuck: NDArray[np.bool_],
+    came_off: Bools,
+    came_on: Bools,
+    stuck: Bools,
     values: Floats,
-    active: NDArray[np.bool_],
+    active: Bools,
 ) -> None:
     """Values at the ends of the lanes, and the way back from there."""
     lanes, counts_idle = np.arange(len(bucket.lanes)), bucket.counts_idle

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
-from gpusched_dsl.ir.domains import Codes, IntervalDomain
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure

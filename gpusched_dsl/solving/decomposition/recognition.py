@@ -17,14 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.lanes import Lanes
 
-Flags = NDArray[np.bool_]
 WHOLE = 1e-9  # how far the work may be from a whole number: rounding errors of data
 
 
@@ -36,13 +33,13 @@ class Choices:
     of the lanes (start -1: there is none, starting costs nothing), `usable` whether the slot may be used at all.
     """
 
-    known: Flags
+    known: Bools
     lanes: Lanes
     block: Codes
     home: Codes
     slot: Codes
     start: Codes
-    usable: Flags
+    usable: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +57,18 @@ class _Entries:
     def rows(self) -> int:
         return len(self.block)
 
-    def count(self, which: Flags) -> Codes:
+    def count(self, which: Bools) -> Codes:
         """How many of these entries each row has."""
         return np.bincount(self.row[which], minlength=self.rows)
 
-    def spread(self, which: Flags) -> tuple[Floats, Floats]:
+    def spread(self, which: Bools) -> tuple[Floats, Floats]:
         """The least and the largest coefficient among these entries of each row."""
         low, high = np.full(self.rows, np.inf), np.full(self.rows, -np.inf)
         np.minimum.at(low, self.row[which], self.value[which])
         np.maximum.at(high, self.row[which], self.value[which])
         return low, high
 
-    def only(self, which: Flags) -> tuple[Codes, Floats]:
+    def only(self, which: Bools) -> tuple[Codes, Floats]:
         """The column and the coefficient of the one such entry of each row (-1 and 0 where there is none)."""
         column, value = np.full(self.rows, -1, dtype=np.int64), np.zeros(self.rows)
         column[self.row[which]] = self.column[which]
@@ -224,7 +221,7 @@ def _entries(parts: BlockStructure) -> _Entries:
     )
 
 
-def _ranks(previous: Codes) -> tuple[Codes, Flags]:
+def _ranks(previous: Codes) -> tuple[Codes, Bools]:
     """How many steps lie before each column in its chain, by doubling; and which chains never begin (cycles)."""
     jump = previous.copy()
     rank = (previous >= 0).astype(np.int64)

@@ -16,8 +16,8 @@ import numpy as np
 
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.blocks import Blocks
-from gpusched_dsl.ir.matrix import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.verify import verify

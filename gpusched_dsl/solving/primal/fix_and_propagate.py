@@ -8,27 +8,24 @@ stands at a dead end: the latest batches are taken back, the columns of the brok
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.rows import entries
-
-Order = NDArray[np.int64]
 
 MOST_DEAD_ENDS = 24
 GROWTH, SHRINKAGE = 2, 4
 
 
-def fix_what_fits(box: PropagationDomain, order: Order, targets: Floats, budget: HeuristicBudget) -> Order:
+def fix_what_fits(box: PropagationDomain, order: Ints, targets: Floats, budget: HeuristicBudget) -> Ints:
     """Fix the columns of `order` at their targets where the rows allow that; the columns that were left as they are.
 
     As `fix`, but a column that contradicts those before it is passed over, and so is one whose bounds exclude its
     target.
     """
     waiting, size = order, len(order)
-    left: list[Order] = []
+    left: list[Ints] = []
     while len(waiting) and not budget.over:
         batch, waiting = waiting[:size], waiting[size:]
         values = np.rint(targets[batch])
@@ -51,7 +48,7 @@ def fix_what_fits(box: PropagationDomain, order: Order, targets: Floats, budget:
 
 def fix(
     box: PropagationDomain,
-    order: Order,
+    order: Ints,
     targets: Floats,
     budget: HeuristicBudget,
     *,
@@ -111,14 +108,14 @@ def _keep_from(box: PropagationDomain, column: int, value: float) -> bool:
     return box.narrow(np.array([column]), np.array([lower]), np.array([upper]))
 
 
-def _rest(box: PropagationDomain, order: Order) -> Order:
+def _rest(box: PropagationDomain, order: Ints) -> Ints:
     """The columns that are not fixed, each once, in the order of their first places."""
     order = order[box.unfixed(order)]
     first = np.unique(order, return_index=True)[1]
     return order[np.sort(first)] if len(first) < len(order) else order
 
 
-def _columns_of(box: PropagationDomain, row: int, order: Order) -> Order:
+def _columns_of(box: PropagationDomain, row: int, order: Ints) -> Ints:
     """The columns of a row that the search fixes, in its order."""
     if row < 0:
         return order[:0]

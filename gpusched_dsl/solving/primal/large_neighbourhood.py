@@ -13,18 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.neighbourhoods import Direction, choose, directions_of
 from gpusched_dsl.solving.primal.restriction import Restriction, restrict, solve_part, usable, with_row
 from gpusched_dsl.solving.primal.rows import PropagationRows, entries
-
-Free = NDArray[np.bool_]
 
 FEWEST, FIRST, MOST = 50, 1_000, 20_000  # free integer columns
 LEAST_SECONDS, SHARE = 0.5, 0.15  # of what is left, for one neighbourhood
@@ -98,7 +96,7 @@ class Neighbourhoods:
         whole = with_row(problem, coefficients, -np.inf, limit)
         return self._take(restrict(whole, whole.lower, whole.upper), budget)[0]
 
-    def _solve(self, free: Free, budget: HeuristicBudget) -> tuple[bool, bool]:
+    def _solve(self, free: Bools, budget: HeuristicBudget) -> tuple[bool, bool]:
         """Whether the point became better, and whether the neighbourhood was searched wholly."""
         problem, point = self.incumbent.problem, self.incumbent.point
         assert point is not None
@@ -117,7 +115,7 @@ class Neighbourhoods:
         better = usable(answer) and answer.values is not None and self.incumbent.offer(part.point(answer.values))
         return better, answer.status is not Status.LIMIT
 
-    def _guided(self, size: int) -> Free:
+    def _guided(self, size: int) -> Bools:
         problem, point = self.incumbent.problem, self.incumbent.point
         assert point is not None
         assert self.relaxed is not None
@@ -134,7 +132,7 @@ class Neighbourhoods:
             free[others] = True
         return free
 
-    def _related(self, size: int, among: NDArray[np.int64] | None = None) -> Free:
+    def _related(self, size: int, among: Ints | None = None) -> Bools:
         """Rings of columns around one that is drawn (from `among`); of the last ring some are drawn."""
         problem: Problem = self.incumbent.problem
         rows = self.rows

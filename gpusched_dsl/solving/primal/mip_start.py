@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import Violation, verify
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.fix_and_propagate import fix_what_fits
@@ -23,8 +23,6 @@ from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.restriction import Restriction, restrict, solve_part, usable
 from gpusched_dsl.solving.primal.rows import PropagationRows, entries, rows_of
 from gpusched_dsl.solving.primal.search import Search
-
-Flags = NDArray[np.bool_]
 
 LARGE = 5_000  # free integer columns; beyond, the search for starts is asked before the solver
 RINGS = (1, 3)  # how far around broken rows columns may change; then everywhere
@@ -120,7 +118,7 @@ def _solve(
 def _repair(
     problem: Problem,
     filled: Floats,
-    said: Flags,
+    said: Bools,
     rows: PropagationRows,
     backend: Backend,
     options: SolveOptions,
@@ -159,7 +157,7 @@ def _repair(
             return
 
 
-def _around(rows: PropagationRows, columns: NDArray[np.int64], count: int, rings: int) -> Flags:
+def _around(rows: PropagationRows, columns: Ints, count: int, rings: int) -> Bools:
     """The columns that are, through so many rows, related to some."""
     near = np.zeros(count, dtype=np.bool_)
     near[columns] = True

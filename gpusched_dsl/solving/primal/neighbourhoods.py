@@ -10,29 +10,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.ir.domains import Component
 from gpusched_dsl.ir.problem import Problem
-
-Numbers = NDArray[np.int64]
 
 
 @dataclass(eq=False)
 class Direction:
     """`columns[k]` has the element `codes[k]`; `stretch`: elements are in order, and drawn side by side."""
 
-    columns: Numbers
-    codes: Numbers
+    columns: Ints
+    codes: Ints
     stretch: bool
     tries: int = 1
     wins: int = 1
-    elements: Numbers = field(init=False)
+    elements: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         self.elements = np.unique(self.codes)
 
-    def drawn(self, size: int, random: np.random.Generator) -> Numbers:
+    def drawn(self, size: int, random: np.random.Generator) -> Ints:
         """About `size` columns: those of some elements."""
         each = max(1.0, len(self.columns) / len(self.elements))
         count = min(len(self.elements), max(1, round(size / each)))
@@ -42,13 +40,13 @@ class Direction:
         else:
             chosen = np.sort(random.choice(self.elements, count, replace=False))
         at = np.minimum(np.searchsorted(chosen, self.codes), count - 1)
-        columns: Numbers = self.columns[chosen[at] == self.codes]
+        columns: Ints = self.columns[chosen[at] == self.codes]
         return columns
 
 
 def directions_of(problem: Problem) -> list[Direction]:
     """The directions along which the integer columns of a problem lie, those with two elements or more."""
-    found: dict[int, tuple[Component, list[Numbers], list[Numbers]]] = {}
+    found: dict[int, tuple[Component, list[Ints], list[Ints]]] = {}
     for family in problem.column_families:
         own = np.flatnonzero(problem.integer[family.slice])
         if not len(own):

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.problem import Floats, Int32s, Problem
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.primal.rows import PropagationRows, distinct, entries
 
 # A chain of steps on continuous columns may go on for ever; what is known when it is cut is sound.
@@ -23,7 +24,7 @@ WORTH = 0.05  # of the width of a continuous column: smaller steps are not taken
 LARGEST = 1e12  # bounds beyond are of no use
 MEETING = 1e-9
 
-Sums = tuple[Floats, Floats, NDArray[np.int32], NDArray[np.int32]]
+Sums = tuple[Floats, Floats, Int32s, Int32s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class PropagationDomain:
         positive = rows.values > 0
         low, high = self.lower[rows.columns], self.upper[rows.columns]
 
-        def total(near: Floats) -> tuple[Floats, NDArray[np.int32]]:
+        def total(near: Floats) -> tuple[Floats, Int32s]:
             infinite = np.isinf(near)
             terms = rows.values * np.where(infinite, 0.0, near)
             sums = np.bincount(row_of, weights=terms, minlength=rows.count).astype(np.float64, copy=False)
@@ -80,8 +81,8 @@ class PropagationDomain:
             at = step.rows
             self.least[at], self.most[at], self.least_open[at], self.most_open[at] = step.sums
 
-    def unfixed(self, columns: NDArray[np.integer]) -> NDArray[np.bool_]:
-        result: NDArray[np.bool_] = self.lower[columns] < self.upper[columns]
+    def unfixed(self, columns: NDArray[np.integer]) -> Bools:
+        result: Bools = self.lower[columns] < self.upper[columns]
         return result
 
     def narrow(self, columns: NDArray[np.integer], lower: Floats, upper: Floats) -> bool:
@@ -165,8 +166,8 @@ class PropagationDomain:
         return True
 
     def _said(
-        self, rows: Int32s, room: Floats, infinite: NDArray[np.int32], at_most: bool
-    ) -> tuple[Int32s, Floats, NDArray[np.bool_], Int32s]:
+        self, rows: Int32s, room: Floats, infinite: Int32s, at_most: bool
+    ) -> tuple[Int32s, Floats, Bools, Int32s]:
         """Bounds worth taking that rows give: columns, bounds, which are upper ones, and the rows that say so."""
         stored = self.rows
         at, counts = entries(stored.starts, rows)
@@ -195,7 +196,7 @@ class PropagationDomain:
         return column[usable], bound[usable], bound_is_upper[usable], rows[row[usable]]
 
 
-def _change(old: Floats, new: Floats) -> tuple[Floats, NDArray[np.int32]]:
+def _change(old: Floats, new: Floats) -> tuple[Floats, Int32s]:
     """How the finite part and the number of infinite ones change."""
     before, after = np.isinf(old), np.isinf(new)
     difference = np.where(after, 0.0, new) - np.where(before, 0.0, old)

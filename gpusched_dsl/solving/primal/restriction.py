@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.domains import IntervalDomain
-from gpusched_dsl.ir.problem import Family, Floats, Matrix, Objective, Problem, Term
+from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
 from gpusched_dsl.solving.screening import answer_without_solver
@@ -21,7 +21,7 @@ class Restriction:
 
     whole: Problem
     problem: Problem
-    kept: NDArray[np.int64]
+    kept: Ints
     base: Floats
 
     def point(self, values: Floats) -> Floats:
@@ -127,7 +127,7 @@ def usable(answer: SolverResult) -> bool:
     return answer.status not in unsolved and answer.values is not None and bool(np.isfinite(answer.values).all())
 
 
-def _objectives(problem: Problem, kept: NDArray[np.int64], base: Floats, costs: Floats | None) -> tuple[Objective, ...]:
+def _objectives(problem: Problem, kept: Ints, base: Floats, costs: Floats | None) -> tuple[Objective, ...]:
     if costs is None and not problem.objectives:
         return ()
     sense, offset = "minimize", 0.0

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.primal.rows import PropagationRows
 
 FRACTION = 1e-6  # an integer column of an LP point is whole within this
 
 
-def locks(problem: Problem, rows: PropagationRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def locks(problem: Problem, rows: PropagationRows) -> tuple[Ints, Ints]:
     """How many rows a column may break by falling, and how many by rising."""
     above = np.isfinite(rows.upper)[rows.rows]
     below = np.isfinite(rows.lower)[rows.rows]
@@ -25,14 +25,12 @@ def locks(problem: Problem, rows: PropagationRows) -> tuple[NDArray[np.int64], N
     )
 
 
-def is_whole(problem: Problem, point: Floats) -> NDArray[np.bool_]:
+def is_whole(problem: Problem, point: Floats) -> Bools:
     """Which columns are no integers, or whole at the point."""
     return ~problem.integer | (np.abs(point - np.rint(point)) <= FRACTION)
 
 
-def round_simply(
-    problem: Problem, point: Floats, down: NDArray[np.int64], up: NDArray[np.int64]
-) -> tuple[Floats, bool]:
+def round_simply(problem: Problem, point: Floats, down: Ints, up: Ints) -> tuple[Floats, bool]:
     """The point with its integers rounded to where no row is lost, and whether every one could be.
 
     A column without locks downwards is rounded down, one without locks upwards up: the rows that the point fulfils are

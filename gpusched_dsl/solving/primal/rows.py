@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gpusched_dsl.ir.problem import Floats, Int32s, Problem
-
-Places = NDArray[np.int64]
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints
+from gpusched_dsl.ir.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,16 +21,16 @@ class PropagationRows:
     says nothing about any column.
     """
 
-    starts: Places
+    starts: Ints
     columns: Int32s
     values: Floats
-    column_starts: Places
+    column_starts: Ints
     rows: Int32s
     column_values: Floats
     lower: Floats
     upper: Floats
     reach: Floats
-    integer: NDArray[np.bool_]
+    integer: Bools
     tolerance: Floats
 
     @property
@@ -66,7 +65,7 @@ def rows_of(problem: Problem) -> PropagationRows:
     )  # fmt: skip
 
 
-def entries(starts: Places, of: NDArray[np.integer]) -> tuple[Places, Places]:
+def entries(starts: Ints, of: NDArray[np.integer]) -> tuple[Ints, Ints]:
     """The places of the entries of some rows (or columns), and how many each has."""
     first = starts[of]
     counts = starts[of + 1] - first

@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
-from gpusched_dsl.solving.primal.fix_and_propagate import MOST_DEAD_ENDS, Order, fix
+from gpusched_dsl.solving.primal.fix_and_propagate import MOST_DEAD_ENDS, fix
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.restriction import restrict, solve_part, usable
 from gpusched_dsl.solving.primal.rounding import is_whole, locks, round_simply, round_towards
 from gpusched_dsl.solving.primal.rows import PropagationRows, rows_of
-
-Counts = NDArray[np.int64]
 
 # Shares of what is left: at most so much for a first point without the relaxation (it mostly takes far less), for the
 # relaxation (less while there is no point), for each way of fixing from there.
@@ -57,7 +55,7 @@ class Search:
     budget: HeuristicBudget
     start: Floats | None = None
     rows: PropagationRows = field(init=False)
-    integers: Order = field(init=False)
+    integers: Ints = field(init=False)
     costs: Floats = field(init=False)
     incumbent: Incumbent = field(init=False)
 
@@ -96,7 +94,7 @@ class Search:
     def _done(self) -> bool:
         return self.budget.over or self.incumbent.gap <= self.options.gap
 
-    def _blindly(self, down: Counts, up: Counts, share: float = BLIND) -> None:
+    def _blindly(self, down: Ints, up: Ints, share: float = BLIND) -> None:
         """A first point by costs and locks alone: it is there when the relaxation takes too long."""
         problem, integers = self.problem, self.integers
         prefers_low = (self.costs > 0) | ((self.costs == 0) & (down <= up))
@@ -123,7 +121,7 @@ class Search:
         reduced = None if answer.reduced_costs is None else self.incumbent.sign * answer.reduced_costs
         return np.clip(answer.values, problem.lower, problem.upper), reduced
 
-    def _rounded(self, relaxed: Floats, down: Counts, up: Counts) -> None:
+    def _rounded(self, relaxed: Floats, down: Ints, up: Ints) -> None:
         point, sound = round_simply(self.problem, relaxed, down, up)
         if sound or not (self.problem.integer.all()):
             self._offer(point)
@@ -145,7 +143,7 @@ class Search:
         if not self._done and self.incumbent.point is not None:
             self._fix(order, round_towards(problem, relaxed, self.incumbent.point), first, DIVE)
 
-    def _fix(self, order: Order, targets: Floats, first: int, share: float, ends: int = MOST_DEAD_ENDS) -> None:
+    def _fix(self, order: Ints, targets: Floats, first: int, share: float, ends: int = MOST_DEAD_ENDS) -> None:
         """Fix all integers in this order near these values, and the other columns by a linear problem."""
         if self.budget.over:
             return

@@ -21,8 +21,7 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, classes_of, place_of, quotient
-from gpusched_dsl.ir.domains import Codes
-from gpusched_dsl.ir.matrix import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.checked import CheckedModel

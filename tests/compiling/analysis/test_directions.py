@@ -14,8 +14,9 @@ from small import small_problem
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.analysis.directions import Directions, directions_of
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import Curves, Definition
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 
 INF = np.inf
 

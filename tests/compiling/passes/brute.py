@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.analysis.bounds import propagate
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, ReformulatedProblem, Target
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.definitions import (
     Affines,
     Definition,
@@ -28,7 +28,7 @@ from gpusched_dsl.ir.definitions import (
     Unary,
     complete,
 )
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.solve import solve_problem
 
 # Rows and bounds may be broken by this much, times the size of what they are compared with.
@@ -87,7 +87,7 @@ def feasible_points(problem: Problem) -> Floats:
     return feasible_of(problem, filled(problem, grid(problem, free)))
 
 
-def free_columns(problem: Problem) -> NDArray[np.bool_]:
+def free_columns(problem: Problem) -> Bools:
     """The columns that no definition gives."""
     free = np.ones(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
@@ -95,7 +95,7 @@ def free_columns(problem: Problem) -> NDArray[np.bool_]:
     return free
 
 
-def grid(problem: Problem, columns: NDArray[np.bool_]) -> Floats:
+def grid(problem: Problem, columns: Bools) -> Floats:
     """Points with every combination of whole values of some columns, and 0 elsewhere."""
     numbers = np.flatnonzero(columns)
     ends = [(np.ceil(problem.lower[j] - 1e-9), np.floor(problem.upper[j] + 1e-9)) for j in numbers]
@@ -133,8 +133,8 @@ def feasible_of(problem: Problem, points: Floats, tolerance: float = TOLERANCE) 
     return points[is_feasible(problem, points, tolerance)]
 
 
-def is_feasible(problem: Problem, points: Floats, tolerance: float = TOLERANCE) -> NDArray[np.bool_]:
-    good: NDArray[np.bool_] = np.isfinite(points).all(axis=1)
+def is_feasible(problem: Problem, points: Floats, tolerance: float = TOLERANCE) -> Bools:
+    good: Bools = np.isfinite(points).all(axis=1)
     safe = np.where(good[:, None], points, 0.0)
     slack = tolerance * np.maximum(1.0, np.abs(safe))
     good = good & (safe >= problem.lower - slack).all(axis=1) & (safe <= problem.upper + slack).all(axis=1)
@@ -233,7 +233,7 @@ def linear_program(costs: Floats, matrix: Floats, low: Floats, high: Floats) -> 
     return "infeasible", costs
 
 
-def _pieces(problem: Problem, point: Floats, continuous: NDArray[np.int64]) -> Iterator[_Piece]:
+def _pieces(problem: Problem, point: Floats, continuous: Ints) -> Iterator[_Piece]:
     """All pieces at a choice of the whole columns."""
     slopes = np.zeros((problem.columns, len(continuous)))
     slopes[continuous, np.arange(len(continuous))] = 1.0

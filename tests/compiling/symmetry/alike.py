@@ -8,7 +8,7 @@ from summing import Case
 
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.problem import Family
 
 

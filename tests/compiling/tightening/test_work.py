@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.passes.pipeline import TIGHTENINGS, reformulate
 from gpusched_dsl.compiling.passes.steps import Analysis, Pass, Target
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments
 from gpusched_dsl.compiling.work_budget import TooMuchWork, WorkBudget
-from gpusched_dsl.ir.domains import Codes
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.problem import Problem
 
 TARGET = Target("test")

@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 from move_clusters import Places, read, written
 
-from gpusched_dsl.policies.workload import NONE, Floats, Schedule, Workload
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
 def candidates(work: Workload, plan: Schedule, move: int, length: int, pressure: Floats) -> Iterator[Schedule]:

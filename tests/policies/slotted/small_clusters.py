@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.slotted_cluster import CHEAPEST, POOLS, Guard, Serving, SlottedCluster
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
     """A cluster in the words of the references: J jobs, K nodes, H slots, S services."""
 
-    class_of: NDArray[np.int64]
-    arrives: NDArray[np.int64]
-    due: NDArray[np.int64]
-    length: NDArray[np.int64]  # (J, C), 0: does not fit
+    class_of: Ints
+    arrives: Ints
+    due: Ints
+    length: Ints  # (J, C), 0: does not fit
     power: Floats  # (J, C)
     price: Floats  # (H,)
     load: Floats  # (S, H)

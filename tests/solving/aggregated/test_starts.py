@@ -12,7 +12,7 @@ from gpusched_dsl.backends.highs import backend as highs
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import build, check_solvable
 from gpusched_dsl.compiling.passes.names import AGGREGATION
-from gpusched_dsl.ir.problem import Floats
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text

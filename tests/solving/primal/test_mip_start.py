@@ -9,7 +9,8 @@ from small_mips import assignment, optimum, random_mip
 
 from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal import mip_start as completion
 from gpusched_dsl.solving.primal.budget import HeuristicBudget

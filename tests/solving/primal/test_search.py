@@ -13,7 +13,8 @@ from small_mips import assignment, optimum, random_mip
 
 from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
 from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
-from gpusched_dsl.ir.problem import Floats, Problem
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal.budget import HeuristicBudget

@@ -11,12 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.generators.streams import number_jobs
 from gpusched_dsl.data.formats.shape import FormatTable, Setting
-
-Floats = NDArray[np.float64]
+from gpusched_dsl.ir.arrays import Floats, Ints
 
 # type, model of GPU, GPUs, $/h
 CATALOGUE = (
@@ -50,8 +48,8 @@ _DRAWS = 5  # words of 64 bits for each job
 class DrawnJobs:
     """Jobs in the order of arrival; times in h, `hours` by job and configuration (type, GPUs)."""
 
-    application: NDArray[np.int64]
-    framework: NDArray[np.int64]
+    application: Ints
+    framework: Ints
     work: Floats
     arrival: Floats
     length: Floats
@@ -82,7 +80,7 @@ def draw(settings: Mapping[str, Setting]) -> DrawnJobs:
     return DrawnJobs(application, framework, work, np.cumsum(gaps), length, 0.36 + 0.72 * u4, hours)
 
 
-def _hours(application: NDArray[np.int64], work: Floats, catalogue: str) -> Floats:
+def _hours(application: Ints, work: Floats, catalogue: str) -> Floats:
     """Time = work / speed x (1 + s (g - 1)) / g on g GPUs, with the serial share s of the application."""
     listed = _catalogue(catalogue)
     gpus = np.concatenate([np.arange(1, size + 1) for _, _, size, _ in listed])

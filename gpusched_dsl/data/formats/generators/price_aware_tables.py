@@ -12,14 +12,11 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.generators.streams import number_jobs, stream
 from gpusched_dsl.data.formats.shape import FormatTable, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from gpusched_dsl.ir.arrays import Floats, Ints
 
 TYPES = ("GTX1060-3GB", "GTX1060-6GB", "RTX2060", "GTX1080")
 SECONDS_PER_10_ITERATIONS = np.array([42.0, 36.0, 15.0, 24.0])

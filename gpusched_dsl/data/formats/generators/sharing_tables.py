@@ -14,13 +14,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.data.formats.generators.streams import number_jobs, stream
 from gpusched_dsl.data.formats.shape import FormatTable, Setting
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from gpusched_dsl.ir.arrays import Floats, Ints
 
 MODELS = ("K80", "M60", "A100")
 MEMORY = (24, 16, 80)  # GB of a GPU

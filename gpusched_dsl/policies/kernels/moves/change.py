@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.workload import NONE, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
 class ScheduleChange(NamedTuple):

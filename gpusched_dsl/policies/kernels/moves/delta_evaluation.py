@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.pricing import TOTAL, price
-from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 EPSILON = 1e-9  # times and prices that differ relatively by less are equal
 

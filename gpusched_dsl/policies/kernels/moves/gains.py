@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import EPSILON, DeltaEvaluation
 from gpusched_dsl.policies.kernels.pricing import FIRST_END, NODE_FIRST_END, TOTAL
-from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
 @compiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, copy_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, keep_books, tolerance
@@ -12,7 +13,7 @@ from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, r
 from gpusched_dsl.policies.kernels.moves.shapes import best_resize, faster_type
 from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
 from gpusched_dsl.policies.rules import MOVE_CODES
-from gpusched_dsl.policies.workload import Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import Schedule, Workload
 
 SWAP_TARDY_COSTLY, SWAP_TARDY_ANY = MOVE_CODES["swap_tardy_costly"], MOVE_CODES["swap_tardy_any"]
 SWAP_POSTPONED_RUNNING, FASTER_TYPE = MOVE_CODES["swap_postponed_running"], MOVE_CODES["faster_type"]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.shapes import is_first, shares_gpus, sizes_of, try_ways, ways_of
 from gpusched_dsl.policies.kernels.moves.swaps import first_of
-from gpusched_dsl.policies.workload import Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import Schedule, Workload
 
 FEW = 2000  # distributions of one node
 

@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, clear, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, keep_books, tolerance
 from gpusched_dsl.policies.kernels.pricing import TOTAL
-from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
 class PackingTable(NamedTuple):

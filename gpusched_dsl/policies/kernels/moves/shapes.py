@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.gains import reshape_gain, shift_gain
 from gpusched_dsl.policies.kernels.moves.swaps import first_of
-from gpusched_dsl.policies.workload import NONE, Floats, Ints, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
 @compiled
