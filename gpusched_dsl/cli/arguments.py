@@ -425,7 +425,7 @@ def _positive(text: str) -> float:
 def _integer(text: str) -> int:
     value = _number(text)
     if not value.is_integer() or value < 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number from 0 on")
+        raise argparse.ArgumentTypeError(f"`{text}` is not an integer from 0 on")
     return int(value)
 
 

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     for name in ("methods", "replay", "json", "csv", "html", "bound"):
         if getattr(options, name, None):
             message = f"`--{name}` is for simulated runs, and `--live` was given"
-            raise UsageError("GSM6002", message, "leave one of them out")
+            raise UsageError("GSM6002", message, "remove one of them")
     from gpusched_dsl.workflows.live import drive_live
 
     output.only_findings()

@@ -23,9 +23,9 @@ def added(group: str, wanted: type[_Added], taken: Collection[str] = ()) -> dict
     found: dict[str, _Added] = {}
     for name, point in points_of(group).items():
         if name in taken:
-            raise ValueError(f"an entry point of {group} adds `{name}`, which is there already")
+            raise ValueError(f"an entry point of {group} adds `{name}`, but this name exists already")
         thing = point.load()
         if not isinstance(thing, wanted):
-            raise ValueError(f"entry point `{name}` of {group} is no {wanted.__name__}")
+            raise ValueError(f"entry point `{name}` of {group} is not a {wanted.__name__}")
         found[name] = thing
     return found

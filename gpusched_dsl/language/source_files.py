@@ -42,7 +42,7 @@ def read_source(place: Place, diagnostics: Diagnostics, asked: Span | None = Non
         handle = os.open(place.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                diagnostics.error("GSM1001", f"`{place.name}` is not a file", asked, help="give that of a text file")
+                diagnostics.error("GSM1001", f"`{place.name}` is not a file", asked, help="give the path of a text file")
                 return None
             data = file.read(MAX_BYTES + 1)
     except IsADirectoryError:
@@ -57,7 +57,7 @@ def read_source(place: Place, diagnostics: Diagnostics, asked: Span | None = Non
             "GSM1003",
             f"`{place.name}` is larger than {MAX_BYTES:,} bytes",
             asked,
-            help="large tables belong in a data file, read by `data`",
+            help="put large tables into data files and read them with `data`",
         )
         return None
     text = _decode(place, data, diagnostics)
@@ -94,7 +94,7 @@ def _decode(place: Place, data: bytes, diagnostics: Diagnostics) -> str | None:
         return None
     zero = data.find(b"\0")
     if zero >= 0:
-        diagnostics.error("GSM1002", f"`{place.name}` is not a text: byte {zero + 1} is zero")
+        diagnostics.error("GSM1002", f"`{place.name}` is not a text file: byte {zero + 1} is zero")
         return None
     try:
         return data.decode("utf-8-sig")
@@ -103,7 +103,7 @@ def _decode(place: Place, data: bytes, diagnostics: Diagnostics) -> str | None:
         at = len(data[: error.start].decode("utf-8-sig", "replace"))
         diagnostics.error(
             "GSM1002",
-            f"`{place.name}` is not UTF-8: byte 0x{data[error.start]:02x} cannot stand here",
+            f"`{place.name}` is not UTF-8: byte 0x{data[error.start]:02x} is not valid here",
             shown.span(at, min(at + 1, len(shown.text))),
             help="save the file as UTF-8",
         )
@@ -143,9 +143,9 @@ def _confine(
     if not asked or "\0" in asked or "\\" in asked or "://" in asked or re.match(r"[A-Za-z]:", asked):
         diagnostics.error(
             "GSM1031",
-            f"{f'`{asked}`' if asked else 'an empty text'} is not the relative path of a file",
+            f"{f'`{asked}`' if asked else 'an empty path'} is not the relative path of a file",
             span,
-            help="write it with `/`, relative to the file it stands in",
+            help="write the path with `/`, relative to the file that contains it",
         )
         return None
     try:
@@ -157,7 +157,7 @@ def _confine(
     if not inside:
         diagnostics.error(
             "GSM1030",
-            f"`{asked}` lies outside the folder of the model",
+            f"`{asked}` is outside the folder of the model",
             span,
             help="move the file into the folder of the main file, or allow reading outside",
         )

@@ -217,8 +217,8 @@ def _suggest_unit(symbol: str) -> str | None:
 
 
 _KNOWN_UNITS = (
-    "units are built from s, min, h, d, week; W, kW, J, Wh, kWh, MWh; $, EUR, GBP; B, kB, MB, GB, GiB; gpu, job, "
-    "epoch, request, iteration, sample, token, task and node, with `*`, `/` and `^`"
+    "the units are s, min, h, d, week; W, kW, J, Wh, kWh, MWh; $, EUR, GBP; B, kB, MB, GB, GiB; gpu, job, "
+    "epoch, request, iteration, sample, token, task and node, combined with `*`, `/` and `^`"
 )
 
 _UNIT_TOKEN = re.compile(r"\s*(?:(?P<symbol>[^\W\d_]+|[$€£%])(?:\^(?P<exponent>-?\d+))?|(?P<one>1)|(?P<mark>[*/()]))")

@@ -177,7 +177,7 @@ def _add(blocks: dict[str, _Named], kind: str, block: _Named, diagnostics: Diagn
             "GSM1032",
             f"{kind} `{name}` is declared twice",
             block.name.span,
-            secondary=[Label(_name_span(blocks[name]), "the first one")],
+            secondary=[Label(_name_span(blocks[name]), "first declared here")],
             help="rename one of them",
         )
         return

@@ -148,7 +148,7 @@ ADVICE = {
     "var z positive;": ">= 0",
     "var z in 0..5;": "integer >= 0 <= 5",
     "var y >= 0 = 2;": "let",
-    "var y, z >= 0;": "by itself",
+    "var y, z >= 0;": "separately",
     "constraint k: b >= 0x1F;": "written as",
     "constraint k: 2 b >= d;": "`*`",
     "constraint k[i]: b <= 1;": "i in ...",

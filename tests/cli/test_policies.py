@@ -300,7 +300,7 @@ def test_policies_of_a_file(gsdsl: Run, rented: Callable[..., Path]) -> None:
     assert lines[at + 1].endswith("rented.gsm, extends Greedy")
     assert "    place postpone;" in lines[at:]
     assert any(line.startswith("    gsdsl:capacity_planning/policies.gsm") for line in lines)
-    assert "    repetitions = 20: how many plans are made" in lines
+    assert "    repetitions = 20: number of plans" in lines
     only = gsdsl("policies", rented(), "--model", "Machines").out.splitlines()
     assert [line for line in only if line.startswith("for ")] == ["for Machines"]
 
@@ -335,7 +335,7 @@ def test_a_policy_in_words(gsdsl: Run, rented: Callable[..., Path], tmp_path: Pa
     assert done.code == 0, done.err
     assert done.out.startswith("Drawn for CapacityPlanning: a few draws\n\n1. ")
     assert "(from Greedy)" in done.out
-    assert "   repetitions = 20: how many plans are made" in done.out
+    assert "   repetitions = 20: number of plans" in done.out
     found = json.loads((tmp_path / "words.json").read_text())
     assert (found["policy"], found["model"]) == ("Drawn", "CapacityPlanning")
     assert "\n".join(found["words"]) in done.out

@@ -299,16 +299,16 @@ def test_a_range_left_by_a_subscript_names_an_example() -> None:
 
 def test_a_circle_shows_every_step() -> None:
     found = only("param a = b + 1; param b = 2 * c; param c = a;")
-    assert found.message == "`a`, `b` and `c` need each other"
+    assert found.message == "`a`, `b` and `c` depend on each other"
     assert found.label == "`a` needs `b`"
     assert [label.message for label in found.secondary] == ["`b` needs `c`", "`c` needs `a`"]
     assert places(found) == ["c", "a"]
-    assert found.notes == ("the circle is `a` -> `b` -> `c` -> `a`",)
+    assert found.notes == ("the cycle is `a` -> `b` -> `c` -> `a`",)
 
 
 def test_a_variable_in_the_data_shows_its_declaration() -> None:
     found = only("param twice = 2 * x;")
-    assert found.message == "a variable stands in the value of the parameter `twice`, where only data may"
+    assert found.message == "the value of the parameter `twice` must be data and cannot contain a variable"
     assert places(found) == ["x"]
 
 

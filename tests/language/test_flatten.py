@@ -214,7 +214,7 @@ def test_both_places_of_a_duplicate_are_shown() -> None:
 
 def test_a_circle_of_models_is_written_out() -> None:
     _, [found] = flat("model A extends B { } model B extends C { } model C extends A { }", "B")
-    assert found.notes == ("the circle is `A` extends `B` extends `C` extends `A`",)
+    assert found.notes == ("the cycle is `A` extends `B` extends `C` extends `A`",)
     assert len(found.secondary) == 2
 
 

@@ -330,7 +330,7 @@ def test_wrong_policy_heads(text: str, code: str, at: str) -> None:
 )
 def test_lines_that_are_missing_are_told_together(lines: str, told: str) -> None:
     finding = wrong(f"policy A for M {{ {lines} }}", "GSM1617", "A")
-    assert finding.message.endswith(f" has no line {told}")
+    assert finding.message.endswith(f" lacks the line {told}")
 
 
 @pytest.mark.parametrize(

@@ -105,12 +105,12 @@ def test_a_line_takes_the_place_of_the_inherited_one_about_the_same() -> None:
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ("gone", "is no parameter of the model"),
-        ("doubled", "follows from other data"),
-        ("one", "is no parameter of jobs"),
-        ("gpus", "is no parameter of jobs"),
-        ("home", "is no number"),
-        ("run", "is no parameter of the model"),
+        ("gone", "is not a parameter of the model"),
+        ("doubled", "is derived from other data"),
+        ("one", "is not indexed by jobs"),
+        ("gpus", "is not indexed by jobs"),
+        ("home", "is not a number"),
+        ("run", "is not a parameter of the model"),
     ],
 )
 def test_what_cannot_be_remembered(target: str, reason: str) -> None:

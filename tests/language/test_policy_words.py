@@ -85,20 +85,22 @@ def test_a_policy_with_everything() -> None:
     told = words("Busy")
     steps = [line for line in told if line[:1].isdigit()]
     assert [step.split(". ")[0] for step in steps] == [str(i) for i in range(1, 13)]
-    assert steps[0] == "1. Deal jobs and nodes round robin to `2` controllers; each plans for its own."
-    assert steps[1] == "2. Jobs that run keep their node and their GPUs until they end."
+    assert (
+        steps[0] == "1. Distribute jobs and nodes round robin to `2` controllers; each controller plans its own jobs."
+    )
+    assert steps[1] == "2. Running jobs keep their node and their GPUs until they end."
     assert steps[2].startswith(
-        "3. Make a plan by the steps below without drawing, then `50` more with it, and keep the best"
+        "3. Make one plan by the steps below without random draws, then `50` plans with random draws, and keep the best"
     )
     assert "`first_end`, costs of the plan until the first job ends" in steps[2]
     assert steps[3].endswith(" (from Greedy).")
     assert "`0.3`" in steps[4]
     assert steps[7] == "8. Draw the way from the first `shortest` of the list, cheaper ones more likely."
     assert steps[8] == "9. Place the job by the first of these rules that finds room (from Greedy):"
-    assert steps[9] == "10. Where several nodes have room, draw one of the best `3`, all equally likely."
+    assert steps[9] == "10. If several nodes have room, draw one of the best `3`, all equally likely."
     assert (
         steps[11]
-        == "12. Take the best `4` plans and make the best of these changes in each, until none is for the better:"
+        == "12. Take the best `4` plans and apply the best of these changes to each, until no change improves it:"
     )
     assert f"   - `swap_tardy_any`: {rules.IMPROVE['swap_tardy_any'].words} (length `7`);" in told
     assert f"   - `halve_gpus`: {rules.IMPROVE['halve_gpus'].words} (length 10)." in told
@@ -159,7 +161,7 @@ def test_what_is_solved_before_and_served_beside_is_told() -> None:
         shown[name] = policy_in_words(policy)
     occupies, reserve, serve, fix = (
         next(line for line in shown["EPRONS"] if words in line)
-        for words in ("A job occupies a node for", "It may run only where", "Serve the loads", "Set `on[")
+        for words in ("A job occupies a node for", "It may run only if", "Serve the loads", "Set `on[")
     )
     assert occupies.endswith("`slots_needed[b, node_type[k]]` slots.")
     assert "`load[i, h]` of `i in Services, k in Nodes, h in Slots` where `(i, node_type[k]) in Stable`:" in reserve
@@ -171,7 +173,7 @@ def test_what_is_solved_before_and_served_beside_is_told() -> None:
     )
     assert "   - `time_left`: `deadline[j]`;" in profile
     last = profile[profile.index("where") - 4 : profile.index("where")]
-    assert last[0].endswith("can be stay on their node (from Greedy).")
+    assert last[0].endswith("possible stay on their node (from Greedy).")
     assert last[1] == "8. Remember `speed[j, t, g, u]` of the way chosen for a job as `planned_speed` of the next plan."
     assert last[3].startswith("10. Plan again `max(1[s], plan_leaves[j, t, g, u])` from now, for each job where `plan_")
 

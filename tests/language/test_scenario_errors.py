@@ -24,7 +24,7 @@ def test_unknown_scenarios() -> None:
 
 def test_circle_of_scenarios() -> None:
     found = wrong_text("scenario S extends A { } scenario A extends B { } scenario B extends A { }", "GSM1502", "B")
-    assert found.notes == ("the circle is `A` extends `B` extends `A`",)
+    assert found.notes == ("the cycle is `A` extends `B` extends `A`",)
     wrong_text("scenario S extends S { }", "GSM1502", "S")
 
 
@@ -312,7 +312,7 @@ def test_comment_in_a_setting_does_not_swallow_its_end() -> None:
 
 def test_values_given_by_each_other() -> None:
     found = wrong("period = 2 * horizon; horizon = 2 * period;", "GSM1517", "period = 2 * horizon;")
-    assert found.notes == ("the circle is `period` -> `horizon` -> `period`",)
+    assert found.notes == ("the cycle is `period` -> `horizon` -> `period`",)
     wrong("period = 2 * period;", "GSM1517", "period = 2 * period;")
     wrong("limit = count(Pairs); Jobs = { a } ; Types = 1..limit;", "GSM1517", "limit = count(Pairs);")
 

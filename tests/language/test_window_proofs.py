@@ -259,7 +259,7 @@ def test_the_tie_is_lost_when_the_carry_is() -> None:
 def test_both_places_are_shown_and_the_line_to_write() -> None:
     text = MODEL.replace("ADDED", "") + BLOCK.replace("ADDED", "").replace("carry was_on[k] = on[k, committed];", "")
     found = next(d for d in proved(text) if d.code == "GSM1642")
-    assert found.help == "write into the online block: `carry was_on[k] = on[k, committed];`"
+    assert found.help == "add to the online block: `carry was_on[k] = on[k, committed];`"
     places = [s.place.text for s in found.secondary if isinstance(s.place, Span)]
     assert places == ["on[k, h-1]", "window h in Slots lookahead 96 commit 4;"]
 

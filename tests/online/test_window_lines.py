@@ -81,7 +81,7 @@ def test_a_period_that_is_a_time_is_counted_in_slots(every: str, times: list[flo
     [
         ("", "2", "3 slots of each plan are executed, and 2 are planned"),
         ("", "0", "no slot is planned"),
-        ("replan on every ahead slots;", "4", "there is a plan every 4 slots, and each is for 3"),
+        ("replan on every ahead slots;", "4", "plans are 4 slots apart, but only 3 slots of each plan are executed"),
     ],
 )
 def test_counts_of_slots_that_the_data_give_are_looked_at_when_a_run_begins(

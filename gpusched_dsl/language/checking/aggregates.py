@@ -44,7 +44,7 @@ def _body(checker: Checker, expr: tree.Aggregate, inner: Scope) -> TypedExpr | N
     if expr.body is None:
         if expr.op == "count":
             return Constant(span=expr.span, type=Logical(), value=1.0)
-        checker.error("GSM1212", f"`{expr.op}` of what?", expr.span, "nothing follows the indices")
+        checker.error("GSM1212", f"the body of `{expr.op}` is missing", expr.span, "no expression after the indices")
         return None
     if expr.op in ("any", "all", "count"):
         return checker.condition(expr.body, inner)
@@ -58,7 +58,7 @@ def _extreme_element(
     if len(indexing.variables) != 1:
         checker.error(
             "GSM1212",
-            f"`{expr.op}` runs over one index, {len(indexing.variables)} given",
+            f"`{expr.op}` has one index, {len(indexing.variables)} given",
             expr.indexing.span,
             f"{len(indexing.variables)} indices",
             help="its value is one element",

@@ -82,11 +82,11 @@ def _power(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExp
     if not isinstance(exponent, Constant) or not is_plain_whole(exponent) or _exceeds(base.unit, exponent.value):
         checker.error(
             "GSM1306",
-            f"a number in `{base.unit}` can only be raised to a whole number that is written out",
+            f"a number in `{base.unit}` can only be raised to an integer literal",
             exponent.span,
-            "its value is not known here" if not isinstance(exponent, Constant) else "no unit results from it",
+            "its value is not known here" if not isinstance(exponent, Constant) else "the result has no unit",
             secondary=[Label(left.span, f"this is in `{base.unit}`"), *origins(checker, left)],
-            help=f"divide by `1[{base.unit}]` to have a plain number",
+            help=f"divide by `1[{base.unit}]` to get a plain number",
         )
         return None
     unit = base.unit ** int(exponent.value)
@@ -130,7 +130,7 @@ def _shift(
             offset.span,
             "elements cannot be added or subtracted",
             secondary=declared_at(checker, offset),
-            help="add a whole number to shift an element of an ordered set",
+            help="add an integer to shift an element of an ordered set",
         )
         return None
     if not checker.is_number(offset) or not checker.data_only(offset, "a shift"):
@@ -153,7 +153,7 @@ def shift(checker: Checker, span: Span, element: TypedExpr, offset: TypedExpr, s
         declared = checker.symbols.span_of(root)
         checker.error(
             "GSM1209",
-            f"the elements of `{root}` have no order, so `{span.text}` means nothing",
+            f"the elements of `{root}` have no order, so `{span.text}` has no meaning",
             span,
             f"`{element.span.text}` has no neighbours",
             secondary=[Label(declared, f"`{root}` is declared without `ordered`")] if declared is not None else [],

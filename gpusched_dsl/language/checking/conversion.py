@@ -111,7 +111,7 @@ def fit(
     if isinstance(expr, Constant) and unit == DIMENSIONLESS:
         checker.error(
             "GSM1303",
-            f"the number `{expr.span.text}` needs a unit: {say(target)} is asked for here",
+            f"the number `{expr.span.text}` needs a unit: {say(target)} is expected here",
             expr.span,
             "a plain number",
             secondary=[*secondary, *context],
@@ -133,20 +133,20 @@ def _advice(unit: Unit, target: Unit) -> str | None:
     if unit == DIMENSIONLESS:
         return f"multiply by a quantity in `{target}`, such as `1[{target}]`"
     if target == DIMENSIONLESS:
-        return f"divide by a quantity in `{unit}`, such as `1[{unit}]`, to have a plain number"
+        return f"divide by a quantity in `{unit}`, such as `1[{unit}]`, to get a plain number"
     missing = target / unit
-    return f"what is missing has the unit `{missing}`" if len(missing.dimension) == 1 else None
+    return f"the missing factor has the unit `{missing}`" if len(missing.dimension) == 1 else None
 
 
 def _warn_duration(checker: Checker, expr: TypedExpr, unit: Unit, target: Unit, because: Label | None) -> None:
     thing = next(name for name, exponent in (*unit.dimension, *target.dimension) if exponent < 0)
     checker.error(
         "GSM1304",
-        f"`{unit}` and `{target}` meet: the reciprocal of a rate is read as a duration",
+        f"`{unit}` is used as `{target}`: the reciprocal of a rate is read as a duration",
         expr.span,
         f"this is in `{unit}`",
         secondary=[*([because] if because is not None else []), *origins(checker, expr)],
-        help=f"multiply the time per {thing} by `1[{thing}]` to say so and silence this warning",
+        help=f"multiply the time per {thing} by `1[{thing}]` to state this explicitly and silence this warning",
         severity=Severity.WARNING,
     )
 
@@ -194,7 +194,7 @@ def alternatives(checker: Checker, one: TypedExpr, other: TypedExpr) -> tuple[Ty
         other.span,
         describe(other.type),
         secondary=[Label(one.span, describe(one.type))],
-        help="both must be of one kind",
+        help="both must have the same type",
     )
     return None
 
@@ -209,7 +209,7 @@ def require_plain(checker: Checker, expr: TypedExpr, what: str) -> TypedExpr | N
             expr.span,
             f"in `{unit}`",
             secondary=origins(checker, expr),
-            help=f"divide by a quantity of the same kind, such as `1[{unit}]`",
+            help=f"divide by a quantity of the same dimension, such as `1[{unit}]`",
         )
         return None
     if not isinstance(expr.type, Numeric):

@@ -18,15 +18,15 @@ def report_circle(
     names = [f"`{block.name.text}`" for block in turned]
     places = [block.extends.span for block in turned if block.extends is not None]
     if len(turned) == 1:
-        diagnostics.error(code, f"{kind} {names[0]} extends itself", places[0], "itself", help="leave out `extends`")
+        diagnostics.error(code, f"{kind} {names[0]} extends itself", places[0], "itself", help="remove `extends`")
         return
     plural = "policies" if kind == "policy" else f"{kind}s"
     diagnostics.error(
         code,
-        f"{plural} extend each other in a circle",
+        f"{plural} extend each other in a cycle",
         places[0],
-        "part of the circle",
+        "part of the cycle",
         secondary=[Label(place, "and this") for place in places[1:]],
-        notes=["the circle is " + " extends ".join([*names, names[0]])],
-        help="one of them must stand on its own",
+        notes=["the cycle is " + " extends ".join([*names, names[0]])],
+        help="one of them must not extend another",
     )

@@ -75,7 +75,7 @@ def _alike(checker: ExpressionChecker, decl: tree.SetDecl, value: TypedSet, with
         return True
     checker.error(
         "GSM1208",
-        f"`{decl.name.text}` cannot be within `{within.span.text}`: its elements are of another kind",
+        f"`{decl.name.text}` cannot be within `{within.span.text}`: its elements have another type",
         value.span,
         describe_all(value.types),
         secondary=[Label(within.span, describe_all(within.types))],
@@ -97,7 +97,7 @@ def check_class(checker: ExpressionChecker, decl: tree.SetDecl) -> None:
     span = checker.symbols.span_of(name)
     checker.error(
         "GSM1415",
-        f"`{name}` cannot tell which elements of `{decl.name.text}` are identical",
+        f"`{name}` is not a class of the elements of `{decl.name.text}`",
         decl.identical_by.span,
         "not a parameter of each element",
         secondary=[Label(span, f"`{name}` is declared here")] if span is not None else [],
@@ -177,7 +177,7 @@ def _declared_unit(checker: ExpressionChecker, decl: tree.ParamDecl | tree.VarDe
             f"`{decl.name.text}` cannot have a unit: it is {_KINDS[kind]}",
             decl.unit.span,
             "a unit",
-            help="leave out `in` and the unit",
+            help="remove `in` and the unit",
         )
         return None
     return unit
@@ -195,23 +195,23 @@ def _parts_agree(checker: ExpressionChecker, decl: tree.ParamDecl) -> bool:
             decl.default.span,
             "never used",
             secondary=[Label(decl.value.span, "this gives its value")],
-            help="leave one of them out",
+            help="remove one of them",
         )
         sound = False
     if decl.kind != "real" and decl.within is not None:
         checker.error(
             "GSM1408",
-            f"`{name}` is `{decl.kind}` and an element of a set at once",
+            f"`{name}` is declared both as `{decl.kind}` and as an element of a set",
             decl.within.span,
-            f"elements of this set are not declared `{decl.kind}`",
-            help=f"leave out `{decl.kind}`",
+            f"elements of this set cannot be `{decl.kind}`",
+            help=f"remove `{decl.kind}`",
         )
         sound = False
     numeric = decl.kind != "symbol" and decl.within is None
     if not numeric and decl.bounds:
         checker.error(
             "GSM1411",
-            f"`{name}` is no number, so it has no bounds",
+            f"`{name}` is not a number, so it has no bounds",
             decl.bounds[0].span,
             "a bound",
             help="state a condition on it in a `check`",
@@ -279,8 +279,8 @@ def _bounds(
                 "GSM1411",
                 f"a bound of `{name.text}` cannot be `{bound.op}`",
                 bound.span,
-                "strict" if strict and bound.op != "!=" else "no bound",
-                help=f"use `{bound.op}=`: a solver cannot keep a strict bound"
+                "strict" if strict and bound.op != "!=" else "not a bound",
+                help=f"use `{bound.op}=`: solvers do not support strict bounds"
                 if bound.op in ("<", ">")
                 else "state a condition in a `check` or a `constraint`",
             )
@@ -297,7 +297,7 @@ def check_let(checker: ExpressionChecker, decl: tree.LetDecl) -> CheckedLet | No
     if decl.indexing is not None and decl.indexing.where is not None:
         checker.error(
             "GSM1408",
-            f"`{decl.name.text}` is an expression and cannot be left out by `where`",
+            f"`{decl.name.text}` is an expression and cannot have a `where`",
             decl.indexing.where.span,
             "a condition",
             help="put the condition into the expression: `if ... then ... else ...`",

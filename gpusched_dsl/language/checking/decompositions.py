@@ -32,7 +32,7 @@ def check_decomposition(checker: ExpressionChecker, decl: tree.Decompose) -> str
             decl.root.span,
             "one block for each element",
             secondary=[Label(variable.span, f"`{variable.name}` is declared here")],
-            help="decompose by a set of which every variable names one element at most, or leave the statement out",
+            help="decompose by a set that is an index of every variable at most once, or remove the statement",
         )
     if any(_places(v, name) for v in variables):
         return None if twice else name
@@ -56,7 +56,7 @@ def _places(variable: CheckedVariable, root: str) -> int:
 def _used_roots(checker: ExpressionChecker, variables: list[CheckedVariable]) -> str:
     roots = [s.name for s in checker.symbols.sets.values() if s.root == s.name]
     used = [f"`{name}`" for name in roots if any(_places(v, name) for v in variables)]
-    return f"variables are indexed by {', '.join(used)}" if used else "leave it out: no root set indexes a variable"
+    return f"variables are indexed by {', '.join(used)}" if used else "remove it: no root set indexes a variable"
 
 
 def _report_no_set(checker: ExpressionChecker, decl: tree.Decompose) -> None:
@@ -74,7 +74,7 @@ def _report_no_set(checker: ExpressionChecker, decl: tree.Decompose) -> None:
         decl.root.span,
         "not a set",
         secondary=[Label(place, f"`{name}` is declared here")],
-        help="a model is decomposed by a root set, with one block for each of its elements",
+        help="decompose the model by a root set: each element of the set is one block",
     )
 
 

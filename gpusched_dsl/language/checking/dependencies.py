@@ -96,14 +96,14 @@ def _report_circle(circle: list[str], by_name: Mapping[str, Ordered], needs: Nee
     bounds = any(_only_in_bounds(by_name[name], used) for name, used in steps)
     diagnostics.error(
         "GSM1407",
-        f"`{circle[0]}` needs itself" if len(circle) == 1 else f"{_join_names(circle)} need each other",
+        f"`{circle[0]}` depends on itself" if len(circle) == 1 else f"{_join_names(circle)} depend on each other",
         places[0],
         labels[0],
         secondary=[Label(place, label) for place, label in zip(places[1:], labels[1:], strict=True)],
-        notes=["the circle is " + " -> ".join(f"`{name}`" for name in [*circle, circle[0]])],
+        notes=["the cycle is " + " -> ".join(f"`{name}`" for name in [*circle, circle[0]])],
         help="state the condition in a `check` instead of a bound"
         if bounds
-        else "a derived value cannot build on itself, not even at another index"
+        else "a derived value cannot depend on itself, not even at another index"
         if len(circle) == 1
         else "define one of them without the others",
     )

@@ -202,15 +202,15 @@ class ExpressionChecker:
         return fitted
 
     def is_whole(self, typed: TypedExpr) -> bool:
-        """Whether it can only be a whole number; reports when it may be a fraction."""
+        """Whether it can only be a whole number; reports when it may be fractional."""
         kind = numeric_type(typed)
         if kind is not None and kind.integer:
             return True
         self.error(
             "GSM1207",
-            f"a whole number is needed, `{typed.span.text}` may be a fraction",
+            f"an integer is needed, `{typed.span.text}` may be fractional",
             typed.span,
-            "may be a fraction",
+            "may be fractional",
             secondary=references.declared_at(self, typed),
             help="declare it `integer`, or use `floor`, `ceil` or `round`",
         )
@@ -235,7 +235,7 @@ class ExpressionChecker:
         what = "depends on variables" if isinstance(part, LetRef) else "is declared as a variable"
         self.error(
             "GSM1211",
-            f"a variable stands in {where}, where only data may",
+            f"{where} must be data and cannot contain a variable",
             part.span if part is not None else typed.span,
             f"`{name}` is known only after the solve",
             secondary=[Place(declared, f"`{name}` {what}")] if declared is not None else [],
@@ -300,16 +300,16 @@ class ExpressionChecker:
             self.check(item, scope)
         self.error(
             "GSM1216",
-            "a tuple stands where one value is needed",
+            "a tuple is used as a value",
             expr.span,
             "a tuple",
-            help="write its parts separately, as in `x[j, v, g]`; a tuple may stand before `in` and in a set",
+            help="write its parts separately, as in `x[j, v, g]`; tuples are allowed before `in` and in sets",
         )
 
     def _reject_set(self, expr: tree.Expr) -> None:
         self.error(
             "GSM1106",
-            "a set stands where a value is needed",
+            "a set is used as a value",
             expr.span,
             "a set",
             help="iterate over it, as in `sum[j in ...]`, or count its elements with `count(...)`",

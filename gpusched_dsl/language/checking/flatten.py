@@ -102,7 +102,7 @@ def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tr
                 f"`{chain[-1].name.text}` extends the unknown model `{base.text}`",
                 base.span,
                 "no model of this name",
-                help=near or "is the `import` of its file missing?",
+                help=near or "check that its file is imported",
             )
             return None
         if found in chain:
@@ -136,7 +136,7 @@ def _check_option(decl: tree.OptionDecl, diagnostics: Diagnostics) -> None:
         if choice.text in seen:
             diagnostics.error(
                 "GSM1406",
-                f"choice `{choice.text}` of option `{decl.name.text}` stands twice",
+                f"choice `{choice.text}` of option `{decl.name.text}` is repeated",
                 choice.span,
                 "again",
                 secondary=[Label(seen[choice.text], "first here")],
@@ -146,7 +146,7 @@ def _check_option(decl: tree.OptionDecl, diagnostics: Diagnostics) -> None:
     if decl.default.text not in seen:
         diagnostics.error(
             "GSM1405",
-            f"the default `{decl.default.text}` is no choice of option `{decl.name.text}`",
+            f"the default `{decl.default.text}` is not a choice of option `{decl.name.text}`",
             decl.default.span,
             "not among the choices",
             help=did_you_mean(decl.default.text, seen) or f"choose one of {_list_names(seen)}",
@@ -202,11 +202,11 @@ def _expand(
             if inside is not None:
                 diagnostics.error(
                     "GSM1406",
-                    f"option `{statement.name.text}` stands inside a `when`",
+                    f"option `{statement.name.text}` is declared inside a `when`",
                     statement.name.span,
-                    "an option cannot depend on another",
+                    "an option cannot depend on another option",
                     secondary=[Label(inside.option.span, "this `when`")],
-                    help="declare it outside",
+                    help="declare it outside of `when`",
                 )
         else:
             yield statement

@@ -30,8 +30,8 @@ _CHOICES = {
     "sqr": "`a ^ 2` for the square, `sqrt(a)` for the root",
     "trunc": "`floor(a)` or `ceil(a)`",
     "int": "`floor(a)` or `ceil(a)`",
-    "mod": "`a - b * floor(a / b)` for data that are not negative",
-    "div": "`floor(a / b)` for data that are not negative",
+    "mod": "`a - b * floor(a / b)` for nonnegative data",
+    "div": "`floor(a / b)` for nonnegative data",
 }
 _ATOM = re.compile(r"\w+(\.\d+)?|\w+\[[^\[\]()]*\]")
 
@@ -46,7 +46,7 @@ def foreign_function(name: str, arguments: Sequence[str]) -> tuple[str | None, s
     lowered = name.lower()
     if lowered in _SAME:
         meant = _SAME[lowered]
-        return f"it is called `{meant}` here", f"{meant}({', '.join(arguments)})"
+        return f"the name in gsdsl is `{meant}`", f"{meant}({', '.join(arguments)})"
     if lowered in _CHOICES:
         return f"write {_CHOICES[lowered]}", None
     count, pattern = _BY_OTHERS.get(lowered, (-1, ""))

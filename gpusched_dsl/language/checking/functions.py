@@ -40,8 +40,8 @@ def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | N
             "GSM1212",
             f"`{name}` needs indices",
             expr.function.span,
-            "what does it run over?",
-            help=f"write `{name}[j in Jobs] ...`; several values are joined by operators or `min(a, b)`, `max(a, b)`",
+            "no index list",
+            help=f"write `{name}[j in Jobs] ...`; join single values with operators or `min(a, b)`, `max(a, b)`",
         )
         return None
     if counts(name) and checker.symbols.span_of(name) is None:  # its argument is a set
@@ -70,14 +70,14 @@ def _report_unknown(checker: Checker, expr: tree.Call) -> None:
     help: str | None
     fix: Fix = None
     if declared is not None:
-        help = f"subscripts stand in brackets: `{name}[...]`"
+        help = f"write subscripts in square brackets: `{name}[...]`"
         if expr.arguments and not expr.named:
             inside = expr.arguments[0].span.to(expr.arguments[-1].span).text
             fix = Edit(expr.span, f"{name}[{inside}]")
     else:
         help, meant = foreign_function(name, [a.span.text for a in expr.arguments])
         fix = None if meant is None else Edit(expr.span, meant)
-        help = help or did_you_mean(name, (*FUNCTIONS, *_OVER_INDICES)) or f"functions are {', '.join(FUNCTIONS)}"
+        help = help or did_you_mean(name, (*FUNCTIONS, *_OVER_INDICES)) or f"the functions are {', '.join(FUNCTIONS)}"
     checker.error(
         "GSM1102",
         f"unknown function `{name}`",
@@ -113,7 +113,7 @@ def _of_set(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None
             f"`{name}` of a set of tuples",
             domain.span,
             f"tuples of {len(domain.types)}",
-            help="take it of a set of single elements",
+            help="use a set of single elements",
         )
         return None
     kind = domain.types[0]
@@ -142,7 +142,7 @@ def _neighbour(checker: Checker, expr: tree.Call, typed: TypedExpr, scope: Scope
         return Arithmetic(span=expr.span, type=WHOLE, op="+", left=typed, right=offset)
     checker.error(
         "GSM1212",
-        f"`{expr.function.text}` is of an element of an ordered set, `{typed.span.text}` is {describe(typed.type)}",
+        f"`{expr.function.text}` needs an element of an ordered set, `{typed.span.text}` is {describe(typed.type)}",
         typed.span,
         describe(typed.type),
     )
@@ -186,7 +186,7 @@ def _root(checker: Checker, expr: tree.Call, typed: TypedExpr) -> TypedExpr | No
                 typed.span,
                 f"this is in `{unit}`",
                 secondary=origins(checker, typed),
-                help="divide by a quantity of the same kind first",
+                help="divide by a quantity of the same dimension first",
             )
             return None
         based = fit(checker, typed, unit.base)

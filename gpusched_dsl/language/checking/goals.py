@@ -39,11 +39,11 @@ def no_strict_comparison(checker: ExpressionChecker, expr: TypedExpr) -> bool:
             "GSM1220",
             f"variables cannot be compared by `{op}`",
             part.span,
-            "no solver can keep this" if closed else "two separate regions",
-            help=f"write `{closed}`; for whole numbers also `{'<=' if op == '<' else '>='} ... "
+            "no solver supports this",
+            help=f"write `{closed}`; for integers also `{'<=' if op == '<' else '>='} ... "
             f"{'-' if op == '<' else '+'} 1`"
             if closed
-            else "for whole numbers write `x <= a - 1 or x >= a + 1`",
+            else "for integers write `x <= a - 1 or x >= a + 1`",
         )
         sound = False
     return sound
@@ -59,7 +59,7 @@ def check_constraint(checker: ExpressionChecker, decl: tree.ConstraintDecl) -> C
         number = numeric_type(body) is not None
         checker.error(
             "GSM1218",
-            f"constraint `{name}` compares nothing",
+            f"constraint `{name}` has no comparison",
             body.span,
             describe(body.type),
             secondary=declared_at(checker, body),
@@ -69,10 +69,10 @@ def check_constraint(checker: ExpressionChecker, decl: tree.ConstraintDecl) -> C
     if not body.decision:
         checker.error(
             "GSM1219",
-            f"no variable occurs in constraint `{name}`",
+            f"constraint `{name}` has no variable",
             body.span,
             "only data",
-            help="a condition on the data is a `check`",
+            help="write a condition on the data as a `check`",
         )
         return None
     if not no_strict_comparison(checker, body):
@@ -109,19 +109,19 @@ def _check_priority(
     if number == 0 and decl.then:
         checker.error(
             "GSM1409",
-            "`then` without an objective before it",
+            "`then` needs an objective before it",
             _place(decl),
-            "nothing comes before this",
-            help="leave out `then`, or state the more important objective first",
+            "no objective before this",
+            help="remove `then`, or state the more important objective first",
         )
     elif number > 0 and not decl.then:
         checker.error(
             "GSM1409",
             "several objectives need an order",
             _place(decl),
-            "a second objective",
-            secondary=[Label(_place(decls[number - 1]), "the one before")],
-            help=f"write `then {decl.sense} ...` for the less important one, or add both up",
+            "second objective",
+            secondary=[Label(_place(decls[number - 1]), "first objective")],
+            help=f"write `then {decl.sense} ...` for the less important one, or add both into one objective",
         )
 
 

@@ -66,7 +66,7 @@ def _shared_set(checker: Checker, indices: Sequence[tree.Index], scope: Scope) -
     own = named.domain.span.text
     help = f"write `{name.text} in {own}`"
     fix = f"{name.text} in {own}"
-    checker.error("GSM1101", f"index `{name.text}` has no set", name.span, "of which set?", help=help, fix=fix)
+    checker.error("GSM1101", f"index `{name.text}` has no set", name.span, "no set", help=help, fix=fix)
     return name.text
 
 
@@ -124,7 +124,7 @@ def _may_bind(
     if name.text in own:
         checker.error(
             "GSM1105",
-            f"index `{name.text}` is named twice",
+            f"index `{name.text}` is used twice",
             name.span,
             "again",
             secondary=[Label(own[name.text].span, "first here")],
@@ -137,9 +137,9 @@ def _may_bind(
         help, fix = _filter(checker, name, scope, own, index, node)
         checker.error(
             "GSM1105",
-            f"index `{name.text}` is in use around this",
+            f"index `{name.text}` is already used outside of this expression",
             name.span,
-            "named again here",
+            "used again here",
             secondary=[Label(outer.variable.span, "the outer index")] if outer is not None else [],
             help=help,
             fix=fix,

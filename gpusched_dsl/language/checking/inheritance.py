@@ -205,7 +205,7 @@ class Merger:
                 decl.unit.span,
                 "another unit",
                 secondary=[Label(base.unit.span if base.unit is not None else first, "declared here")],
-                help="leave the unit out: the terms are converted to the unit of the inherited objective",
+                help="remove the unit: the terms are converted to the unit of the inherited objective",
             )
             return False
         return True
@@ -236,11 +236,11 @@ class Merger:
             assert isinstance(first, tree.Decompose)
             self.diagnostics.error(
                 "GSM1418",
-                "a model can be decomposed in only one way",
+                "a model can have only one `decompose`",
                 decl.root.span,
                 "a second one",
                 secondary=[Label(first.root.span, "the first one")],
-                help="keep the one whose blocks are easy to solve one by one; a `when` may choose between them",
+                help="keep the one with blocks that are easy to solve separately; a `when` may choose between them",
             )
             return
         if self.decomposition is not None:

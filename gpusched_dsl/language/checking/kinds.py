@@ -34,7 +34,7 @@ def describe(kind: ValueType) -> str:
         case Numeric(unit=unit) if unit != DIMENSIONLESS:
             return f"a number in `{unit}`"
         case Numeric(integer=True):
-            return "a whole number"
+            return "an integer"
         case Numeric():
             return "a number"
         case Logical():
@@ -57,7 +57,7 @@ def numeric_type(expr: TypedExpr) -> Numeric | None:
 
 
 def is_plain_whole(expr: TypedExpr) -> bool:
-    """Whether an expression is a whole number without a unit."""
+    """Whether an expression is an integer without a unit."""
     return isinstance(expr.type, Numeric) and expr.type.integer and expr.type.unit == DIMENSIONLESS
 
 
@@ -94,7 +94,7 @@ def same_kind(one: ValueType, other: ValueType) -> bool:
 def as_element(expr: TypedExpr, kind: ValueType) -> TypedExpr | None:
     """An expression as a value of an index position of type `kind`, or None when it cannot be one.
 
-    A text becomes a label of the set, a whole number written out too; an integer position takes whole plain numbers.
+    A text becomes a label of the set, an integer written out too; an integer position takes whole plain numbers.
     """
     if not isinstance(kind, Element):
         return expr if is_plain_whole(expr) else None

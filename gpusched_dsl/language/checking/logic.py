@@ -83,7 +83,7 @@ def _one_way(checker: Checker, expr: tree.Compare) -> bool:
     if (rising and falling) or (len(expr.ops) > 1 and "!=" in expr.ops):
         checker.error(
             "GSM1217",
-            "a chain of comparisons goes one way",
+            "a chain of comparisons must have one direction",
             expr.span,
             " and ".join(f"`{op}`" for op in dict.fromkeys(expr.ops)) + " in one chain",
             help="write `a <= x <= b`, or join two comparisons with `and`",
@@ -111,7 +111,7 @@ def _elements(checker: Checker, expr: tree.Compare, operands: list[TypedExpr]) -
                 typed.span,
                 describe(typed.type),
                 secondary=[*declared_at(checker, lead), *declared_at(checker, typed)],
-                help="only elements of an `ordered` set can be compared with whole numbers" if number else None,
+                help="only elements of an `ordered` set can be compared with integers" if number else None,
             )
         else:
             fitted.append(part)
@@ -121,7 +121,7 @@ def _elements(checker: Checker, expr: tree.Compare, operands: list[TypedExpr]) -
         op = next(op for op in expr.ops if op in _ORDER)
         checker.error(
             "GSM1209",
-            f"the elements of `{kind.root}` have no order, so `{op}` means nothing",
+            f"the elements of `{kind.root}` have no order, so `{op}` has no meaning",
             expr.span,
             "compared by order",
             secondary=[Label(declared.span, f"`{kind.root}` is declared without `ordered`")] if declared else [],
@@ -142,10 +142,12 @@ def _texts(checker: Checker, expr: tree.Compare, operands: list[TypedExpr]) -> l
             text.span,
             "a text",
             secondary=[*declared_at(checker, other), *declared_at(checker, text)],
-            help=f'a text is quoted: `"{other.span.text}"`' if isinstance(other, Constant) else None,
+            help=f'quote a text: `"{other.span.text}"`' if isinstance(other, Constant) else None,
         )
         return None
     if any(op in _ORDER for op in expr.ops):
-        checker.error("GSM1206", "texts can only be equal or not", expr.span, "compared by order", help="use `==`")
+        checker.error(
+            "GSM1206", "texts can only be compared for equality", expr.span, "compared by order", help="use `==`"
+        )
         return None
     return operands

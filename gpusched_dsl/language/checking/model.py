@@ -64,7 +64,7 @@ def _check(flat: FlatModel, lost: Mapping[str, Span]) -> tuple[CheckedModel | No
     try:
         return _ModelChecker(flat, found, lost).run(), tuple(found)
     except RecursionError:
-        found.error("GSM1004", f"an expression of model `{flat.name}` is nested too deeply", flat.span)
+        found.error("GSM1004", f"an expression of model `{flat.name}` is too deeply nested", flat.span)
         return None, tuple(found)
 
 

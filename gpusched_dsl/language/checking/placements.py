@@ -74,7 +74,7 @@ def _report_family(checker: ExpressionChecker, decl: tree.PlacementDecl) -> None
         return
     checker.error(
         "GSM1413",
-        f"a placement reads binary variables, `{name}` is not one",
+        f"a placement needs a binary variable, `{name}` is not binary",
         decl.variable.span,
         "not a binary variable",
         secondary=[Label(span, f"`{name}` is declared here")],
@@ -164,7 +164,7 @@ def _check_item(
 def _clauses_fit(checker: ExpressionChecker, item: tree.PlacementItem) -> bool:
     role = item.role.text
     if item.of is not None and role != "uses":
-        checker.error("GSM1413", f"`{role}` has no `of`", item.of.span, "only `uses` has one")
+        checker.error("GSM1413", f"`{role}` cannot have an `of`", item.of.span, "only `uses` can have it")
         return False
     if item.unit is not None and role not in QUANTITIES:
         checker.error("GSM1413", f"`{role}` has no unit", item.unit.span, "a unit")
@@ -177,7 +177,7 @@ def _is_index(checker: ExpressionChecker, role: str, value: TypedExpr) -> bool:
         return True
     checker.error(
         "GSM1413",
-        f"`{role}` is an element or a whole number, `{value.span.text}` is {describe(value.type)}",
+        f"`{role}` must be an element or an integer, `{value.span.text}` is {describe(value.type)}",
         value.span,
         describe(value.type),
         secondary=declared_at(checker, value),
@@ -202,7 +202,7 @@ def _quantity(
         value, of = pair
     if unit is not None:
         assert item.unit is not None
-        fitted = fit(checker, value, unit, because=Label(item.unit.span, f"`{unit}` is asked for here"))
+        fitted = fit(checker, value, unit, because=Label(item.unit.span, f"expected `{unit}`"))
         if fitted is None:
             return None
         assert isinstance(fitted.type, Numeric)

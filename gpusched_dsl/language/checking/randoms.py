@@ -58,7 +58,7 @@ class LawChecker:
         if not isinstance(call, tree.Call):
             self.checker.error(
                 "GSM1212",
-                f"`{call.span.text}` is no distribution",
+                f"`{call.span.text}` is not a distribution",
                 call.span,
                 "a distribution is needed here",
                 help="write one such as `exponential(mean = ...)`; a plain number is `deterministic(...)`",
@@ -165,7 +165,7 @@ class LawChecker:
         weights: list[TypedExpr] = []
         for item in items:
             if not isinstance(item, tree.TupleExpr) or len(item.items) != 2:
-                self._wrong(item.span, "a part of a mixture is `(distribution, probability)`", "not a pair")
+                self._wrong(item.span, "a part of a mixture must be `(distribution, probability)`", "not a pair")
                 return None
             law, weight = self.law(item.items[0]), self._plain(item.items[1], "a probability")
             if law is not None and weight is not None:
@@ -206,11 +206,11 @@ class LawChecker:
             rows = [self._row(item, name, self.scope) for item in expr.items]
             found = tuple(row for row in rows if row is not None)
             if not rows:
-                self.checker.error("GSM1212", f"`{name}` of nothing", expr.span, "an empty list")
+                self.checker.error("GSM1212", f"`{name}` of an empty list", expr.span, "an empty list")
             if len(found) < len(rows) or not rows:
                 return None
             if len({len(row) for row in found}) > 1:
-                self.checker.error("GSM1212", "some items have a weight, others have none", expr.span, "not alike")
+                self.checker.error("GSM1212", "some items have a weight and others do not", expr.span, "different form")
                 return None
             return TypedList(span=expr.span, rows=found)
         indexing, inside = self.checker.indexing(expr.indexing, self.scope)
@@ -229,7 +229,7 @@ class LawChecker:
             only = self.quantity(item, unit, scope)
             return None if only is None else (only,)
         what = "(value, survival)" if name == "survival_points" else "(value, probability)"
-        self.checker.error("GSM1212", f"an item of `{name}` is a pair `{what}`", item.span, "not a pair")
+        self.checker.error("GSM1212", f"an item of `{name}` must be a pair `{what}`", item.span, "not a pair")
         return None
 
     def _wrong(self, span: Span, message: str, label: str, help: str | None = None) -> None:
@@ -246,7 +246,7 @@ def _check_file(law: LawChecker, call: tree.Call, path: tree.Text) -> SampleFile
     sound = len(call.arguments) == 1
     if not sound:
         checker.error(
-            "GSM1212", "what follows the file is given by name", call.arguments[1].span, "which argument is this?",
+            "GSM1212", "arguments after the file need names", call.arguments[1].span, "argument without a name",
             help='write `column = "epochs"`',
         )  # fmt: skip
     for argument in call.named:
@@ -258,7 +258,9 @@ def _check_file(law: LawChecker, call: tree.Call, path: tree.Text) -> SampleFile
                 f"`{name}` is given twice" if twice else f"`empirical` of a file has no argument `{name}`",
                 argument.name.span,
                 "again" if twice else "unknown",
-                help=None if twice else did_you_mean(name, _FILE_ARGUMENTS) or f"they are {', '.join(_FILE_ARGUMENTS)}",
+                help=None
+                if twice
+                else did_you_mean(name, _FILE_ARGUMENTS) or f"the arguments are {', '.join(_FILE_ARGUMENTS)}",
             )
             sound = False
         given.setdefault(name, argument.value)
@@ -294,10 +296,12 @@ def _text(
     if isinstance(expr, tree.Text):
         return expr
     if expr is not None:
-        law.checker.error("GSM1212", f"`{name}` names a column or table: a text in quotes", expr.span, "not a text")
+        law.checker.error(
+            "GSM1212", f"`{name}` must be a column or table, as a text in quotes", expr.span, "not a text"
+        )
     elif needed:
         law.checker.error(
-            "GSM1212", "which column holds the samples?", call.span, "no `column`", help='add `column = "epochs"`'
+            "GSM1212", "the column of the samples is missing", call.span, "no `column`", help='add `column = "epochs"`'
         )
     return None
 
@@ -310,7 +314,7 @@ def _keys(law: LawChecker, call: tree.Call, expr: tree.Expr | None) -> tuple[tre
     texts = tuple(item for item in items if isinstance(item, tree.Text))
     if len(texts) < len(items):
         law.checker.error(
-            "GSM1212", "`key` names columns: a text in quotes, or several in parentheses", expr.span, "not a text"
+            "GSM1212", "`key` must be a column, as a text in quotes, or several in parentheses", expr.span, "not a text"
         )
         return None
     slots = len(slots_of(law.random))

@@ -48,11 +48,11 @@ def check_inside(
         inside = False
         checker.error(
             "GSM1210",
-            f"a subscript of `{declared.name}` can fall outside `{slot.domain.span.text}`",
+            f"a subscript of `{declared.name}` may be outside of `{slot.domain.span.text}`",
             expr.span,
             found,
             secondary=[Place(slot.domain.span, f"`{declared.name}` is indexed by this")],
-            help=f"say what holds there, `({declared.name}[...] else 0)`, or leave it out with `where`",
+            help=f"give a value there, `({declared.name}[...] else 0)`, or exclude it with `where`",
         )
     return inside
 

@@ -118,9 +118,9 @@ def _reference(checker: Checker, expr: Reference, scope: Scope, inside: bool) ->
     if isinstance(declared, CheckedRandom) and not scope.expecting:
         checker.error(
             "GSM1215",
-            f"`{name}` is random and stands outside `E(...)` and `P(...)`",
+            f"`{name}` is random and can occur only in `E(...)` and `P(...)`",
             place,
-            "has no one value",
+            "has no single value",
             secondary=[Label(declared.span, f"`{name}` is declared as random")],
             help=f"take its expectation: `E({expr.span.text})`",
         )
@@ -151,7 +151,7 @@ def _report_no_value(checker: Checker, name: str, place: Span, scope: Scope, sub
         binding = scope.bindings[name]
         checker.error(
             "GSM1106",
-            f"`{name}` is an index, it has no subscripts",
+            f"`{name}` is an index and has no subscripts",
             place,
             "an index",
             secondary=[Label(binding.variable.span, "bound here")] if binding is not None else [],
@@ -159,7 +159,7 @@ def _report_no_value(checker: Checker, name: str, place: Span, scope: Scope, sub
     elif declared is not None:
         is_set = name in symbols.sets
         iterate = f"iterate over it, as in `sum[... in {name}]`, or count its elements: `count({name})`"
-        when = f"choose declarations by it: `when {name} == ... {{ ... }}`"
+        when = f"select declarations by it: `when {name} == ... {{ ... }}`"
         sort = symbols.sort_of(name)
         checker.error(
             "GSM1106",
@@ -175,7 +175,7 @@ def _report_no_value(checker: Checker, name: str, place: Span, scope: Scope, sub
         power = {"²": 2, "³": 3}.get(name[-1:])
         if written is None and power is not None and name[:-1] in known:
             written = f"{name[:-1]} ^ {power}"
-        endless = "leave the bound out" if name.lower() in ("inf", "infinity") else None
+        endless = "remove the bound" if name.lower() in ("inf", "infinity") else None
         checker.error(
             "GSM1101",
             f"unknown name `{name}`",
@@ -193,8 +193,8 @@ def _explain_naming(name: str, scope: Scope, subscripted: bool) -> str | None:
     if subscripted or len(name) > 2:
         return None
     if not scope.unnamed:
-        return "an index is known only to what its brackets belong to; the body of `sum[...]` ends at `+` and `-`"
-    return f"an index is named where it is declared: `{name} in {scope.unnamed[0]}`"
+        return "an index is known only in the expression of its brackets; the body of `sum[...]` ends at `+` and `-`"
+    return f"name the index in the declaration: `{name} in {scope.unnamed[0]}`"
 
 
 def _subscripts(
@@ -245,7 +245,7 @@ def _fit_subscript(
             Label(slot.domain.span, f"`{declared.name}` is indexed by this"),
             *declared_at(checker, typed),
         ],
-        help=None if typed.type != TextType() else "an integer position takes a number without quotes",
+        help=None if typed.type != TextType() else "write the number of an integer position without quotes",
     )
     return None
 

@@ -40,10 +40,10 @@ def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types |
         case _:
             checker.error(
                 "GSM1106",
-                "a value stands where a set is needed",
+                "a value is used as a set",
                 expr.span,
                 "not a set",
-                help="a set is a name, `{ ... }`, a range `1..n`, or sets joined by union, inter, diff, cross",
+                help="write a set name, `{ ... }`, a range `1..n`, or sets joined by union, inter, diff, cross",
             )
             return None
 
@@ -77,7 +77,9 @@ def _check_name(checker: Checker, expr: tree.Name, scope: Scope) -> TypedSet | N
             "no set of this name",
             help=did_you_mean(expr.text, symbols.sets)
             or (
-                f"declare it: `set {expr.text};`" if len(expr.text) > 1 else f"an index has a set: `{expr.text} in ...`"
+                f"declare it: `set {expr.text};`"
+                if len(expr.text) > 1
+                else f"give the index a set: `{expr.text} in ...`"
             ),
         )
     return None
@@ -88,10 +90,10 @@ def _literal(checker: Checker, expr: tree.SetLiteral, scope: Scope, expected: Ty
         if expected is None:
             checker.error(
                 "GSM1213",
-                "the elements of this empty set are of no known kind",
+                "the type of the elements of this empty set is unknown",
                 expr.span,
-                "of which set?",
-                help="say it with `within`: `set Idle within Nodes = {};`",
+                "unknown set",
+                help="state the set with `within`: `set Idle within Nodes = {};`",
             )
             return None
         return LiteralSet(span=expr.span, types=expected, rows=())
@@ -141,7 +143,7 @@ def _component(checker: Checker, part: tree.Expr, scope: Scope) -> TypedExpr | N
             f"unknown name `{part.text}`",
             part.span,
             "no index or parameter of this name",
-            help=f'a label is written in quotes in a model, `"{part.text}"`' + (f"; or {near}" if near else ""),
+            help=f'quote a label in a model, `"{part.text}"`' + (f"; or {near}" if near else ""),
         )
         return None
     typed = checker.check(part, scope)
@@ -161,10 +163,10 @@ def _types_of_row(checker: Checker, row: tuple[TypedExpr, ...]) -> Types | None:
         if isinstance(typed.type, TextType):
             checker.error(
                 "GSM1213",
-                f"it is not known to which set `{typed.span.text}` belongs",
+                f"the set of label `{typed.span.text}` is unknown",
                 typed.span,
-                "a label of which set?",
-                help="say it with `within`: `set Fast within Nodes = { ... };`",
+                "label of an unknown set",
+                help="state the set with `within`: `set Fast within Nodes = { ... };`",
             )
             return None
         types.append(WHOLE if is_plain_whole(typed) else typed.type)
@@ -257,11 +259,11 @@ def _operation(checker: Checker, expr: tree.Binary, scope: Scope, expected: Type
     if not alike:
         checker.error(
             "GSM1208",
-            f"`{expr.op}` of different kinds: {describe_all(left.types)} and {describe_all(right.types)}",
+            f"`{expr.op}` of different types: {describe_all(left.types)} and {describe_all(right.types)}",
             right.span,
             describe_all(right.types),
             secondary=[Label(left.span, describe_all(left.types))],
-            help="both sets must have elements of one kind",
+            help="both sets must have elements of one type",
         )
         return None
     return SetOperation(span=expr.span, types=left.types, op=expr.op, left=left, right=right)

@@ -25,7 +25,7 @@ def report_unexpected(reader: StatementReader, token: Token) -> None:
     if bracket is not None and token.type in ("SEMICOLON", "RBRACE", "$END"):
         reader.error(
             "GSM1012",
-            f"`{bracket.token}` is never closed",
+            f"`{bracket.token}` is not closed",
             reader.span(bracket.token),
             "opened here",
             also=Label(reader.span(token), f"`{CLOSER_OF[bracket.token.type][1]}` is missing before this"),
@@ -61,11 +61,11 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
     if str(token) == "%" and not reader.driver.accepts("NAME"):
         return foreign.ADVICE["mod"], None
     if token.type in ("IF", "ANY", "ALL", "NOT") and reader.driver.accepts("LPAR"):
-        return f"put parentheses around the whole `{token} ...`", None
+        return f"put parentheses around the complete `{token} ...`", None
     if token.type == "ELSE" and any(o.token.type == "LPAR" for o in reader.open):
-        return "only a subscripted name has an `else`: `(x[k, h-1] else was[k])`", None
+        return "only a subscripted name can have an `else`: `(x[k, h-1] else was[k])`", None
     if reader.tokens[reader.first].type == "TABLE" and "DOT" in reader.driver.expected():
-        return "a label that is not a plain word stands in quotes", None
+        return "quote a label that is not a plain word", None
     return _NONE
 
 
@@ -123,8 +123,8 @@ def _number(reader: StatementReader, token: Token, before: Token | None) -> Advi
         return f"write `{before}`", Edit(reader.span(token), "")
     if token.type in ("NAME", "MIN", "UNIT_SIGN") and reader.driver.accepts("LSQB"):
         if token.type == "NAME" and str(token) not in UNITS:
-            return (None if str(token).lower() in _AFTER else "a product is written with `*`"), None
-        return f"a unit stands in brackets, `{before}[{token}]`; a product is written with `*`", None
+            return (None if str(token).lower() in _AFTER else "write a product with `*`"), None
+        return f"write a unit in brackets, `{before}[{token}]`; write a product with `*`", None
     return None
 
 
@@ -137,17 +137,17 @@ def _aggregate(reader: StatementReader, token: Token, before: Token | None) -> A
             return f"write `{before}: ...`", ":"
         if token.type in ("NAME", "NUMBER", *AGGREGATES) and first == "CONSTRAINT" and str(token).lower() not in _LOOPS:
             behind = reader.behind_last()
-            return "a `:` stands before the condition", Edit(behind, ":")
+            return "write a `:` before the condition", Edit(behind, ":")
     if str(token).lower() in _LOOPS and first == "CONSTRAINT":
-        return "indices stand behind the name: `constraint name[i in Set]: ...`", None
+        return "write indices after the name: `constraint name[i in Set]: ...`", None
     if str(token) in _POWERS:
         return f"write `^ {_POWERS[str(token)]}`", f" ^ {_POWERS[str(token)]}"
     if before.type in AGGREGATES and reader.driver.expected() <= {"LPAR", "LSQB"}:
         return f"write `{before}[j in Jobs] ...`", None
     if token.type in AGGREGATES and before.type == "CONSTRAINT":
-        return "a constraint has a name: `constraint name: ...`", None
+        return "give the constraint a name: `constraint name: ...`", None
     if token.type == "COLON" and before.type == "CONSTRAINT":
-        return "a constraint has a name: `constraint name: ...`", None
+        return "give the constraint a name: `constraint name: ...`", None
     if token.type == "COLON" and before.type in ("MINIMIZE", "MAXIMIZE"):
         return f"write `{before} ...`, or a name before the `:`", Edit(reader.span(token), "")
     # `exists[i in I] x[i]`: a name with what it runs over in brackets
@@ -202,11 +202,11 @@ def _condition(reader: StatementReader, token: Token, before: Token | None) -> A
         if str(token) == "such" and not two:
             return None
         where = foreign.space("where", reader.source.text[span.start - 1], reader.source.text[span.end])
-        return "a condition follows `where`", Edit(span, where)
+        return "write a condition after `where`", Edit(span, where)
     if token.type in _COMPARISONS:
         comma = next((t for t in reversed(inside) if t.type in ("COMMA", "IN")), None)
         if comma is not None and comma.type == "COMMA" and not any(t.type == "WHERE" for t in inside):
-            return "a condition follows `where`", Edit(reader.span(comma), " where")
+            return "write a condition after `where`", Edit(reader.span(comma), " where")
     return None
 
 
@@ -224,17 +224,17 @@ def _indices(reader: StatementReader, token: Token, before: Token | None) -> Adv
     assert before is not None
     declares = reader.at == reader.first + 2
     if declares and str(before).lower() in foreign.WORDS:
-        return "a constraint has a name: `constraint name[i in Set]: ...`", None
+        return "give the constraint a name: `constraint name[i in Set]: ...`", None
     closing = "RBRACE" if token.type == "LBRACE" else "RPAR"
     end = next((i for i in range(reader.at, len(reader.tokens)) if reader.tokens[i].type == closing), None)
     within = [] if end is None else reader.tokens[reader.at + 1 : end]
     if not declares and any(t.type == "IN" for t in within):
         return None
     if end is None or not within or {t.type for t in within} & {"LBRACE", "LPAR", "SEMICOLON"}:
-        return "indices stand in square brackets", None
+        return "write indices in square brackets", None
     edits = [Edit(reader.span(token), "["), Edit(reader.span(reader.tokens[end]), "]")]
     edits += [Edit(reader.span(t), " where ") for t in within if t.type == "COLON"]
-    return "indices stand in square brackets", edits
+    return "write indices in square brackets", edits
 
 
 def _attribute(reader: StatementReader, token: Token, before: Token | None) -> Advice | None:
@@ -243,18 +243,18 @@ def _attribute(reader: StatementReader, token: Token, before: Token | None) -> A
         return None
     word = str(token).lower()
     if word in foreign.CONTINUOUS:
-        return "a variable is continuous and free without a word", Edit(
+        return "a variable without a keyword is continuous and free", Edit(
             reader.span(before).to(reader.span(token)), str(before)
         )
     if word in ("positive", "nonnegative", "nonneg"):
         return "write `>= 0`", None if word == "positive" else ">= 0"
     following = reader.following()
     if token.type == "COMMA" and following is not None and following.type in _COMPARISONS:
-        return "bounds follow each other without a comma", ""
+        return "write bounds without a comma between them", ""
     if token.type == "COMMA":
         rest = [t.type for t in reader.tokens[reader.at : reader.at + 3]]
         names = rest == ["COMMA", "NAME", "SEMICOLON"] and reader.at == reader.first + 2
-        return "each variable is declared by itself: `var a; var b;`", "; var" if names else None
+        return "declare each variable separately: `var a; var b;`", "; var" if names else None
     if token.type == "DOTS":
         return "write `integer >= 0 <= 5` for the integers from 0 to 5", None
     return None

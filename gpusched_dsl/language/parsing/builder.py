@@ -68,9 +68,9 @@ class BlockBuilder(RunBuilder):
         if deepest > MAX_NESTING:
             self.diagnostics.error(
                 "GSM1004",
-                f"this is nested more than {MAX_NESTING} deep",
+                f"this is nested more than {MAX_NESTING} levels deep",
                 self.span(place),
-                help="a long chain of operators counts too: give parts of it names with `let`, or sum over a set",
+                help="long chains of operators count too: name parts with `let`, or sum over a set",
             )
             self.too_deep += [name for name in block.children[:1] if isinstance(name, Token)]
             return None
@@ -128,7 +128,10 @@ class BlockBuilder(RunBuilder):
         model, extends = head.identifier("of_model", "`for`"), head.identifier("extends", "`extends`")
         if model is None and extends is None:
             self.diagnostics.error(
-                "GSM1023", f"online block `{name.text}` names no model", name.span, help="write `for` and its model"
+                "GSM1023",
+                f"online block `{name.text}` does not name a model",
+                name.span,
+                help="write `for` and its model",
             )
             model = tree.Identifier(span=name.span, text="_")
         return tree.Online(

@@ -88,9 +88,9 @@ class ExpressionBuilder:
                 start = (token.start_pos or 0) + 1 + i
                 self.diagnostics.error(
                     "GSM1006",
-                    f"`\\{escaped}` means nothing in a text",
+                    f"`\\{escaped}` is not an escape sequence",
                     self.source.span(start, min(start + 2, len(self.source.text))),
-                    help='known are `\\"`, `\\\\`, `\\n` and `\\t`',
+                    help='escape sequences are `\\"`, `\\\\`, `\\n` and `\\t`',
                 )
             parts.append(_ESCAPES.get(escaped, escaped))
         return "".join(parts)
@@ -114,7 +114,7 @@ class ExpressionBuilder:
                 "GSM1007",
                 f"the number `{shown}` {problem}",
                 self.span(token),
-                help="choose a unit in which it is of ordinary size; quote it if it is the label of an element",
+                help="choose a unit with numbers of ordinary size; quote it if it is the label of an element",
             )
             value = 0.0
         return value, whole
@@ -190,7 +190,9 @@ class ExpressionBuilder:
             if argument.data == "setting":
                 named.append(self.setting(argument))
             elif argument.data == "given":
-                self.diagnostics.error("GSM1024", "`given` stands only in `E(...)` and `P(...)`", self.span(argument))
+                self.diagnostics.error(
+                    "GSM1024", "`given` is allowed only in `E(...)` and `P(...)`", self.span(argument)
+                )
             else:
                 positional.append(self.expr(argument))
         name = self.identifier(function)
@@ -302,9 +304,9 @@ class ExpressionBuilder:
             else:
                 self.diagnostics.error(
                     "GSM1021",
-                    f"an index is a name; `{_clip(item.span.text)}` is none",
+                    f"an index must be a name; `{_clip(item.span.text)}` is not a name",
                     item.span,
-                    help="write `j in Jobs` or `(v, g) in Configs`, and say the rest with `where`",
+                    help="write `j in Jobs` or `(v, g) in Configs`, and state conditions with `where`",
                 )
                 names.append(tree.Identifier(span=item.span, text="_"))
         return tuple(names), isinstance(left, tree.TupleExpr)
@@ -343,7 +345,7 @@ class ExpressionBuilder:
             if not small or not 0 < int(text) * abs(sign) <= MAX_EXPONENT:
                 self.diagnostics.error(
                     "GSM1022",
-                    f"an exponent in a unit is a whole number from 1 to {MAX_EXPONENT}",
+                    f"an exponent in a unit must be an integer from 1 to {MAX_EXPONENT}",
                     self.span(number),
                 )
                 return

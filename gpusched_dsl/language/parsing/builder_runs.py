@@ -99,9 +99,9 @@ class RunBuilder(DeclarationBuilder):
                 if not span.text[1].isdecimal() and span.text[1] != ".":
                     self.diagnostics.error(
                         "GSM1026",
-                        "this `-` is apart from its number",
+                        "this `-` is separated from its number",
                         span,
-                        help="write `.` for a value that is not given, or put the sign right before the number",
+                        help="write `.` for a value that is not given, or put the `-` directly before the number",
                     )
             at = last + 1
 
@@ -111,7 +111,7 @@ class RunBuilder(DeclarationBuilder):
         label = f"quote it if it is one label, `{quoted}`, or " if quoted != text else ""
         self.diagnostics.error(
             "GSM1026",
-            f"`{text}` reads as {count} cells without a space between them",
+            f"`{text}` is read as {count} cells without a space between them",
             span,
             help=f"{label}put spaces between the cells",
         )
@@ -172,7 +172,7 @@ class RunBuilder(DeclarationBuilder):
                     "GSM1025",
                     f"`{function.text}` takes one column",
                     self.span(inside[1]),
-                    help="several columns make the tuples of a set: `(job, type)` or `distinct(job, type)`",
+                    help="for a set of tuples, write several columns: `(job, type)` or `distinct(job, type)`",
                 )
                 inside = inside[:1]
             columns = tuple(self._data_column(c, None if distinct else function) for c in inside)

@@ -44,7 +44,7 @@ def mend(reader: StatementReader, token: Token) -> bool:
 def _extra_semicolon(reader: StatementReader, token: Token) -> bool:
     if token.type != "SEMICOLON" or not reader.between:
         return False
-    reader.error("GSM1018", "this `;` ends nothing", reader.span(token), help="remove it", fix="")
+    reader.error("GSM1018", "this `;` does not end a statement", reader.span(token), help="remove it", fix="")
     reader.at += 1
     return True
 
@@ -72,10 +72,10 @@ def _variable_with_a_value(reader: StatementReader, token: Token) -> bool:
     plain = not head & {"GE", "LE", "EQ", "GT", "LT", "BINARY", "INTEGER"}
     reader.error(
         "GSM1016",
-        "a variable is not given a value; the solver chooses it",
+        "a variable cannot be given a value; the solver chooses it",
         reader.span(token),
         also=Label(reader.span(word), "a variable"),
-        help="write `let` for an expression with a name, or a constraint with `==`",
+        help="write `let` to name an expression, or a constraint with `==`",
         fix=Edit(reader.span(word), "let") if plain else None,
     )
     reader.skip_statement()
@@ -103,7 +103,7 @@ def _parenthesised_indices(reader: StatementReader, token: Token) -> bool:
     meant = foreign.WORDS.get(str(word).lower(), str(word))
     reader.error(
         "GSM1020",
-        f"the indices of `{word}` stand in square brackets",
+        f"the indices of `{word}` must be in square brackets",
         reader.span(word).to(reader.span(tokens[opening])),
         help=f"write `{meant}[j in Jobs] x[j]`",
         fix=_in_square_brackets(reader, meant, opening, closing),
@@ -155,9 +155,9 @@ def _loose_quantifier(reader: StatementReader, token: Token) -> bool:
         return False
     reader.error(
         "GSM1010",
-        f"`{word}[...]` is a condition, too loose to stand here",
+        f"`{word}[...]` is a condition and needs parentheses here",
         reader.span(word),
-        help=f"put parentheses around the whole `{word} ...`",
+        help=f"put parentheses around the complete `{word} ...`",
     )
     reader.skip_statement()
     return True
@@ -188,7 +188,7 @@ def _wrong_bracket(reader: StatementReader, token: Token) -> bool:
         return False
     opened = reader.open[-1] if reader.open else None
     if opened is None or (opened.block and token.type != "RBRACE"):
-        reader.error("GSM1013", f"`{token}` closes nothing", reader.span(token), help="remove it", fix="")
+        reader.error("GSM1013", f"`{token}` has no opening bracket", reader.span(token), help="remove it", fix="")
         reader.at += 1
         return True
     terminal, sign = CLOSER_OF[opened.token.type]

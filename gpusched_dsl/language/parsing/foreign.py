@@ -92,8 +92,8 @@ ADVICE = {
     "xor": "write `not (a <=> b)`",
     "nand": "write `not (a and b)`",
     "nor": "write `not (a or b)`",
-    "mod": "for data that are not negative write `a - b * floor(a / b)`",
-    "div": "for data that are not negative write `floor(a / b)`",
+    "mod": "for nonnegative data write `a - b * floor(a / b)`",
+    "div": "for nonnegative data write `floor(a / b)`",
     "unless": "write `condition => ...`",
 }
 

@@ -57,7 +57,7 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed | None:
             "GSM1003",
             f"the text has {len(source.text):,} characters; the limit is {MAX_CHARACTERS:,}",
             source.span(0, 0),
-            help="large tables belong in a data file, read by `data`",
+            help="put large tables into data files and read them with `data`",
         )
         return None
     words = vocabulary()
@@ -104,7 +104,7 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed | None:
                 "GSM1003",
                 f"the text has more than {MAX_TOKENS:,} words and signs",
                 source.span(place, end),
-                help="large tables belong in a data file, read by `data`",
+                help="put large tables into data files and read them with `data`",
             )
             return None
     return Lexed(tokens, comments)
@@ -118,7 +118,7 @@ def _likely_end(text: str) -> int:
 def _report_depth(span: Span, diagnostics: Diagnostics) -> None:
     diagnostics.error(
         "GSM1004",
-        f"brackets are nested more than {MAX_NESTING} deep",
+        f"brackets are nested more than {MAX_NESTING} levels deep",
         span,
         help="give parts of the expression names with `let`",
     )
@@ -131,17 +131,17 @@ def _mend(
     text = span.text
     if kind == "open_string":
         diagnostics.error(
-            "GSM1006", "this text has no closing quote", span, help='a text ends in `"` on the line where it began'
+            "GSM1006", "this text has no closing quote", span, help='close the text with `"` on the same line'
         )
         return "STRING", text.rstrip("\\") + '"'
     if kind == "quoted":
         quoted = '"' + text[1:-1].replace("\\", "\\\\").replace('"', '\\"') + '"'
         diagnostics.error(
-            "GSM1017", "texts stand in straight double quotes", span, help=f'write `"{text[1:-1]}"`', fix=quoted
+            "GSM1017", "write texts in straight double quotes", span, help=f'write `"{text[1:-1]}"`', fix=quoted
         )
         return "STRING", quoted
     if text == "//" and foreign.after_operand(tokens):
-        help = "write `floor(a / b)` for data that are not negative; comments begin with `#`"
+        help = "write `floor(a / b)` for nonnegative data; comments begin with `#`"
         diagnostics.error("GSM1017", "`//` is not an operator of this language", span, help=help)
         return "SLASH", "/"
     if kind == "foreign_comment":
@@ -156,7 +156,7 @@ def _mend(
         question = "write `if condition then a else b`" if text == "?" else None
         diagnostics.error(
             "GSM1005",
-            f"the character {shown} cannot stand here",
+            f"the character {shown} is not allowed here",
             span,
             help=question if visible else "remove it",
             fix=None if visible else "",

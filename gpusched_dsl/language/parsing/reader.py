@@ -131,7 +131,7 @@ class StatementReader:
     def report_unclosed(self, opened: OpenBracket, place: Span) -> None:
         self.error(
             "GSM1012",
-            "this `{` is never closed",
+            "this `{` is not closed",
             self.span(opened.token),
             "opened here",
             also=Label(place, "`}` is missing before this"),

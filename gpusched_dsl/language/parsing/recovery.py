@@ -59,7 +59,7 @@ def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -
 
 
 def _leave_out_deep(reader: StatementReader, token: Token) -> None:
-    reader.error("GSM1004", "this is nested too deeply", reader.span(token), help="give parts of it names with `let`")
+    reader.error("GSM1004", "this is too deeply nested", reader.span(token), help="name parts with `let`")
     reader.skip_statement()
 
 
@@ -80,7 +80,7 @@ def _skip_campaign(reader: StatementReader, word: Token) -> None:
         end += 1
     reader.diagnostics.error(
         "GSM9001",
-        "`campaign` blocks are not part of this version; this one is skipped",
+        "this version does not support `campaign` blocks; this one is skipped",
         reader.span(word),
         severity=Severity.WARNING,
     )

@@ -56,7 +56,7 @@ class ColumnChecker:
                 "GSM1303",
                 f"column `{name}` needs a unit: `{target.name}` is declared in `{wanted}`",
                 span,
-                "in which unit?",
+                "no unit",
                 secondary=[because],
                 help=f"write `{span.text}[{wanted}]` if it is in `{wanted}`",
             )
@@ -71,7 +71,7 @@ class ColumnChecker:
                 f"units do not agree: column `{name}` of the format is in `{own}`, not in `{found}`",
                 place,
                 f"this is `{found}`",
-                help=f"leave the unit out, or write one that converts to `{own}`",
+                help=f"remove the unit, or use a unit that converts to `{own}`",
             )
             return None
         found = own or found
@@ -80,7 +80,7 @@ class ColumnChecker:
         if reads_as_duration(found, wanted):
             self.diagnostics.error(
                 "GSM1304",
-                f"`{found}` and `{wanted}` meet: the reciprocal of a rate is read as a duration",
+                f"`{found}` is used as `{wanted}`: the reciprocal of a rate is read as a duration",
                 place,
                 f"this is in `{found}`",
                 secondary=[because],
@@ -155,7 +155,7 @@ class ColumnChecker:
         if item.keys:
             self.diagnostics.error(
                 "GSM1507",
-                f"set `{target.name}` has no keys; its elements are the columns after `=`",
+                f"set `{target.name}` has no keys; its elements are in the columns after `=`",
                 item.keys[0].span.to(item.keys[-1].span),
                 "not for a set",
                 secondary=[declared],
@@ -221,10 +221,10 @@ class ColumnChecker:
             )
             sound = False
         if len(item.columns) != 1 or item.distinct:
-            what = "`distinct` is for sets" if item.distinct else f"{len(item.columns)} columns given"
+            what = "`distinct` is only for sets" if item.distinct else f"{len(item.columns)} columns given"
             self.diagnostics.error(
                 "GSM1510",
-                f"`{target.name}` is a parameter: its values are one column, {what}",
+                f"`{target.name}` is a parameter: its values need one column, {what}",
                 item.columns[0].span.to(item.columns[-1].span),
                 "one column needed",
                 secondary=[declared],
@@ -235,9 +235,7 @@ class ColumnChecker:
         ratio = (
             self._count_factor(column, target)
             if function == "count"
-            else self.factor(
-                column.name, column.unit, column.span, target, unit_of_column(described, column.name)
-            )
+            else self.factor(column.name, column.unit, column.span, target, unit_of_column(described, column.name))
         )
         if not sound or slotted is None or ratio is None or (column.function is not None and function is None):
             return None
@@ -254,9 +252,7 @@ class ColumnChecker:
             slots=slotted,
         )
 
-    def _derived_keys(
-        self, item: tree.DataItem, described: Described | None
-    ) -> tuple[SlotKey | None, ...] | None:
+    def _derived_keys(self, item: tree.DataItem, described: Described | None) -> tuple[SlotKey | None, ...] | None:
         """For each key how it is derived from its column; None, reported, where a function does not fit."""
         found: list[SlotKey | None] = []
         sound = True
@@ -275,7 +271,7 @@ class ColumnChecker:
                 f"unknown function `{key.function.text}` of a key column",
                 key.function.span,
                 "unknown",
-                help=did_you_mean(key.function.text, ["slot"]) or "keys are columns, or `slot(time, length)`",
+                help=did_you_mean(key.function.text, ["slot"]) or "a key is a column, or `slot(time, length)`",
             )
         return tuple(found) if sound else None
 
@@ -299,7 +295,7 @@ class ColumnChecker:
 
     def _no_aggregate(self, function: tree.Identifier, reason: str) -> None:
         self.diagnostics.error(
-            "GSM1511", f"aggregate `{function.text}` cannot stand here: {reason}", function.span, "not here"
+            "GSM1511", f"aggregate `{function.text}` is not allowed here: {reason}", function.span, "not here"
         )
 
     def _count_factor(self, column: tree.DataColumn, target: CheckedParam) -> Fraction | None:

@@ -47,7 +47,7 @@ class FormatChecker:
         if isinstance(data, tree.Data) and data.table is not None:
             self.diagnostics.error(
                 "GSM1519",
-                f"a file of format `{found.name}` has no tables to choose from",
+                f"a file of format `{found.name}` has no tables",
                 data.table.span,
                 "not with a format",
                 help="`table` is for SQLite databases without a format",

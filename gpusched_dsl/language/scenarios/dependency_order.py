@@ -79,11 +79,11 @@ def _report_circle(
     turned = [*circle[start:-1], *circle[: start + 1]]
     diagnostics.error(
         "GSM1517",
-        f"`{target}` is given by an expression that needs `{target}`",
+        f"the value of `{target}` depends on `{target}`",
         places[target],
-        "needs itself",
-        notes=["the circle is " + " -> ".join(f"`{name}`" for name in turned)],
-        help="give one of them by numbers",
+        "depends on itself",
+        notes=["the cycle is " + " -> ".join(f"`{name}`" for name in turned)],
+        help="give one of them as numbers",
     )
 
 

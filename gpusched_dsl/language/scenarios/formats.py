@@ -15,7 +15,7 @@ Setting: TypeAlias = bool | int | float | str
 
 # The module that knows all formats; it has `names(generated)`, `reader(name)` and `generator(name)`.
 _REGISTRY = "gpusched_dsl.data.formats.registry"
-_KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_KINDS: Mapping[type, str] = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Option:
 
     @property
     def needs(self) -> str:
-        """`a whole number`, `a number or a quantity in h`, `one of a, b`."""
+        """`an integer`, `a number or a quantity in h`, `one of a, b`."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         return _KINDS[self.type] + (f" in `{self.unit}`" if self.unit else "")

@@ -16,7 +16,7 @@ def check_labels(cells: Iterable[tree.TableCell], diagnostics: Diagnostics) -> N
     """Refuse `true`, and integers not written as such (`01`, `1e3`, `2.0`), among the labels of a table."""
     for cell in cells:
         if isinstance(cell.value, bool):
-            _report(cell.span, "a truth value", diagnostics)
+            _report(cell.span, "a Boolean value", diagnostics)
         elif isinstance(cell.value, float) and cell.value.is_integer() and not _INTEGER.fullmatch(cell.span.text):
             _report_number(cell.span, cell.value, diagnostics)
 
@@ -28,7 +28,7 @@ def check_element(expr: tree.Expr, diagnostics: Diagnostics) -> bool:
     """
     number = expr.operand if isinstance(expr, tree.Unary) else expr
     if isinstance(expr, tree.Boolean):
-        _report(expr.span, "a truth value", diagnostics)
+        _report(expr.span, "a Boolean value", diagnostics)
     elif isinstance(number, tree.Number) and number.unit is None and number.value.is_integer():
         if _INTEGER.fullmatch(expr.span.text):
             return True
@@ -50,7 +50,7 @@ def _report_number(span: Span, value: float, diagnostics: Diagnostics) -> None:
 def _report(span: Span, what: str, diagnostics: Diagnostics, otherwise: str = "") -> None:
     diagnostics.error(
         "GSM1522",
-        f"`{span.text}` reads as {what}, not as a label",
+        f"`{span.text}` is read as {what}, not as a label",
         span,
         help=f'quote it if it is a label, `"{span.text}"`{otherwise}',
     )

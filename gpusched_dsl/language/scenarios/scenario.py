@@ -147,7 +147,7 @@ def _chain(workspace: HasScenarios, name: str, at: Span | None, diagnostics: Dia
                 f"`{chain[-1].name.text}` extends the unknown scenario `{base.text}`",
                 base.span,
                 "no such scenario",
-                help=did_you_mean(base.text, scenarios) or "is the `import` of its file missing?",
+                help=did_you_mean(base.text, scenarios) or "check that its file is imported",
             )
             return None
         if found in chain:
@@ -174,7 +174,7 @@ def _model_name(
                 f"unknown model `{wanted.text}`",
                 wanted.span,
                 "no such model",
-                help=did_you_mean(wanted.text, workspace.models) or "is the `import` of its file missing?",
+                help=did_you_mean(wanted.text, workspace.models) or "check that its file is imported",
             )
             return None
         if name is not None and name.text not in _ancestry(workspace, wanted.text):
@@ -190,9 +190,9 @@ def _model_name(
     if name is None:
         diagnostics.error(
             "GSM1503",
-            f"scenario `{chain[-1].name.text}` is for no model",
+            f"scenario `{chain[-1].name.text}` does not name a model",
             chain[-1].name.span,
-            "for which model?",
+            "no model",
             help=f"write `scenario {chain[-1].name.text} for Model {{ ... }}`",
         )
     return name

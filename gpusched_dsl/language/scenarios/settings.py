@@ -27,7 +27,7 @@ def read_setting(name: str, text: str, diagnostics: Diagnostics) -> tree.NamedAr
         notes = [diagnostic.message for diagnostic in found][:1]
         diagnostics.error(
             "GSM1513",
-            f"setting `{source.text}` cannot be read",
+            f"malformed setting `{source.text}`",
             whole,
             notes=notes,
             help="write `name=value`, such as `period=30[min]`",

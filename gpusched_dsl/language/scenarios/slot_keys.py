@@ -21,21 +21,21 @@ def slot_key(key: tree.DataKey, own: Unit | None, diagnostics: Diagnostics) -> S
     assert key.function is not None
     seconds = parse_unit_text("s")
     if own is not None and not convertible(own, seconds):
-        _report(key, f"column `{key.column}` is in `{own}`, so it has no slots of time", diagnostics)
+        _report(key, f"column `{key.column}` is in `{own}`, not a time, so it has no slots", diagnostics)
         return None
     if not 1 <= len(key.arguments) <= 2:
         _report(key, "`slot` needs a column of times and a length", diagnostics)
         return None
     length = _micros(key.arguments[0])
     if length is None or not 0 < length <= _LONGEST:
-        _report(key, "the length of a slot is a time above zero", diagnostics, key.arguments[0])
+        _report(key, "the length of a slot must be a time above zero", diagnostics, key.arguments[0])
         return None
     start: str | int | None = None
     if len(key.arguments) == 2:
         given = key.arguments[1]
         start = given.value if isinstance(given, tree.Text) else _micros(given)
         if start is None:
-            _report(key, "the start of the slots is a time", diagnostics, given)
+            _report(key, "the start of the slots must be a time", diagnostics, given)
             return None
     return SlotKey(length, start, ONE if own is None else factor(own, seconds))
 

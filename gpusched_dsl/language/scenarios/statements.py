@@ -70,7 +70,7 @@ class AssignmentTable:
                 what = "a set" if isinstance(target, CheckedSet) else "an indexed parameter"
                 self.diagnostics.error(
                     "GSM1515",
-                    f"`{target.name}` is {what}; only options and parameters without indices can be set from outside",
+                    f"`{target.name}` is {what}; only options and parameters without indices can be set here",
                     setting.name.span,
                     what,
                     secondary=[declaration_label(target)],
@@ -139,7 +139,7 @@ class AssignmentTable:
             subscripts[0].span.to(subscripts[-1].span),
             "not for a set",
             secondary=[declaration_label(target)],
-            help=f"give the whole set: `{target.name} = {{ ... }};`",
+            help=f"give the complete set: `{target.name} = {{ ... }};`",
         )
 
     def _table(self, level: int, table: tree.Table, keys: dict[str, TableAssignment]) -> Iterable[Assignment]:
@@ -199,7 +199,7 @@ class AssignmentTable:
                 if where is None
                 else f"`{key.text}` is {self.checker.symbols.sort_of(key.text)}, but the keys of a table are sets",
                 key.span,
-                "no set",
+                "not a set",
                 secondary=[] if where is None else [Label(where, "declared here")],
                 help=did_you_mean(key.text, self.model.sets),
             )
@@ -214,7 +214,7 @@ class AssignmentTable:
                 column.name.span,
                 "a set",
                 secondary=[declaration_label(target)],
-                help="the keys of a table stand before the `:`",
+                help="write the keys of a table before the `:`",
             )
             return None
         return target
@@ -250,7 +250,7 @@ class AssignmentTable:
         law = check_law(self.checker, statement.distribution, random, EMPTY if random is None else scope_of(random))
         if random is not None:
             if random.law is not None:
-                self._report_derived(statement.target, random.law.span, "its distribution is given by the model")
+                self._report_derived(statement.target, random.law.span, "the model gives its distribution")
             elif law is not None:
                 yield LawAssignment(target=random.name, span=statement.span, level=level, law=law)
             return
@@ -287,7 +287,7 @@ class AssignmentTable:
             name.span,
             "derived",
             secondary=[Label(where, label)],
-            help="give what it is derived from",
+            help="give the data from which it is derived",
         )
 
     def _report_no_target(self, name: tree.Identifier) -> None:
@@ -296,7 +296,7 @@ class AssignmentTable:
         if name.text in self.model.randoms:
             self.diagnostics.error(
                 "GSM1505",
-                f"`{name.text}` is random, so it has no one value",
+                f"`{name.text}` is random, so it has no single value",
                 name.span,
                 "random",
                 secondary=[] if where is None else [Label(where, "declared here")],
@@ -305,7 +305,7 @@ class AssignmentTable:
         elif where is not None:
             self.diagnostics.error(
                 "GSM1505",
-                f"`{name.text}` is {symbols.sort_of(name.text)}; a scenario gives sets and parameters",
+                f"`{name.text}` is {symbols.sort_of(name.text)}; a scenario can only give sets and parameters",
                 name.span,
                 symbols.sort_of(name.text),
                 secondary=[Label(where, "declared here")],
@@ -332,7 +332,7 @@ class AssignmentTable:
             rest[0].span,
             "given again",
             secondary=[Label(first.span, "first given here")],
-            help=f"keep one of them; single values are replaced with a subscript, as in `{first.target}[...] = ...`"
+            help=f"keep one of them; replace single values with a subscript, as in `{first.target}[...] = ...`"
             if first.target in self.model.params
             else "keep one of them",
         )

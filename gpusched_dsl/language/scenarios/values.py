@@ -101,7 +101,7 @@ class ValueChecker:
             return typed
         self.checker.error(
             "GSM1510",
-            f"`{target.name}` has {describe_all(target.types)} for its elements, these are {describe_all(typed.types)}",
+            f"the elements of `{target.name}` are {describe_all(target.types)}, but these are {describe_all(typed.types)}",
             typed.span,
             describe_all(typed.types),
             secondary=[Place(target.span, f"`{target.name}` is declared here")],

@@ -37,6 +37,6 @@ def test_what_is_solved_is_told_with_its_meaning() -> None:
     policy = check_policy(workspace, workspace.policies["DPShares"], found)
     assert policy is not None
     words = "\n".join(policy_in_words(policy))
-    assert "who runs and who waits" in words
-    assert "`turn_amount`, how much of the capacity of this kind the job gets" in words
+    assert "the running and the waiting jobs" in words
+    assert "`turn_amount`, capacity of this node type that the job gets" in words
     assert "smallest `submitted[j]` first" in words

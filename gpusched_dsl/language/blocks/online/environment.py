@@ -69,7 +69,7 @@ class WorldLines:
                 )
             return name
         typed = self.checker.number(statement.value, self.jobs, unit=self.work)
-        return typed if typed is not None and self.checker.data_only(typed, "where a job really ends") else None
+        return typed if typed is not None and self.checker.data_only(typed, "the real end of a job") else None
 
     def stretch(self, statement: tree.World | None) -> TypedExpr | TypedLaw | None:
         if statement is None:
@@ -77,7 +77,7 @@ class WorldLines:
         if isinstance(statement.value, tree.Call) and statement.value.function.text in distribution_names():
             return self._law(statement.value, "stretch", DIMENSIONLESS, self.jobs)
         typed = self.checker.number(statement.value, self.jobs, unit=DIMENSIONLESS)
-        return typed if typed is not None and self.checker.data_only(typed, "how much longer a job takes") else None
+        return typed if typed is not None and self.checker.data_only(typed, "the extra time of a job") else None
 
     def _law(self, expr: tree.Expr, name: str, unit: Unit, scope: Scope) -> TypedLaw | None:
         random = CheckedRandom(name, expr.span, Numeric(False, unit), TypedIndexing())
@@ -97,7 +97,7 @@ class WorldLines:
         if statement.delay is not None:
             delay = self._of_place(statement.delay, self.time, "a delay")
         if statement.costs is not None:
-            costs = self._of_place(statement.costs, self._money(), "what a change costs")
+            costs = self._of_place(statement.costs, self._money(), "the cost of a change")
         return CheckedChange(event, statement.span, delay, costs)
 
     def _of_place(self, expr: tree.Expr, unit: Unit, what: str) -> TypedExpr | None:
@@ -116,7 +116,7 @@ class WorldLines:
             return None
         domain = typed.iterators[0].domain
         if not isinstance(domain, NamedSet) or self.model.sets[domain.name].root != domain.name:
-            self.diagnostics.error("GSM1625", "nodes that fail are elements of a set of its own", domain.span)
+            self.diagnostics.error("GSM1625", "nodes that fail must be elements of a root set", domain.span)
             return None
         return CheckedOutage(statement.span, domain.name, typed, every, lasting)
 
@@ -147,4 +147,3 @@ def unknown_word(
         "unknown",
         help=did_you_mean(name.text, known) or f"{many} are {', '.join(f'`{e}`' for e in known)}{more}",
     )
-

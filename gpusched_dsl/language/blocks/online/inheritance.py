@@ -50,7 +50,7 @@ def merge(chain: list[tree.Online], diagnostics: Diagnostics) -> list[tree.State
             if key in own:
                 diagnostics.error(
                     "GSM1620",
-                    f"`{key}` stands twice",
+                    f"`{key}` is repeated",
                     statement.span,
                     "again",
                     secondary=[Label(own[key].span, "first here")],

@@ -148,9 +148,9 @@ class _OnlineChecker:
         if self.model.sets[typed.name].root != typed.name:
             self.diagnostics.error(
                 "GSM1625",
-                f"the jobs that arrive are elements of a set of its own, `{typed.name}` is part of another",
+                f"arriving jobs must be elements of a root set, `{typed.name}` is a subset of another set",
                 typed.span,
-                "not a set of its own",
+                "not a root set",
                 secondary=[Label(self.model.sets[typed.name].span, "declared here")],
             )
         return typed, brought
@@ -175,7 +175,7 @@ class _OnlineChecker:
             declared = self.model.sets[typed.name].span if isinstance(typed, NamedSet) else None
             self.diagnostics.error(
                 "GSM1621",
-                f"`{typed.span.text}` is not an ordered set, so there is no window over it",
+                f"`{typed.span.text}` is not an ordered set, so it cannot have a window",
                 typed.span,
                 "not declared `ordered`",
                 secondary=[] if declared is None else [Label(declared, "declared here")],
@@ -241,11 +241,11 @@ class _OnlineChecker:
             return None
         assert trigger.every is not None
         if trigger.unit is not None:
-            typed = self._counted(trigger.every, "how often to replan")
+            typed = self._counted(trigger.every, "the time between plans")
             if trigger.unit.text not in _SLOT_WORDS:
                 self.diagnostics.error(
                     "GSM1622",
-                    f"`{trigger.unit.text}` is nothing to count between plans",
+                    f"`{trigger.unit.text}` is not a unit of time between plans",
                     trigger.unit.span,
                     "unknown",
                     help="write `every 4 slots`, or a time: `every 15[min]`",
@@ -253,7 +253,7 @@ class _OnlineChecker:
                 return None
             return None if typed is None else CheckedTrigger(trigger.span, every=typed)
         typed = self.checker.number(trigger.every)
-        if typed is None or not self.checker.data_only(typed, "how often to replan"):
+        if typed is None or not self.checker.data_only(typed, "the time between plans"):
             return None
         kind = numeric_type(typed)
         assert kind is not None
@@ -276,7 +276,7 @@ class _OnlineChecker:
             return None
         if target is None or target.value is not None:
             where = self.checker.symbols.span_of(statement.target.text)
-            reason = "derived by the model" if target is not None else "no parameter of the model"
+            reason = "derived by the model" if target is not None else "not a parameter of the model"
             self.diagnostics.error(
                 "GSM1623",
                 f"`{statement.target.text}` cannot be carried: it is {reason}",

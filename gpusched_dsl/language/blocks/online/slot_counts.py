@@ -34,7 +34,7 @@ def slot_count_errors(online: CheckedOnline, number: Callable[[TypedExpr], float
             )
         elif ahead is not None and commit is not None and commit > ahead:
             message = f"{commit:g} slots of each plan are executed, and {ahead:g} are planned"
-            other = Label(window.lookahead.span, "slots that are planned")
+            other = Label(window.lookahead.span, "planned slots")
             help = f"look ahead at least {commit:g} slots"
             found.append(_error(message, window.commit.span, "more than are planned", help, other))
     for trigger in online.triggers:
@@ -42,11 +42,11 @@ def slot_count_errors(online: CheckedOnline, number: Callable[[TypedExpr], float
         if every is None or trigger.every is None:
             continue
         if every <= 0:
-            message = "there is always a next plan at the same time"
-            found.append(_error(message, trigger.every.span, "not later", "write a time above 0"))
+            message = "the next plan is at the same time"
+            found.append(_error(message, trigger.every.span, "not above 0", "write a time above 0"))
         if window is not None and counts_slots(trigger.every) and commit is not None and every > commit:
-            message = f"there is a plan every {every:g} slots, and each is for {commit:g}"
-            other = Label(window.commit.span, "slots that are executed of each plan")
+            message = f"plans are {every:g} slots apart, but only {commit:g} slots of each plan are executed"
+            other = Label(window.commit.span, "executed slots of each plan")
             help = f"plan at least every {commit:g} slots, or commit more"
             found.append(_error(message, trigger.every.span, "slots without a plan", help, other))
     return found

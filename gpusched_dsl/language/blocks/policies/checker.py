@@ -113,15 +113,15 @@ class PolicyChecker:
         none = placed is None
         self.diagnostics.error(
             "GSM1618",
-            f"model `{self.model.name}` has no placement: policy `{policy.name.text}` has nothing to decide"
+            f"model `{self.model.name}` has no placement: policy `{policy.name.text}` has no decisions"
             if none
-            else f"the placement of model `{self.model.name}` does not say which of its indices is the job",
+            else f"the placement of model `{self.model.name}` does not state the index of the job",
             policy.name.span,
-            "decides what runs where",
+            "assigns jobs to nodes",
             secondary=[Label(self.model.span if placed is None else placed.span, "here")],
-            help="say in the model what a decision means: `placement run[j, n] { job j;  node n;  ... }`"
+            help="state the meaning of the decisions in the model: `placement run[j, n] { job j;  node n;  ... }`"
             if none
-            else "say so in the placement, as in `job j;`",
+            else "state it in the placement, as in `job j;`",
         )
 
     def _has_lines(self, policy: tree.Policy, rules: Mapping[str, tree.PolicyRule]) -> None:
@@ -135,7 +135,7 @@ class PolicyChecker:
         if missing:
             self.diagnostics.error(
                 "GSM1617",
-                f"policy `{policy.name.text}` has no line {listed(missing)}",
+                f"policy `{policy.name.text}` lacks the line {listed(missing)}",
                 policy.name.span,
                 "not complete",
                 help=f"add it, as in `{examples[missing[0]]}`, or extend a policy that has it",
@@ -158,7 +158,7 @@ class PolicyChecker:
                     "GSM1103",
                     f"`{word}` is declared twice",
                     name.span,
-                    "again" if word == name.text else f"`{name.text}` gives it, too",
+                    "again" if word == name.text else f"declared again by `{name.text}`",
                     secondary=[Label(first, "first here")],
                     help="give one of them another name",
                 )
@@ -228,7 +228,7 @@ class PolicyChecker:
         return with_node(self.model, self.decisions, self.queue)
 
     def _improve(self, rule: tree.PolicyRule) -> None:
-        self.found["improve"] = self.values.whole(rule.count, "how many are improved")
+        self.found["improve"] = self.values.whole(rule.count, "the number of improved plans")
         self.found["rounds"] = self.values.whole(rule.rounds, "the number of rounds")
         self.found["all_rounds"] = rule.all_rounds
         self.found["moves"] = self._named(rule)
@@ -272,7 +272,9 @@ class PolicyChecker:
             self._kept(kept)
         if len(rule.rules) > 1:
             span = rule.rules[1].span.to(rule.rules[-1].span)
-            self.diagnostics.error("GSM1614", "the best is told by one value", span, "one more", help="leave it out")
+            self.diagnostics.error(
+                "GSM1614", "`keep best` needs exactly one value", span, "one more", help="remove it"
+            )
 
     def _kept(self, rule: tree.Rule) -> None:
         """`best total`: by the objective of the model, all costs to the end of every job, or another price."""
@@ -282,7 +284,7 @@ class PolicyChecker:
         if first.text != "best" or len(rest) != 1 or rule.arguments or rule.by is not None:
             self.diagnostics.error(
                 "GSM1614",
-                f"`{rule.span.text}` does not say what is kept",
+                f"`{rule.span.text}` does not name an objective or price",
                 rule.span,
                 "not understood",
                 help=f"write `keep best {known[0]}`",

@@ -79,15 +79,15 @@ def settings_of(policy: CheckedPolicy) -> list[Setting]:
         add(
             f"{target} swaps",
             draw.probability,
-            "probability that a job changes places with the next",
+            "probability that a job is swapped with the next",
             draw_line(target),
         )
-        meaning = f"how many of the best the {DRAWN.get(target, target)} is drawn from"
+        meaning = f"number of best candidates from which the {DRAWN.get(target, target)} is drawn"
         add(f"{target} list", draw.count, meaning, draw_line(target))
-    add("repetitions", policy.repeat, "how many plans are made", "repeat")
-    add("improved", policy.improve, "how many of the best plans are improved", "improve")
-    add("rounds", policy.rounds, "how often each of them is changed at most", "improve")
-    add("controllers", policy.split, "how many controllers share jobs and nodes", "split")
+    add("repetitions", policy.repeat, "number of plans", "repeat")
+    add("improved", policy.improve, "number of best plans that are improved", "improve")
+    add("rounds", policy.rounds, "maximum number of changes of each plan", "improve")
+    add("controllers", policy.split, "number of controllers that share jobs and nodes", "split")
     for line, rules in (("place", policy.place), ("finish", policy.finish), ("improve", policy.moves)):
         for rule in rules:
             shape = RULES[line].get(rule.text)

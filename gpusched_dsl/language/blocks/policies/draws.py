@@ -35,10 +35,10 @@ def _draw_fits(rule: tree.PolicyRule, target: str, diagnostics: Diagnostics) -> 
     needed = rule.probability if swaps else rule.count
     if unfit is None and needed is not None:
         return True
-    how = "swapping neighbours with a probability" if swaps else "drawing from the best so many"
+    how = "swapping neighbours with a probability" if swaps else "drawing from the best n"
     diagnostics.error(
         "GSM1631",
-        f"`{target}` is randomised by {how}",
+        f"`{target}` can only be randomised by {how}",
         rule.target.span if unfit is None and rule.target is not None else unfit.span if unfit else rule.span,
         "not this way" if unfit is not None else "how?",
         help=f"write `{write}`",
@@ -51,7 +51,7 @@ def _odds_fit(rule: tree.PolicyRule, target: str, diagnostics: Diagnostics) -> b
     words = [word for word in rule.by if word.text != "inverse"]
     unknown = [word for word in words if word.text not in known]
     for word in unknown:
-        swapping = f"swaps in `{target}` are weighted by their probability alone"
+        swapping = f"swaps in `{target}` have a probability and no weight"
         diagnostics.error(
             "GSM1615",
             f"unknown weight `{word.text}` of a draw",
@@ -62,16 +62,16 @@ def _odds_fit(rule: tree.PolicyRule, target: str, diagnostics: Diagnostics) -> b
     if rule.by and len(words) != 1:
         diagnostics.error(
             "GSM1615",
-            "a draw goes by one weight",
+            "a draw has exactly one weight",
             rule.by[0].span.to(rule.by[-1].span),
             "one weight needed",
-            help=f"such as `by {known[-1]}`" if known else "leave it out",
+            help=f"such as `by {known[-1]}`" if known else "remove it",
         )
     elif not unknown and rule.by and " ".join(w.text for w in rule.by) not in known:
         span = rule.by[0].span.to(rule.by[-1].span)
         diagnostics.error(
             "GSM1615",
-            f"`{span.text}` is no weight of a draw",
+            f"`{span.text}` is not a weight of a draw",
             span,
             "unknown",
             help=f"weights are {listed(known)}",

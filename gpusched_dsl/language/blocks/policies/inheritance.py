@@ -48,7 +48,7 @@ def chain_of(workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnosti
                 f"`{chain[-1].name.text}` extends the unknown policy `{base.text}`",
                 base.span,
                 "no such policy",
-                help=did_you_mean(base.text, workspace.policies) or "is the `import` of its file missing?",
+                help=did_you_mean(base.text, workspace.policies) or "check that its file is imported",
             )
             return None
         if found in chain:
@@ -79,7 +79,7 @@ def merge(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> PolicyLines
             elif isinstance(statement, tree.PolicyRule):
                 words = words_of(statement)
                 if words in seen:
-                    again = f"`{words}` stands twice in one policy"
+                    again = f"`{words}` is repeated in one policy"
                     _report(diagnostics, "GSM1613", again, statement.span, seen[words], "keep one of them")
                     continue
                 seen[words] = statement.span

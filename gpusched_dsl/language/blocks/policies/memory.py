@@ -28,9 +28,7 @@ class MemoryLines:
     def __init__(self, checker: ExpressionChecker, model: CheckedModel, decisions: Decisions) -> None:
         self.checker, self.model, self.decisions = checker, model, decisions
 
-    def remember(
-        self, rule: tree.PolicyRule, queue: Scope, rankings: Iterable[CheckedRanking]
-    ) -> CheckedMemory | None:
+    def remember(self, rule: tree.PolicyRule, queue: Scope, rankings: Iterable[CheckedRanking]) -> CheckedMemory | None:
         """`remember target = value;`; None where that was reported."""
         assert rule.target is not None
         assert rule.value is not None
@@ -40,17 +38,17 @@ class MemoryLines:
             return None
         slots = () if target is None else slots_of(target)
         if target is None:
-            reason = "is no parameter of the model"
+            reason = "is not a parameter of the model"
         elif target.value is not None:
-            reason = "follows from other data"
+            reason = "is derived from other data"
         elif len(slots) != 1 or not same_kind(slots[0].type, self.decisions.job.type):
-            reason = "is no parameter of jobs"
+            reason = "is not indexed by jobs"
         elif not isinstance(target.type, Numeric):
-            reason = "is no number"
+            reason = "is not a number"
         else:
             because = because_declared(target.name, target.span, target.type.unit)
             value = self.checker.value(rule.value, target.type, scope, because=because)
-            if value is None or not self.checker.data_only(value, "what a policy remembers"):
+            if value is None or not self.checker.data_only(value, "the remembered value of a policy"):
                 return None
             return CheckedMemory(target.name, rule.span, value, kinds)
         where = self.checker.symbols.span_of(rule.target.text)
@@ -61,7 +59,7 @@ class MemoryLines:
             reason.removeprefix("is "),
             secondary=[] if where is None else [Label(where, "declared here")],
             help=(did_you_mean(rule.target.text, self.model.params) if target is None else None)
-            or "declare a number of each job in the model, which stands for what the last plan chose",
+            or "declare a numeric parameter of each job in the model, with the choice of the last plan",
         )
         return None
 
@@ -70,7 +68,7 @@ class MemoryLines:
         assert rule.value is not None
         scope, kinds = self._scope(queue, rankings)
         after = self.checker.number(rule.value, scope, unit=clock_unit(self.model))
-        if after is None or not self.checker.data_only(after, "when a policy plans again"):
+        if after is None or not self.checker.data_only(after, "the time until a policy plans again"):
             return None
         condition = None
         if rule.condition is not None:

@@ -76,7 +76,7 @@ def fits_order(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing,
     same_type = same_kind(bound.type, job.type)
     diagnostics.error(
         "GSM1619",
-        f"`order` lists jobs, and the placement calls a job `{job.name}`",
+        f"`order` lists jobs, and the index of jobs in the placement is `{job.name}`",
         bound.span if bound.name != IGNORED else rule.indexing.span,
         f"not `{job.name}`" if same_type else describe(bound.type),
         secondary=[Label(job.span, f"`{job.name}` is {describe(job.type)}")],
@@ -103,7 +103,7 @@ def fits_ways(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, 
         names = ", ".join(f"`{i.name}`" for i in missing)
         diagnostics.error(
             "GSM1630",
-            f"`{rule.verb}` leaves {names} of the placement open",
+            f"`{rule.verb}` does not bind {names} of the placement",
             rule.indexing.span,
             f"{names} not bound",
             secondary=[Label(missing[0].span, "an index of the placement")],
@@ -131,20 +131,25 @@ def _report_name(
     diagnostics: Diagnostics,
 ) -> None:
     node = decisions.node
-    help = did_you_mean(bound.name, known) or f"a way is told by {_tuple(decisions.chosen)}"
+    help = did_you_mean(bound.name, known) or f"a way to run a job is identified by {_tuple(decisions.chosen)}"
     label = "not in the placement"
     secondary = [Label(decisions.placement.span, "the placement of this variable")]
     if index is not None:
         label = describe(bound.type)
         secondary = [Label(index.span, f"`{index.name}` is {describe(index.type)}")]
-        help = "list the set that this index of the placement runs over"
+        help = "use the set of this index in the placement"
     elif node is not None and bound.name == node.name:
         label = "the node"
-        help = "leave it out: `place` finds the node"
+        help = "remove it: `place` chooses the node"
     elif len(same := [i for i in decisions.chosen if same_kind(i.type, bound.type)]) == 1:
-        help = f"call it `{same[0].name}`, as the placement does"
+        help = f"name it `{same[0].name}`, as in the placement"
     diagnostics.error(
-        "GSM1619", f"`{bound.name}` tells no way to run a job", bound.span, label, secondary=secondary, help=help
+        "GSM1619",
+        f"`{bound.name}` does not identify a way to run a job",
+        bound.span,
+        label,
+        secondary=secondary,
+        help=help,
     )
 
 

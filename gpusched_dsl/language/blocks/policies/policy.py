@@ -46,9 +46,9 @@ def _model_name(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> tree.
         policy = chain[-1].name
         diagnostics.error(
             "GSM1612",
-            f"policy `{policy.text}` is for no model",
+            f"policy `{policy.text}` does not name a model",
             policy.span,
-            "for which model?",
+            "no model",
             help=f"write `policy {policy.text} for Model {{ ... }}`",
         )
     return name
@@ -75,8 +75,8 @@ def _belong(
             f"policy `{policy.name.text}` is for model `{policy.model.text}`, not for `{wanted}`",
             policy.model.span if own else name.span,
             f"`{wanted}` does not extend it" if own else f"does not extend `{policy.model.text}`",
-            secondary=[] if own else [Label(policy.model.span, f"what `{policy.name.text}` is for")],
-            help=f"a policy holds for its model and for models that extend it; write one `for {wanted}`",
+            secondary=[] if own else [Label(policy.model.span, f"model of `{policy.name.text}`")],
+            help=f"a policy is valid for its model and for models that extend it; write one `for {wanted}`",
         )
         return False
     return True
@@ -104,7 +104,7 @@ def model_of(workspace: HasModels, name: tree.Identifier, diagnostics: Diagnosti
             f"unknown model `{name.text}`",
             name.span,
             "no such model",
-            help=did_you_mean(name.text, workspace.models) or "is the `import` of its file missing?",
+            help=did_you_mean(name.text, workspace.models) or "check that its file is imported",
         )
         return None
     return check_model(workspace, name.text, {}, Diagnostics())

@@ -22,20 +22,20 @@ def check_queues(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], dia
     if decisions.place is None:
         if ours:
             _report(
-                diagnostics, ours[0].span, f"`{ours[0].words[0].text}` needs queues, and the model has none",
-                Label(decisions.placement.span, "tells no place in a queue"),
-                "say in the placement which index is the place: `place_from_end p;`",
+                diagnostics, ours[0].span, f"`{ours[0].words[0].text}` needs queues, but the model has none",
+                Label(decisions.placement.span, "has no position in a queue"),
+                "state the index of the position in the placement: `place_from_end p;`",
             )  # fmt: skip
         return
-    label = Label(decisions.place.span, "a place in a queue")
+    label = Label(decisions.place.span, "a position in a queue")
     for verb, rule in named:
         if verb in ("place", "finish") and rule.words[0].text not in queued:
             wanted = "`place append;`" if verb == "place" else "`finish sort by ...;`"
-            _report(diagnostics, rule.span, f"`{rule.words[0].text}` knows no queues", label, f"write {wanted}")
+            _report(diagnostics, rule.span, f"`{rule.words[0].text}` does not support queues", label, f"write {wanted}")
     for line in rules.values():
         if line.verb not in VERBS:
-            message = f"`{line.verb}` cannot stand in a policy that appends to queues"
-            _report(diagnostics, line.span, message, label, "leave it out")
+            message = f"`{line.verb}` is not allowed in a policy that appends to queues"
+            _report(diagnostics, line.span, message, label, "remove it")
 
 
 def _report(diagnostics: Diagnostics, span: Span, message: str, label: Label, help: str) -> None:

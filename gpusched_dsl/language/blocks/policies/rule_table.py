@@ -43,45 +43,51 @@ class RuleShape:
 # Of models whose decisions have a slot: one of the first four, and what may stand with it.
 SLOT_PLACE = {
     "start_now": RuleShape(
-        "slot by slot, on the best node that is free and passes `reserve`, to its end", engine="slots"
+        "slot by slot, on the best node that is free and passes `reserve`, until the job ends", engine="slots"
     ),
     "start_now first_free": RuleShape(
-        "slot by slot, on the best free node if that passes `reserve`, to its end", engine="slots"
+        "slot by slot, on the best free node if this node passes `reserve`, until the job ends", engine="slots"
     ),
     "by_performance by key": RuleShape(
-        "slot by slot, jobs and services of `serve` take free nodes in turn, the one of least performance first",
+        "slot by slot, jobs and services of `serve` take free nodes in turn, those of lowest performance first",
         engine="slots",
     ),
     "cheapest_block": RuleShape(
-        "in the run of slots of one node of least key that passes `reserve` throughout", engine="slots"
+        "in consecutive slots of one node with the least sum of the key, if all of them pass `reserve`", engine="slots"
     ),
     "cheapest_slots": RuleShape(
-        "where there is no such run, in single slots of one node, those of least key", engine="slots"
+        "if no consecutive slots are possible, in single slots of one node with the least key", engine="slots"
     ),
-    "block": RuleShape("where a job cannot start, none behind it in the queue starts in that slot", engine="slots"),
+    "block": RuleShape(
+        "if a job cannot start in a slot, no later job of the queue starts in that slot", engine="slots"
+    ),
 }
 # Whether the nodes that do not train can still take the loads. A default here is the unit in which a number is needed.
-_CAPACITY = Parameter("capacity", "what one node takes of the load", "load")
+_CAPACITY = Parameter("capacity", "load that one node can serve", "load")
 RESERVE = {
-    "all_services": RuleShape(
-        "the nodes that do not train together take each load, all loads by themselves", (_CAPACITY,)
+    "all_services": RuleShape("the nodes without training jobs have capacity for each load separately", (_CAPACITY,)),
+    "one_service_each": RuleShape(
+        "the nodes without training jobs can serve all loads, with one service per node", (_CAPACITY,)
     ),
-    "one_service_each": RuleShape("the nodes that do not train take all loads, each node a part of one", (_CAPACITY,)),
-    "equal_parts": RuleShape("each load in equal parts fits on the nodes left, in the slot of starting", (_CAPACITY,)),
+    "equal_parts": RuleShape(
+        "each load, split equally over the remaining nodes, fits in the starting slot", (_CAPACITY,)
+    ),
 }
 SERVE = {
-    "equal_parts": RuleShape("each load goes in equal parts to all nodes that do not train"),
-    "equal_parts one_service_each": RuleShape("nodes are dealt in turn to the loads, which split equally over theirs"),
+    "equal_parts": RuleShape("each load is split equally over all nodes without training jobs"),
+    "equal_parts one_service_each": RuleShape(
+        "nodes are assigned to the loads in turn, and each load is split equally over its nodes"
+    ),
     "cheapest_nodes": RuleShape(
-        "nodes of least cost take the loads, each node a part of one; jobs start on other nodes",
+        "the nodes of least total cost serve the loads, with one service per node; jobs start on other nodes",
         (
             _CAPACITY,
-            Parameter("node", "what a node that serves costs", ""),
-            Parameter("unit", "what one unit of the load costs", "cost per load"),
+            Parameter("node", "cost of a node that serves", ""),
+            Parameter("unit", "cost of one unit of load", "cost per load"),
         ),
     ),
     "pools": RuleShape(
-        "loads are split over the nodes that services took, so that mean response times are equal",
+        "each load is split over the nodes of its service, so that mean response times are equal",
         (
             Parameter("rate", "service rate of a node", "load"),
             Parameter("bound", "largest mean response time", "per load"),
@@ -91,51 +97,53 @@ SERVE = {
 
 # Each says where a job goes; the first rule that finds a place is taken.
 PLACE = {
-    "best_fit": RuleShape(
-        "on the node in use, of the family of the way, that has room and is left with the fewest GPUs"
-    ),
-    "first_fit": RuleShape("on the node in use, of the family of the way, that was opened first and has room"),
-    "new_node": RuleShape("on a node not in use, of the largest kind of the family"),
-    "new_node exclusive": RuleShape("alone on a node not in use, of exactly the kind of the way"),
-    "best_suboptimal": RuleShape("in the best of the ways for which a node in use has room", takes="any way"),
+    "best_fit": RuleShape("on the node in use, of the family of the way, that then has the fewest free GPUs"),
+    "first_fit": RuleShape("on the first opened node in use, of the family of the way, that has room"),
+    "new_node": RuleShape("on a node not in use, of the largest type of the family"),
+    "new_node exclusive": RuleShape("alone on a node not in use, of exactly the type of the way"),
+    "best_suboptimal": RuleShape("on a node in use, in the best way for which a node has room", takes="any way"),
     "first_suboptimal": RuleShape(
-        "in the best of the ways for which the node in use that was opened first has room", takes="any way"
+        "on the first opened node in use that has room, in the best way for which a node has room", takes="any way"
     ),
-    "next_choice": RuleShape("in the next way of the list for which a rule before this one finds room", takes="no way"),
+    "next_choice": RuleShape("in the next way of the list for which an earlier rule finds room", takes="no way"),
     "append": RuleShape("at the end of the queue of the chosen node", engine="queues"),
     "append by earliest_finish": RuleShape(
-        "at the end of the queue in which it ends first, of all chosen nodes", engine="queues"
+        "at the end of the queue, of all chosen nodes, in which the job ends first", engine="queues"
     ),
     **SLOT_PLACE,
-    "wait": RuleShape("it waits for the next decision, and so do all jobs behind it", takes="no way"),
-    "postpone": RuleShape("it is put off, at the price of postponing it", takes="no way"),
+    "wait": RuleShape("the job and all later jobs of the queue wait for the next decision", takes="no way"),
+    "postpone": RuleShape("the job is postponed, at its cost of postponement", takes="no way"),
 }
 FINISH = {
-    "smaller_type": RuleShape("each node becomes the smallest kind of its family that holds its jobs"),
-    "grow by speedup": RuleShape("all GPUs that a node leaves idle go to the job that gains most speed by them"),
-    "grow_by_one by speedup": RuleShape("idle GPUs go, one at a time, to the job of the node that gains most speed"),
-    "sort by key": RuleShape("each queue is put in the order of an expression, small values first", engine="queues"),
-    "grow_by_one by time": RuleShape("idle GPUs go, one at a time, to the job of the node whose time they cut most"),
-    "grow_if_cheaper by time": RuleShape("the same, where the node costs no more by it than being late costs less"),
-    "expand_parts": RuleShape("what is left of a shared GPU goes to those of its jobs that gain most time by it"),
+    "smaller_type": RuleShape("each node becomes the smallest type of its family with room for its jobs"),
+    "grow by speedup": RuleShape("all idle GPUs of a node go to the job with the largest speed-up"),
+    "grow_by_one by speedup": RuleShape(
+        "idle GPUs go, one at a time, to the job of the node with the largest speed-up"
+    ),
+    "sort by key": RuleShape("each queue is sorted by an expression, small values first", engine="queues"),
+    "grow_by_one by time": RuleShape(
+        "idle GPUs go, one at a time, to the job of the node with the largest reduction of its time"
+    ),
+    "grow_if_cheaper by time": RuleShape("the same, while the added node cost is at most the saved tardiness cost"),
+    "expand_parts": RuleShape("the free part of a shared GPU goes to those of its jobs that gain most time"),
 }
 KEEP = {
-    "running": RuleShape("jobs that run keep their node and their GPUs until they end"),
-    "nodes": RuleShape("equal nodes trade places in the plan, so that as many jobs as can be stay on their node"),
+    "running": RuleShape("running jobs keep their node and their GPUs until they end"),
+    "nodes": RuleShape("equal nodes are exchanged in the plan, so that as many jobs as possible stay on their node"),
 }
 
-_WAITING = (Parameter("length", "how many postponed jobs are looked at, the dearest first (0: all)", "10"),)
-_LENGTH = (Parameter("length", "how many jobs of its list a move looks at, the worst first", "10"),)
+_WAITING = (Parameter("length", "number of examined postponed jobs, the most expensive first (0: all)", "10"),)
+_LENGTH = (Parameter("length", "number of examined jobs of the list of a move, the worst first", "10"),)
 IMPROVE = {
     "swap_tardy_costly": RuleShape("a late job swaps places with a costly job that is on time", _LENGTH),
     "swap_tardy_any": RuleShape("a late job swaps places with any other job", _LENGTH),
     "swap_postponed_running": RuleShape("a postponed job takes the place of a less urgent one that runs", _LENGTH),
-    "faster_type": RuleShape("the node of a late job becomes a faster kind of the same size", _LENGTH),
+    "faster_type": RuleShape("the node of a late job becomes a faster type of the same size", _LENGTH),
     "double_gpus": RuleShape("the node of a late job and all its jobs get twice the GPUs", _LENGTH),
     "halve_gpus": RuleShape("the node of a late job and all its jobs get half the GPUs", _LENGTH),
-    "regroup_gpus": RuleShape("the GPUs of the node of a late job are shared out anew among its jobs", _LENGTH),
-    "repack_node": RuleShape("a node is packed anew with the best of its jobs and the postponed ones", _WAITING),
-    "repack_two": RuleShape("two nodes are packed anew with the best of their jobs and the postponed ones", _WAITING),
+    "regroup_gpus": RuleShape("the GPUs of the node of a late job are divided again among its jobs", _LENGTH),
+    "repack_node": RuleShape("a node is packed again with the best of its jobs and the postponed jobs", _WAITING),
+    "repack_two": RuleShape("two nodes are packed again with the best of their jobs and the postponed jobs", _WAITING),
 }  # fmt: skip
 RULES = {"place": PLACE, "finish": FINISH, "keep": KEEP, "improve": IMPROVE}
 ADDED_AFTER = ("place", "finish", "improve")  # where rules and moves of other packages may stand

@@ -52,7 +52,7 @@ class NamedRules:
             span = rule.arguments[at_most].span.to(rule.arguments[-1].span)
             names = ", ".join(f"{p.name}: {p.meaning}" for p in shape.parameters)
             self.diagnostics.error(
-                "GSM1614", f"rule {where} takes {takes}", span, "too many", help=names or "leave out the brackets"
+                "GSM1614", f"rule {where} has {takes}", span, "too many", help=names or "remove the brackets"
             )
         return tuple(c for a in rule.arguments if (c := self.values.whole(a, where)) is not None)
 
@@ -86,9 +86,9 @@ class NamedRules:
             by = span in (rule.by and rule.by.span, rule.key and rule.key.span)
             what = f"`by {span.text}`" if by else f"`{span.text}`"
             self.diagnostics.error(
-                "GSM1614", f"{what} cannot stand with rule `{first.text}`", span, "not with this rule", help=fitting
+                "GSM1614", f"{what} is not allowed with rule `{first.text}`", span, "not with this rule", help=fitting
             )
         if not wrong:
             self.diagnostics.error(
-                "GSM1614", f"rule `{rule.span.text}` is not complete", rule.span, "unknown", help=fitting
+                "GSM1614", f"rule `{rule.span.text}` is incomplete", rule.span, "unknown", help=fitting
             )

@@ -61,7 +61,7 @@ def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[
     if slot is not None and len(slot.domain.types) == 1:
         left = Constant(span=span, type=Numeric(), value=1.0)
         jobs = TypedIndexing((Iterator((IndexVar("_", slot.type, span),), slot.domain, span),))
-        lets[REMAINING] = CheckedLet(REMAINING, span, left.type, jobs, left, "the part of the work left")
+        lets[REMAINING] = CheckedLet(REMAINING, span, left.type, jobs, left, "the remaining part of the work")
     return lets
 
 

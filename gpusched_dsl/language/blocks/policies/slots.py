@@ -38,32 +38,34 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
     slotted = slot_of(decisions) is not None
     for line in rules.values():
         if not slotted and line.verb in VERBS:
-            message = f"`{line.verb}` needs decisions in slots, and the model has none"
-            _report(diagnostics, line.span, message, "has no slot", "leave it out", placement)
+            message = f"`{line.verb}` needs decisions in slots, but the model has none"
+            _report(diagnostics, line.span, message, "has no slot", "remove it", placement)
         elif slotted and line.verb not in (*VERBS, *BESIDE):
-            message = f"`{line.verb}` cannot stand in a policy for slots"
-            _report(diagnostics, line.span, message, "not with slots", "leave it out", placement)
+            message = f"`{line.verb}` is not allowed in a policy for slots"
+            _report(diagnostics, line.span, message, "not with slots", "remove it", placement)
         for rule in line.rules if line.verb == "place" else ():
             if (rule.words[0].text in of_engine("slots")) == slotted:
                 continue
             name = rule.words[0].text
-            message = f"`{name}` knows no slots" if slotted else f"`{name}` needs decisions in slots"
+            message = f"`{name}` does not support slots" if slotted else f"`{name}` needs decisions in slots"
             help = (
                 f"for slots there are {listed(SLOT_PLACE)}"
                 if slotted
-                else "say in the placement which index is the slot"
+                else "state the index of the slot in the placement"
             )
-            _report(diagnostics, rule.span, message, "does not go with this model", help, placement)
+            _report(diagnostics, rule.span, message, "does not fit this model", help, placement)
     choose = rules.get("choose")
     if slotted and choose is not None and any(r.words[0].text == "cheapest_block" for r in _placing_rules(rules)):
         for key in choose.keys[1:] or [k for k in choose.keys if k.descending]:
-            message = "`cheapest_block` adds up one key over slots, least first"
-            _report(diagnostics, key.span, message, "one key, not descending", "leave this out")
+            message = "`cheapest_block` needs one key, in ascending order, and sums it over slots"
+            _report(diagnostics, key.span, message, "not one ascending key", "remove this")
     missing = [v for v in ("choose", "occupies") if v not in rules]
     if slotted and "order" in rules and missing:
         help = "such as `choose k in Nodes, h in Slots by price[h];`, `occupies slots_needed[j];`"
         span = rules["order"].span
-        _report(diagnostics, span, f"a policy for slots has a line {listed(missing, ' and a line ')}", "missing", help)
+        _report(
+            diagnostics, span, f"a policy for slots needs a line {listed(missing, ' and a line ')}", "missing", help
+        )
 
 
 def _placing_rules(rules: Mapping[str, tree.PolicyRule]) -> tuple[tree.Rule, ...]:
@@ -139,8 +141,8 @@ class SlotLines:
             given += [line.target.text] if line.verb in ("serve", "fix") and line.target is not None else []
         for part in _variables(value, self.model.lets):
             if part.name not in given:
-                help = f"what the plan gives here: {listed(given)}"
-                self._wrong(part.span, f"the plan does not give `{part.name}` before this line", "no value yet", help)
+                help = f"values of the plan that are known here: {listed(given)}"
+                self._wrong(part.span, f"the plan does not decide `{part.name}` before this line", "no value yet", help)
                 return
         self.fixes.append(CheckedFix(name.text, rule.span, indexing, value))
 
@@ -152,13 +154,11 @@ class SlotLines:
         shape = table.get(text)
         if shape is None or rule.by is not None or rule.key is not None:
             help = did_you_mean(text, table) or f"there are {listed(table)}"
-            self._wrong(
-                rule.span, f"`{rule.span.text}` says nothing of how loads are served", "unknown", help, "GSM1614"
-            )
+            self._wrong(rule.span, f"`{rule.span.text}` is not a rule for serving loads", "unknown", help, "GSM1614")
             return None
         if len(rule.arguments) != len(shape.parameters):
-            told = ", ".join(f"{p.name}: {p.meaning}" for p in shape.parameters) or "leave out the brackets"
-            what = f"`{text}` takes {len(shape.parameters)} argument{'' if len(shape.parameters) == 1 else 's'}"
+            told = ", ".join(f"{p.name}: {p.meaning}" for p in shape.parameters) or "remove the brackets"
+            what = f"`{text}` has {len(shape.parameters)} argument{'' if len(shape.parameters) == 1 else 's'}"
             self._wrong(rule.span, what, f"{len(rule.arguments)} given", told, "GSM1614")
             return None
         found: list[TypedExpr] = []
@@ -182,18 +182,20 @@ class SlotLines:
         self, indexing: TypedIndexing, node: IndexVar, slot: IndexVar, load: TypedExpr, rule: CheckedRule
     ) -> bool:
         """Whether loads are the same for all nodes, what nodes take is the same in all slots, and so are conditions."""
-        parts = [(load, node, "a load is the same for all nodes")]
-        parts += [(expr, slot, f"what `{rule.text}` takes is the same in all slots") for expr in rule.arguments]
+        parts = [(load, node, "a load must be the same for all nodes")]
+        parts += [
+            (expr, slot, f"the arguments of `{rule.text}` must be the same in all slots") for expr in rule.arguments
+        ]
         if rule.text == "pools":
-            parts.append((rule.arguments[1], node, "the bound of a service is the same on all nodes"))
+            parts.append((rule.arguments[1], node, "the bound of a service must be the same on all nodes"))
         for expr, index, message in parts:
             if index in _read(expr):
-                self._wrong(expr.span, message, f"depends on `{index.name}`", "state it by the other indices")
+                self._wrong(expr.span, message, f"depends on `{index.name}`", "use the other indices")
                 return False
         for condition in indexing.conditions:
             if {node, slot} <= _read(condition):
-                message = "a condition here is about nodes or about slots"
-                self._wrong(condition.span, message, "about both", "state it in two")
+                message = "a condition here must depend on the node or on the slot, not on both"
+                self._wrong(condition.span, message, "depends on both", "split it into two conditions")
                 return False
         return True
 
@@ -209,7 +211,7 @@ class SlotLines:
             assert rule.indexing is not None
             self._wrong(
                 rule.indexing.span,
-                f"`{rule.verb}` lists a service, the node `{node.name}` and the slot `{slot.name}`",
+                f"`{rule.verb}` needs three indices: a service, the node `{node.name}` and the slot `{slot.name}`",
                 "not these three",
                 f"as in `{rule.verb} i in Services, {node.name} in Nodes, {slot.name} in Slots`",
             )
@@ -223,7 +225,7 @@ class SlotLines:
             self._wrong(name.span, f"unknown variable `{name.text}`", "not declared", help, "GSM1101")
             return False
         if name.text == self.decisions.placement.variable:
-            self._wrong(name.span, f"`{name.text}` is what `place` decides", "decided already", "leave it out")
+            self._wrong(name.span, f"`{name.text}` is decided by `place`", "decided already", "remove it")
             return False
         wanted = variable.indexing.variables
         same = len(wanted) == len(indexing.variables) and all(

@@ -34,41 +34,41 @@ WORK, TIME, MONEY, SPEED, RATE, PLAIN, ANY = (
 
 PARTS: dict[str, dict[str, StageLine]] = {
     "profile": {
-        "speed": StageLine(CHOICE, SPEED, "how fast the job works this way"),
-        "rate": StageLine(CHOICE, RATE, "what running this way costs per time"),
-        "work": StageLine(PAIR, WORK, "how much work the job takes in all, a random quantity"),
-        "limit": StageLine(PAIR, WORK, "the most it can take"),
-        "done": StageLine(PAIR, WORK, "what is done of it", "0"),
-        "time_left": StageLine(PAIR, TIME, "the time until the job is due"),
-        "shortest": StageLine(PAIR, WORK, "a way that would be left after no more than this is passed over", "0"),
+        "speed": StageLine(CHOICE, SPEED, "speed of the job in this way"),
+        "rate": StageLine(CHOICE, RATE, "cost per time of this way"),
+        "work": StageLine(PAIR, WORK, "total work of the job, a random quantity"),
+        "limit": StageLine(PAIR, WORK, "largest possible work"),
+        "done": StageLine(PAIR, WORK, "finished work", "0"),
+        "time_left": StageLine(PAIR, TIME, "time until the job is due"),
+        "shortest": StageLine(
+            PAIR, WORK, "ways are skipped if the profile would leave them after at most this time", "0"
+        ),
     },
     "admit": {
-        "queue": StageLine(JOB, ANY, "by what jobs are listed; where all else is equal later ones run", "", True),
-        "kinds": StageLine(KIND, ANY, "by what kinds of node are gone through", "", True),
-        "uses": StageLine(CHOICE, PLAIN, "how much of the kind's capacity the job takes this way"),
-        "capacity": StageLine(KIND, PLAIN, "how much there is; written `uses ... of capacity`"),
-        "run": StageLine(CHOICE, MONEY, "what it costs to run the job this way"),
-        "wait": StageLine(JOB, MONEY, "what it costs to let it wait"),
+        "queue": StageLine(JOB, ANY, "keys that sort the jobs; later jobs run if all else is equal", "", True),
+        "kinds": StageLine(KIND, ANY, "keys that sort the types of nodes", "", True),
+        "uses": StageLine(CHOICE, PLAIN, "capacity of the node type that the job uses in this way"),
+        "capacity": StageLine(KIND, PLAIN, "total capacity; written `uses ... of capacity`"),
+        "run": StageLine(CHOICE, MONEY, "cost of the job in this way"),
+        "wait": StageLine(JOB, MONEY, "cost if the job waits"),
     },
 }
 RESULTS: dict[str, dict[str, StageResult]] = {
     "profile": {
         "status": StageResult(
-            PAIR, PLAIN, "0: the due date holds for sure, 1: it may be missed, 2: there is no way to run"
+            PAIR, PLAIN, "0: the due date is certainly met, 1: it may be missed, 2: there is no way to run"
         ),
         "cost": StageResult(PAIR, MONEY, "expected cost of the best profile"),
         "time": StageResult(PAIR, TIME, "expected time to the end of the job"),
-        "late": StageResult(PAIR, TIME, "time by which the due date may be missed"),
-        "price": StageResult(PAIR, RATE, "what one unit of time more until the due date would save"),
-        "switch": StageResult(PAIR, TIME, "time until the first way is left for a faster one"),
+        "late": StageResult(PAIR, TIME, "largest possible tardiness"),
+        "price": StageResult(PAIR, RATE, "cost saved by one more unit of time until the due date"),
+        "switch": StageResult(PAIR, TIME, "time until the first change to a faster way"),
         "first": StageResult(CHOICE, PLAIN, "1: the profile begins this way, else 0"),
-        "leaves": StageResult(CHOICE, TIME, "time until the profile leaves this way, if the job begins with it"),
+        "leaves": StageResult(CHOICE, TIME, "time until the profile leaves this way, if the job begins with this way"),
     },
     "admit": {
         "runs": StageResult(JOB, PLAIN, "1: the job runs, 0: it waits"),
-        "amount": StageResult(
-            PAIR, PLAIN, "how much of the capacity of this kind the job gets, 0 if it does not run there"
-        ),
+        "amount": StageResult(PAIR, PLAIN, "capacity of this node type that the job gets, 0 if it does not run there"),
         "taken": StageResult(CHOICE, PLAIN, "1: the job runs this way, else 0"),
     },
 }
@@ -76,8 +76,11 @@ RESULTS: dict[str, dict[str, StageResult]] = {
 
 # What each verb finds, as the end of a sentence.
 GIVES = {
-    "profile": "the way to begin and when to go faster: the due date holds for sure, at least expected cost",
-    "admit": "who runs and who waits, so that all together cost least, one kind of node after another",
+    "profile": (
+        "the first way and the times of changes to faster ways, at least expected cost such "
+        "that the due date is certainly met"
+    ),
+    "admit": "the running and the waiting jobs of least total cost, one node type after another",
 }
 
 

@@ -67,7 +67,7 @@ class _Stage:
         if not fits:
             self._wrong(
                 self.node.indexing.span,
-                "`admit` has two indices, the job and the kind of node, each over a set with a name",
+                "`admit` needs two indices, the job and the type of node, each over a named set",
                 "not these two",
                 f"as in `admit {self.node.name.text}[j in Jobs, t in Types] over ...`",
             )
@@ -83,12 +83,12 @@ class _Stage:
             if role.text not in known or role.text == "capacity":
                 help = (
                     did_you_mean(role.text, known)
-                    or f"it is told by {_list_names(k for k in known if k != 'capacity')}"
+                    or f"its parts are {_list_names(k for k in known if k != 'capacity')}"
                 )
                 self._missing(role.span, f"`{self.node.verb}` has no part `{role.text}`", "unknown", help)
             elif role.text in found:
                 first = Label(found[role.text].role.span, "first here")
-                self._missing(role.span, f"`{role.text}` stands twice", "again", "keep one of them", [first])
+                self._missing(role.span, f"`{role.text}` is repeated", "again", "keep one of them", [first])
             else:
                 found[role.text] = item
         return found
@@ -98,7 +98,7 @@ class _Stage:
         missing = [r for r, part in known.items() if part.default is None and r not in items and r != "capacity"]
         if missing:
             words = "; ".join(f"`{role}`: {known[role].meaning}" for role in missing)
-            what = f"`{self.node.verb} {self.node.name.text}` does not say {_list_names(missing)}"
+            what = f"`{self.node.verb} {self.node.name.text}` lacks {_list_names(missing)}"
             self._missing(self.node.name.span, what, "not complete", words)
         return not missing
 
@@ -109,14 +109,16 @@ class _Stage:
             self._uses(item, scope)
             return
         if item.of is not None:
-            self._wrong(item.of.span, f"`{role}` has no `of`", "only `uses` has one", "leave it out")
+            self._wrong(item.of.span, f"`{role}` cannot have an `of`", "only `uses` can have it", "remove it")
         if part.ordering:
             keys = [(self._number(k.value, scope, role), k.descending) for k in item.keys]
             self.keys[role] = tuple(CheckedKey(typed, down) for typed, down in keys if typed is not None)
             return
         if len(item.keys) > 1 or item.keys[0].descending:
             end = item.keys[-1].span
-            self._wrong(end, f"`{role}` is one number", "more than that", "only `queue` and `kinds` order by keys")
+            self._wrong(
+                end, f"`{role}` needs exactly one number", "more than one", "only `queue` and `kinds` have keys"
+            )
             return
         value = item.keys[0].value
         typed = self._random(value, scope) if role == "work" else self._number(value, scope, role)
@@ -126,7 +128,7 @@ class _Stage:
     def _uses(self, item: tree.StagePart, scope: Scope) -> None:
         if item.of is None or len(item.keys) > 1 or item.keys[0].descending:
             help = "write `uses g of total[t];`"
-            self._wrong(item.span, "`uses` says how much of which capacity", "not complete", help)
+            self._wrong(item.span, "`uses` needs the amount and its capacity", "not complete", help)
             return
         amount = self._number(item.keys[0].value, scope, "uses")
         capacity = self._number(item.of, self.scopes[KIND], "uses")
@@ -150,7 +152,7 @@ class _Stage:
             return typed
         self._wrong(
             expr.span,
-            "`work` is a random quantity, by itself",
+            "`work` must be a random quantity, not an expression",
             "not a `random`",
             "declare `random length[Jobs] in epoch;` in the model and write `work length[j];`",
         )

@@ -39,14 +39,22 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
         yield f"Solve `{stage.verb} {stage.name}` {asked}", parts, f"{stage.verb} {stage.name}"
     if policy.split is not None:
         count = f"`{text_of(policy.split.span.text)}`"
-        yield f"Deal jobs and nodes round robin to {count} controllers; each plans for its own", [], "split"
+        yield (
+            f"Distribute jobs and nodes round robin to {count} controllers; each controller plans its own jobs",
+            [],
+            "split",
+        )
     for rule in policy.keep:
         if rule.name not in _AT_THE_END:
             yield _sentence("keep", rule), [], "keep"
     if policy.repeat is not None:
         count = f"`{text_of(policy.repeat.span.text)}`"
         best = f"keep the best by {_describe_price(policy.kept)}"
-        yield f"Make a plan by the steps below without drawing, then {count} more with it, and {best}", [], "repeat"
+        yield (
+            f"Make one plan by the steps below without random draws, then {count} plans with random draws, and {best}",
+            [],
+            "repeat",
+        )
     yield f"Put the jobs in a queue, {_describe_ranking(policy.order)}", [], "order"
     yield from _swaps(policy)
     if policy.choose is not None and policy.choose.indexing.iterators:
@@ -60,11 +68,11 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
     yield from _node_draw(policy)
     yield from _values(policy)
     if policy.finish:
-        yield "When every job has had its turn", [_detail(RULES["finish"], r) for r in policy.finish], "finish"
+        yield "After all jobs have been placed", [_detail(RULES["finish"], r) for r in policy.finish], "finish"
     if policy.improve is not None:
         count = text_of(policy.improve.span.text)
-        rounds = "until none is for the better" if policy.all_rounds else _times(policy.rounds)
-        step = f"Take the best `{count}` plans and make the best of these changes in each, {rounds}"
+        rounds = "until no change improves it" if policy.all_rounds else _times(policy.rounds)
+        step = f"Take the best `{count}` plans and apply the best of these changes to each, {rounds}"
         yield step, [_detail(RULES["improve"], m) for m in policy.moves], "improve"
     for rule in policy.keep:
         if rule.name in _AT_THE_END:
@@ -86,7 +94,11 @@ def _slots_taken(policy: CheckedPolicy) -> Iterator[Step]:
     if policy.slots.reserve is not None:
         loads = policy.slots.reserve
         told = f"`{text_of(loads.load.span.text)}` of {_where(loads.indexing)}"
-        yield f"It may run only where this is left for the loads {told}", [_detail(RESERVE, loads.rule)], "reserve"
+        yield (
+            f"It may run only if the remaining nodes satisfy this rule for the loads {told}",
+            [_detail(RESERVE, loads.rule)],
+            "reserve",
+        )
 
 
 def _values(policy: CheckedPolicy) -> Iterator[Step]:
@@ -107,7 +119,7 @@ def _swaps(policy: CheckedPolicy) -> Iterator[Step]:
     draw = policy.draws.get("order")
     if draw is not None and draw.probability is not None:
         chance = f"with probability `{text_of(draw.probability.span.text)}`"
-        yield f"Go through the queue and let each job change places with the next {chance}", [], draw_line("order")
+        yield f"Go through the queue and swap each job with the next {chance}", [], draw_line("order")
 
 
 def _way_draw(policy: CheckedPolicy) -> Iterator[Step]:
@@ -121,15 +133,15 @@ def _node_draw(policy: CheckedPolicy) -> Iterator[Step]:
     draw = policy.draws.get("place")
     if draw is not None and draw.count is not None:
         count = f"`{text_of(draw.count.span.text)}`"
-        yield f"Where several nodes have room, draw one of the best {count}, {_ODDS[draw.odds]}", [], draw_line("place")
+        yield f"If several nodes have room, draw one of the best {count}, {_ODDS[draw.odds]}", [], draw_line("place")
 
 
 _ODDS = {
     "": "all equally likely",
-    "cost": "dearer ones more likely",
+    "cost": "expensive ones more likely",
     "inverse cost": "cheaper ones more likely",
-    "idle": "those that leave more GPUs idle more likely",
-    "inverse idle": "those that leave fewer GPUs idle more likely",
+    "idle": "nodes with more idle GPUs more likely",
+    "inverse idle": "nodes with fewer idle GPUs more likely",
 }
 
 

@@ -93,9 +93,9 @@ def _solves(
         else:
             diagnostics.error(
                 "GSM1601",
-                "an `expect` stands before any `solve`",
+                "`expect` needs a `solve` before it",
                 statement.span,
-                "of which answer?",
+                "no solve before this",
                 help="write `solve Scenario;` before it",
             )
     for solve, expects in groups:
@@ -175,7 +175,7 @@ def _constant(expr: tree.Expr, diagnostics: Diagnostics) -> bool | float | str |
                 return float(Fraction(number) * unit.scale)
     diagnostics.error(
         "GSM1603",
-        "a setting of a method is a number, a time, `true`, `false` or a word",
+        "a setting of a method must be a number, a time, `true`, `false` or a word",
         expr.span,
         "none of these",
     )
@@ -215,10 +215,10 @@ class ExpectChecker:
         if operand is None or unit is None:
             self.diagnostics.error(
                 "GSM1605",
-                "`within` belongs to a comparison of numbers",
+                "`within` is allowed only with a comparison of numbers",
                 statement.tolerance.span,
-                "what does it tolerate?",
-                secondary=[Label(compared.span, "this compares no numbers")],
+                "tolerance of no number",
+                secondary=[Label(compared.span, "this does not compare numbers")],
             )
             return None
         typed = self.checker.number(statement.tolerance, unit=unit, bare=True)
@@ -253,8 +253,8 @@ class ExpectChecker:
                 "GSM1604",
                 f"unknown status `{text}`",
                 operand.span,
-                "no solve ends so",
-                help=did_you_mean(text, STATUSES) or f"a status is one of {', '.join(STATUSES)}",
+                "not a status",
+                help=did_you_mean(text, STATUSES) or f"the statuses are {', '.join(STATUSES)}",
             )
         return tree.Text(span=operand.span, value=text)
 

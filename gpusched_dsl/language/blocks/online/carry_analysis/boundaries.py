@@ -105,11 +105,12 @@ class _Edges:
             several = "several slots" if reach.offset is None else f"{-reach.offset} slots"
             self._tell(
                 "GSM1643",
-                f"`{reference.span.text}` reaches back {several}, `{otherwise.span.text}` is one value for all of them",
+                f"`{reference.span.text}` refers to {several}, but `{otherwise.span.text}` is a single value",
                 reference.span,
                 "before the window",
                 [Label(otherwise.span, "the same for every slot of the window")],
-                help="index the parameter by slots too, and carry a value for each slot at the beginning of the window",
+                help="also index the parameter by slots, and carry a value for each slot "
+                "at the beginning of the window",
             )
 
     def _not_carried(self, reference: Reference, otherwise: TypedExpr) -> None:
@@ -118,20 +119,20 @@ class _Edges:
             names = " and ".join(f"`{n}`" for n in dict.fromkeys(p.name for p in named))
             self._tell(
                 "GSM1642",
-                f"{names} stands for `{reference.span.text}` before the window, and is not carried",
+                f"{names} replaces `{reference.span.text}` before the window, but is not carried",
                 otherwise.span,
-                "what the scenario says, in every window",
-                [Label(reference.span, "leaves the window at its first slot")],
-                help=f"write into the online block: `carry {named[0].span.text} = {self._executed(reference)};`",
+                "value of the scenario, in every window",
+                [Label(reference.span, "outside the window at its first slot")],
+                help=f"add to the online block: `carry {named[0].span.text} = {self._executed(reference)};`",
             )
             return
         self._tell(
             "GSM1642",
-            f"`{otherwise.span.text}` stands for `{reference.span.text}` before every window, not only the first",
+            f"`{otherwise.span.text}` replaces `{reference.span.text}` before every window, not only the first",
             otherwise.span,
-            "what the scenario says, in every window" if named else "the same in every window",
-            [Label(reference.span, "leaves the window at its first slot")],
-            help="make it a parameter that the online block carries, unless each window begins anew",
+            "value of the scenario, in every window" if named else "the same in every window",
+            [Label(reference.span, "outside the window at its first slot")],
+            help="use a parameter that the online block carries, unless a restart in each window is intended",
             severity=Severity.WARNING,
         )
 
@@ -165,20 +166,20 @@ class _Edges:
             return
         self._tell(
             "GSM1644",
-            f"`{reference.span.text}` reads what follows the window, which is not known to it",
+            f"`{reference.span.text}` reads the slot after the window, which is unknown",
             reference.span,
             f"at the last slot of every window: `{otherwise.span.text}`",
-            help="read the slot before instead, which is carried, where the two slots depend on each other",
+            help="if the two slots depend on each other, read the slot before instead, which is carried",
             severity=Severity.WARNING,
         )
 
     def _fixed(self, reference: Reference, subscript: TypedExpr) -> None:
         self._tell(
             "GSM1644",
-            f"slot `{subscript.span.text}` need not be in the window",
+            f"slot `{subscript.span.text}` may be outside the window",
             reference.span,
-            "one slot, and windows move on",
-            help=f"say what holds where it is not: `({reference.span.text} else ...)`",
+            "a fixed slot, but windows move",
+            help=f"give a value for windows without it: `({reference.span.text} else ...)`",
             severity=Severity.WARNING,
         )
 
@@ -186,10 +187,10 @@ class _Edges:
         edge, other = ("first", "before it") if side == "before" else ("last", "after it")
         self._tell(
             "GSM1656",
-            f"what `{reference.span.text}` ties to the slot {side} is lost between windows",
+            f"the link of `{reference.span.text}` to the slot {side} is lost between windows",
             reference.span,
-            f"the {edge} slot of a window is not tied to the slot {other}",
-            help="say what was before the window, `(... else was)`, with a parameter that the online block carries",
+            f"the {edge} slot of a window is not linked to the slot {other}",
+            help="give the value before the window, `(... else was)`, by a parameter that the online block carries",
         )
 
     def _tell(

@@ -98,11 +98,11 @@ class _Carries:
     def unread(self, carry: CheckedCarry, target: CheckedParam, alone: bool) -> None:
         self.diagnostics.error(
             "GSM1647",
-            f"`{carry.target}` is carried for nothing: the model {'' if alone else 'and its policies '}never read it",
+            f"`{carry.target}` is carried but never read by the model{'' if alone else ' and its policies'}",
             carry.span,
-            "changes no plan",
+            "has no effect on any plan",
             secondary=[Label(target.span, f"`{carry.target}` is declared here")],
-            help="leave it out, or read it where the model speaks of what was before",
+            help="remove it, or read it in references to the slot before the window",
             severity=Severity.WARNING,
         )
 
@@ -116,14 +116,16 @@ class _Carries:
         if isinstance(variable, VariableRef):
             declared = self.online.base.variables[variable.name]
             places.insert(0, Label(declared.span, f"`{variable.name}` is declared without `integer` or `binary`"))
-        help = "declare the variable `binary` or `integer`, or carry `round(...)` if the model makes it whole by itself"
+        help = (
+            "declare the variable `binary` or `integer`, or carry `round(...)` if the model always makes it an integer"
+        )
         if variable is None:
             help = f"write `round({carry.value.span.text})`, or `floor` or `ceil`"
         self.diagnostics.error(
             "GSM1648",
-            f"`{carry.value.span.text}` may be a fraction, and `{carry.target}` is {target.kind}",
+            f"`{carry.value.span.text}` may be fractional, but `{carry.target}` is {target.kind}",
             carry.value.span,
-            "the run stops if this is not whole within 0.000001",
+            "the run stops if this is not within 0.000001 of an integer",
             secondary=places,
             help=help,
             severity=Severity.WARNING,
@@ -140,13 +142,13 @@ class _Carries:
                 if carry.target in set(_params(own)) and other.decision and not own.decision:
                     self.diagnostics.error(
                         "GSM1649",
-                        f"`{carry.target}` does not add up: on the right side it is what the scenario says, "
-                        "so only the last plan counts",
+                        f"`{carry.target}` does not accumulate: on the right side it has the value of the "
+                        "scenario, so only the last plan counts",
                         part.span,
                         "forgets all plans before the last",
                         secondary=[Label(self.online.base.params[carry.target].span, "declared here")],
-                        help="only `now`, `done` and `remaining` know of all plans: "
-                        f"write `{carry.target} = ... - done[...]`, or carry a variable that holds the sum",
+                        help=f"only `now`, `done` and `remaining` accumulate over all plans: write `{carry.target} = "
+                        "... - done[...]`, or carry a variable that is the sum",
                     )
                     return
 
@@ -154,11 +156,11 @@ class _Carries:
         """Decisions of slots that are planned, but will be planned again before they are executed."""
         for part, known in self._decisions(carry.value, frozenset(carry.variables)):
             if isinstance(part, Reduction):
-                self._planned(carry, part, "adds up slots that were planned, not only those that were executed")
+                self._planned(carry, part, "adds up all planned slots, not only the executed ones")
                 continue
             for subscript in self.seen.subscripts(part):
                 if not self._is_executed(subscript, known):
-                    what = f"reads slot `{subscript.span.text}`, not the last one that was executed"
+                    what = f"reads slot `{subscript.span.text}`, not the last executed slot"
                     self._planned(carry, part, what)
 
     def _decisions(
@@ -199,7 +201,7 @@ class _Carries:
         assert self.online.window is not None
         self.diagnostics.error(
             "GSM1649",
-            f"what is carried to `{carry.target}` {what}",
+            f"the value carried to `{carry.target}` {what}",
             part.span,
             "may be planned again",
             secondary=[

@@ -16,8 +16,8 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.units import UNITS, Unit
 
 _LOST = {
-    "lasts": ("the time that a job takes does not shrink by what is done", "remaining"),
-    "due": ("the time until a job is due does not shrink as time passes", "now"),
+    "lasts": ("the remaining time of a job does not decrease with its progress", "remaining"),
+    "due": ("the time until a job is due does not decrease with time", "now"),
 }
 
 
@@ -56,11 +56,11 @@ class _Jobs:
             named = f"{known}[{self.online.arrival.job.name}]" if known == "remaining" else known
             self.diagnostics.error(
                 "GSM1650",
-                f"{what}: nothing that `{item.role}` reads is carried",
+                f"{what}: `{item.role}` reads no carried value",
                 item.value.span,
                 "the same in every plan",
-                secondary=[Label(self.online.arrival.span, f"jobs come and go in `{self.online.name}`")],
-                help=f"carry what it reads, with `{named}` on the right side",
+                secondary=[Label(self.online.arrival.span, f"jobs arrive in `{self.online.name}`")],
+                help=f"carry a parameter that it reads, with `{named}` on the right side",
                 severity=Severity.WARNING,
             )
 
@@ -81,11 +81,11 @@ class _Jobs:
         words = " and ".join(f"`{m}`" for m in missing)
         self.diagnostics.error(
             "GSM1651",
-            f"jobs come to `{self.online.name}`, and what they get done in a slot is not known: {words} "
+            f"jobs arrive in `{self.online.name}`, but their progress per slot is unknown: {words} "
             f"{'is' if len(missing) == 1 else 'are'} missing",
             self.online.arrival.span,
-            "how far these jobs are is not known",
-            secondary=[Label(self.online.window.span, "time goes by in slots")],
+            "the progress of these jobs is unknown",
+            secondary=[Label(self.online.window.span, "time advances in slots")],
             help="state both: `work epochs[b];` and `speed slot / epoch_time[b, k];`",
             severity=Severity.WARNING,
         )
@@ -100,7 +100,7 @@ class _Jobs:
             elif not self._of_slots(charge):
                 self._unit(
                     charge,
-                    "is charged with every plan, however many slots are executed",
+                    "is charged for every plan, independent of the number of executed slots",
                     "add up over the slots: `sum[h in Slots] ...`",
                     "by slots",
                     Severity.WARNING,
@@ -108,8 +108,8 @@ class _Jobs:
         elif per >= 0 and charge.unit.dimension:
             self._unit(
                 charge,
-                f"is an amount, in `{charge.unit}`, and it is not said for how long",
-                f"state a rate, in `{_per_hour(charge.unit)}`: it is charged while a plan holds",
+                f"is an amount, in `{charge.unit}`, without a duration",
+                f"state a rate, in `{_per_hour(charge.unit)}`: it is charged for the duration of each plan",
                 "by events",
             )
 
@@ -139,9 +139,9 @@ class _Jobs:
             return
         self.diagnostics.error(
             "GSM1655",
-            f"`{self.online.name}` falls back on `{name}`, which is no policy for `{self.online.base.name}`",
+            f"the fallback of `{self.online.name}` is `{name}`, which is not a policy for `{self.online.base.name}`",
             self.online.span,
-            "where no plan is found in time",
+            "used if no plan is found in time",
             secondary=[Label(policy.name.span, "this policy")],
             notes=[wrong.message],
             help=f"name a policy for `{self.online.base.name}`",

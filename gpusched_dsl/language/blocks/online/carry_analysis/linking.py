@@ -56,11 +56,11 @@ class _Ties:
         what = f"constraint `{owner.name}`" if owner.constraint else f"term `{owner.name}`"
         self.teller.tell(
             "GSM1645",
-            f"{what} is about several slots, and what it says of those before the window is lost",
+            f"{what} links several slots, and its part before the window is lost",
             span,
             "cut off at the edge of every window",
             owner,
-            help="carry what is left of it, and read that for the first slots: `carry hours_to_stay[k] = ...;`",
+            help="carry the rest of it, and read the rest in the first slots: `carry hours_to_stay[k] = ...;`",
             severity=Severity.ERROR if owner.constraint else Severity.WARNING,
         )
 
@@ -84,9 +84,9 @@ class _Ties:
                     "GSM1645",
                     f"`{param.name}` counts only from the beginning of each window",
                     part.span,
-                    "slots before the window are not there",
+                    "slots before the window do not exist",
                     None,
-                    help="use the labels of the slots, or count what lies before `first(...)` too",
+                    help="use the labels of the slots, or also count the slots before `first(...)`",
                     severity=Severity.WARNING,
                 )
 
@@ -107,11 +107,11 @@ class _Ties:
             if not self.seen.subscripts(part) and part.name not in kept and self._of_no_slot(part.name):
                 self.teller.tell(
                     "GSM1653",
-                    f"`{part.name}` is decided for all slots, and anew in every window",
+                    f"`{part.name}` is one decision for all slots, but every window decides it again",
                     part.span,
                     "the last plan's value is forgotten",
                     None,
-                    help=f"carry what was decided, and hold the next plan to it: `carry was = {part.span.text};`",
+                    help=f"carry the decision, and constrain the next plan by it: `carry was = {part.span.text};`",
                     severity=Severity.WARNING,
                     once=part.name,
                 )

@@ -85,14 +85,16 @@ class _Totals:
         if (cap and scaled) or (demand and defines):
             return
         certain = not cap and sure and not scaled and not plain and not defines and total.sign is not None
-        what = "asks every window for the whole of it" if not cap else "allows every window the whole of it"
+        what = (
+            "requires the complete amount in every window" if not cap else "allows the complete amount in every window"
+        )
         self.teller.tell(
             "GSM1646",
             f"constraint `{owner.name}` {what}: its total over all slots is not tracked",
             total.span,
             "of the slots of one window",
             owner,
-            help="compare it with a parameter that is carried, less what is done: "
+            help="compare it with a carried parameter that is the remaining amount: "
             "`carry epochs[b] = epochs[b] - done[b];`",
             severity=Severity.ERROR if certain else Severity.WARNING,
         )
@@ -170,11 +172,11 @@ class _Totals:
             if part.op in ("max", "min") and self._is_total(part, around):
                 self.teller.tell(
                     "GSM1646",
-                    f"term `{owner.name}` is about the whole horizon, and each window sees its own slots only",
+                    f"term `{owner.name}` concerns the complete horizon, but each window has only its own slots",
                     part.span,
                     f"the {'largest' if part.op == 'max' else 'smallest'} value of one window",
                     owner,
-                    help="compare it with a parameter that is carried, such as the peak so far",
+                    help="compare it with a carried parameter, such as the peak so far",
                     severity=Severity.WARNING,
                 )
 
