@@ -42,7 +42,9 @@ def read_source(place: Place, diagnostics: Diagnostics, asked: Span | None = Non
         handle = os.open(place.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                diagnostics.error("GSM1001", f"`{place.name}` is not a file", asked, help="give the path of a text file")
+                diagnostics.error(
+                    "GSM1001", f"`{place.name}` is not a file", asked, help="give the path of a text file"
+                )
                 return None
             data = file.read(MAX_BYTES + 1)
     except IsADirectoryError:

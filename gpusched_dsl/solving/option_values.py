@@ -87,7 +87,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "without": ("`without` must be a list of names of passes", _is_names),
     "journal": ("the journal must be the path of a file", _is_file),
     "path": ("the file to load must be a path", _is_file),
-    "memory": ("the memory must be an integer of at least 1, in bytes", _whole(1)),
+    "memory": ("the memory must be an integer number of bytes, at least 1", _whole(1)),
     "judge": ("the judge must be the name of a solver", _is_text),
     "fallback": ("the fallback must be the name of a solver or policy", _is_text),
     "scenario": ("the scenario must be a name", _is_text),

@@ -25,8 +25,8 @@ TEXT = "model M { var x >= 0 <= 3; maximize f: x; } scenario S for M { }"
         (lambda model: model.explain(without=None), "`without` must be a list"),
         (lambda model: model.run(journal=3), "the journal must be the path of a file, not `3`"),
         (lambda model: model.why("j", 0.0, journal=3), "the journal must be the path"),
-        (lambda model: gs.loads(TEXT, memory="2 GB"), "the memory must be an integer of at least 1, in bytes"),
-        (lambda model: gs.load("x.gsm", memory=0), "the memory must be an integer of at least 1, in bytes"),
+        (lambda model: gs.loads(TEXT, memory="2 GB"), "the memory must be an integer number of bytes"),
+        (lambda model: gs.load("x.gsm", memory=0), "the memory must be an integer number of bytes"),
         (lambda model: gs.load(7), "the file to load must be a path"),
     ],
 )

@@ -101,7 +101,8 @@ class ValueChecker:
             return typed
         self.checker.error(
             "GSM1510",
-            f"the elements of `{target.name}` are {describe_all(target.types)}, but these are {describe_all(typed.types)}",
+            f"the elements of `{target.name}` are {describe_all(target.types)}, but these "
+            f"are {describe_all(typed.types)}",
             typed.span,
             describe_all(typed.types),
             secondary=[Place(target.span, f"`{target.name}` is declared here")],
