@@ -341,13 +341,13 @@ def _trace(parser: Parser) -> None:
     parser.add_argument("--formats", nargs="?", const="", metavar="FORMAT",
                         help="list the formats and generators, or the columns and options of one")
     parser.add_argument("--first", metavar="N", help="keep so many rows, in the order of submission")
-    parser.add_argument("--skip", metavar="N", help="pass over so many rows before")
+    parser.add_argument("--skip", metavar="N", help="number of first rows to skip")
     parser.add_argument("--after", metavar="TIME", help="only jobs from this time of the trace on, such as 10[h]")
     parser.add_argument("--before", metavar="TIME", help="only jobs before this time of the trace")
     parser.add_argument("--status", metavar="WORDS", help="only jobs that ended so, such as 'COMPLETED|FAILED'")
     parser.add_argument("--vc", metavar="NAMES", help="only jobs of these virtual clusters")
-    parser.add_argument("--most-gpus", metavar="N", help="only jobs that ask for at most so many GPUs")
-    parser.add_argument("--least-duration", metavar="TIME", help="only jobs that ran at least so long")
+    parser.add_argument("--most-gpus", metavar="N", help="only jobs that request at most this number of GPUs")
+    parser.add_argument("--least-duration", metavar="TIME", help="only jobs that ran at least this time")
     parser.add_argument("--clock", metavar="first|file", help="where times begin (default: at the first job kept)")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
                         help="any other option of the format")

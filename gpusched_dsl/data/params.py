@@ -243,7 +243,7 @@ def _report_extra(
         "GSM2103",
         message,
         places[0],
-        "each of its labels is known, but not this combination",
+        "each label is known, but this combination is not in the index set",
         secondary=[Label(chunk.origin.statement, "given here"), Label(index_set, "the index set")],
         notes=examples(shown, len(rows) - 1),
     )
@@ -272,7 +272,7 @@ def _report_duplicates(
         shown[0][1],
         secondary=[Label(shown[0][0], "first given here"), declaration_label(checked)],
         notes=examples(notes, len(twice) - 1),
-        help="keep one row a key, or take an aggregate such as `mean(column)`",
+        help="keep one row per key, or use an aggregate such as `mean(column)`",
     )
 
 

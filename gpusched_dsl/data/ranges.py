@@ -55,7 +55,7 @@ def report_out_of_range(
         "GSM2109",
         message,
         primary,
-        secondary=[] if origin is None else [Label(bound.span, "the bound is stated here")],
+        secondary=[] if origin is None else [Label(bound.span, "bound declared here")],
         notes=examples([t + p for t, p in zip(told[1:], places[1:], strict=True)], len(wrong) - 1),
     )
     return False
@@ -89,12 +89,12 @@ def report_failed_check(
         for labels in (decode(components, shown) if names else [])
     ]
     condition = " ".join(check.condition.span.text.split())
-    message = f"the data do not meet `{condition}`" if check.message is None else f"a check failed: {check.message}"
+    message = f"the data violate `{condition}`" if check.message is None else f"a check failed: {check.message}"
     count = len(holds)
     notes: tuple[str, ...] = ()
     if told:
-        notes = (f"not met for {told[0]}", *examples([f"nor for {t}" for t in told[1:]], len(wrong) - 1))
+        notes = (f"violated for {told[0]}", *examples([f"and for {t}" for t in told[1:]], len(wrong) - 1))
         if len(wrong) > 1:
-            notes = (f"not met in {len(wrong)} of {count} cases", *notes)
-    diagnostics.error("GSM2201", message, check.condition.span, "this must hold", notes=notes)
+            notes = (f"violated in {len(wrong)} of {count} cases", *notes)
+    diagnostics.error("GSM2201", message, check.condition.span, "condition of the check", notes=notes)
     return False

@@ -61,7 +61,7 @@ def report_nothing(checked: CheckedParam | CheckedSet, chunks: Sequence[DataChun
     what = "its elements" if isinstance(checked, CheckedSet) else "its values, or state a `default` in the declaration"
     diagnostics.error(
         "GSM2115",
-        f"nothing is given for {kind} `{checked.name}`",
+        f"no data for {kind} `{checked.name}`",
         checked.span,
         "declared here",
         help=f"give {what}",
@@ -98,10 +98,10 @@ def report_unknown_keys(
     written = texts(chunk.keys[at]).gather(rows)
     distinct = written.is_first_distinct().to_numpy()
     firsts, labels = rows[distinct], written.filter(distinct).to_list()
-    what = "is not a whole number" if component is None else f"is no element of `{component.name}`"
+    what = "is not an integer" if component is None else f"is not an element of `{component.name}`"
     message = f"`{labels[0]}` {what}"
     if len(labels) > 1:
-        many = "are not whole numbers" if component is None else f"are no elements of `{component.name}`"
+        many = "are not integers" if component is None else f"are not elements of `{component.name}`"
         message = f"{len(labels)} labels {many}, such as `{labels[0]}`"
     shown = [
         f"`{label}` ({place_text(chunk.origin.place(row, at))})"
@@ -109,7 +109,7 @@ def report_unknown_keys(
     ]
     notes = examples(shown, len(labels) - 1)
     if len(rows) > len(labels):
-        notes = (*notes, f"{len(rows)} rows are concerned")
+        notes = (*notes, f"{len(rows)} rows are affected")
     diagnostics.error(
         "GSM2103",
         message,

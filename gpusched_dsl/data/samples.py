@@ -115,10 +115,10 @@ def _report_without(
     random: CheckedRandom, domain: Domain, missing: Codes, keyed: bool, file: SampleFile, diagnostics: Diagnostics
 ) -> None:
     keys = keys_at(random.name, domain, missing[: SHOWN + 1].tolist()) if keyed else [random.name]
-    message = f"there is no sample for `{keys[0]}`"
+    message = f"no sample for `{keys[0]}`"
     if len(missing) > 1:
         some = f"{len(missing)} of the {domain.size} keys of `{random.name}`"
-        message = f"there are no samples for {some}, such as `{keys[0]}`"
+        message = f"no samples for {some}, such as `{keys[0]}`"
     diagnostics.error(
         "GSM3102",
         message,

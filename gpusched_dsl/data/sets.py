@@ -99,8 +99,8 @@ def _report_mixed(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostic
         "GSM2111",
         f"the elements of `{checked.name}` are partly integers and partly text",
         places[0],
-        secondary=[Label(places[1], "this is of the other kind"), declaration_label(checked)],
-        help="quote the integers to make them text",
+        secondary=[Label(places[1], "element of the other type"), declaration_label(checked)],
+        help="quote the integers to make all elements text",
     )
     return True
 
@@ -114,16 +114,16 @@ class _Repeat:
 
 def _report_repeated(checked: CheckedSet, repeats: list[_Repeat], count: int, diagnostics: Diagnostics) -> None:
     head, *rest = repeats
-    message = f"`{head.text}` is twice among the elements of `{checked.name}`"
+    message = f"`{head.text}` occurs twice among the elements of `{checked.name}`"
     if count > 1:
-        message = f"{count} elements of `{checked.name}` are given again, such as `{head.text}`"
+        message = f"{count} elements of `{checked.name}` are repeated, such as `{head.text}`"
     diagnostics.error(
         "GSM2110",
         message,
         head.place,
         secondary=[Label(head.earlier, "first given here"), declaration_label(checked)],
         notes=examples([f"`{r.text}` ({place_text(r.place)}), first {place_text(r.earlier)}" for r in rest], count - 1),
-        help="where rows may repeat, take them with `distinct` in the data statement",
+        help="if rows may repeat, use `distinct` in the data statement",
     )
 
 
@@ -208,11 +208,13 @@ def _check_within(
         return True
     shown = [f"{tuple_text(components, columns, at)} ({place_text(stack.place(at))})" for at in wrong[:SHOWN].tolist()]
     head = tuple_text(components, columns, int(wrong[0]))
-    message = f"{head} of `{checked.name}` is not in the set that `{checked.name}` lies within"
+    message = f"{head} of `{checked.name}` is not in the set that contains `{checked.name}`"
     if len(wrong) > 1:
-        message = f"{len(wrong)} elements of `{checked.name}` are not in the set it lies within, such as {head}"
+        message = f"{len(wrong)} elements of `{checked.name}` are not in the set that contains it, such as {head}"
     secondary = (
-        [declaration_label(checked)] if checked.within is None else [Label(checked.within.span, "must be in this set")]
+        [declaration_label(checked)]
+        if checked.within is None
+        else [Label(checked.within.span, "elements must be in this set")]
     )
     diagnostics.error(
         "GSM2112", message, stack.place(int(wrong[0])), secondary=secondary, notes=examples(shown[1:], len(wrong) - 1)

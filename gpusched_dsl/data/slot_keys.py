@@ -101,8 +101,8 @@ def _cut(chunk: ColumnChunk, at: int, times: Micros, step: int, length: int, nam
     import polars as pl
 
     if len(times) * (step // length + 2) > _MOST_PARTS:
-        message = f"rows of `{name}` stand for {step / SECOND:g} s, which is too many slots of {length / SECOND:g} s"
-        raise Unreadable(Fault(UNREADABLE_TIME, message, help="take longer slots"))
+        message = f"rows of `{name}` cover {step / SECOND:g} s, too many slots of {length / SECOND:g} s"
+        raise Unreadable(Fault(UNREADABLE_TIME, message, help="use longer slots"))
     cuts = cut(times, times + step, 0, length)
     assert chunk.values is not None
     rows = pl.Series(cuts.rows)
@@ -124,7 +124,7 @@ def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> Par
         raise Unreadable(
             Fault(
                 UNREADABLE_TIME,
-                f"the dates of column `{name}` can be read with the day first or with the month first",
+                f"the order of day and month in column `{name}` is ambiguous",
                 file.place(0, name),
                 help="write dates as 2018-06-30",
             )
@@ -136,9 +136,9 @@ def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> Par
         raise Unreadable(
             Fault(
                 UNREADABLE_TIME,
-                f"`{series[row]}`, a time of slots, is none{more}",
+                f"`{series[row]}` in a column of times is not a time{more}",
                 file.place(row, name),
-                help="times are written 2018-06-30 14:05:00, or as seconds since any start",
+                help="write times as 2018-06-30 14:05:00, or as seconds since any start",
             )
         )
     if found.zoned.any() and not found.zoned[found.given].all():
@@ -148,7 +148,7 @@ def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> Par
                 UNREADABLE_TIME,
                 f"column `{name}` has times with an offset from UTC, and times without one",
                 file.place(row, name),
-                help="write all of them with an offset, or none",
+                help="write either all times with an offset, or no times",
             )
         )
     if key.seconds == 1 or not found.numbers:
@@ -156,7 +156,7 @@ def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> Par
     scaled = found.micros * float(key.seconds)
     far = np.flatnonzero(np.abs(scaled) > _FAR)
     if len(far):
-        message = f"`{series[int(far[0])]}`, a time of slots, is out of reach"
+        message = f"the time `{series[int(far[0])]}` is out of range"
         raise Unreadable(Fault(UNREADABLE_TIME, message, file.place(int(far[0]), name)))
     return replace(found, micros=np.rint(scaled).astype(np.int64))
 
@@ -171,15 +171,17 @@ def _start(times: ParsedTimes, key: SlotKey, file: FileColumns, name: str) -> in
     place = file.place(0, name) if file.rows else None
     if isinstance(key.start, int) != times.numbers and len(known):
         kinds = ("numbers", "a date") if times.numbers else ("dates", "a number")
-        message = f"the times of column `{name}` are {kinds[0]}, and the start of the slots is {kinds[1]}"
-        raise Unreadable(Fault(UNREADABLE_TIME, message, place, help=f"write the start as column `{name}` has times"))
+        message = f"the times of column `{name}` are {kinds[0]}, but the start of the slots is {kinds[1]}"
+        raise Unreadable(
+            Fault(UNREADABLE_TIME, message, place, help=f"write the start in the form of the times of column `{name}`")
+        )
     if isinstance(key.start, int):
         return key.start
     found = times_in(pl.Series([key.start]), "mdy")
     if found.numbers or not found.read[0]:
-        message = f"`{key.start}`, the start of the slots, is no time"
+        message = f"the start of the slots `{key.start}` is not a time"
         raise Unreadable(Fault(UNREADABLE_TIME, message, help="write it as 2018-06-30 14:00"))
     if found.zoned[0] and not times.zoned.any():
-        message = f"the start of the slots has an offset from UTC, and the times of column `{name}` have none"
-        raise Unreadable(Fault(UNREADABLE_TIME, message, place, help=f"write the start on the clock of `{name}`"))
+        message = f"the start of the slots has an offset from UTC, but the times of column `{name}` have none"
+        raise Unreadable(Fault(UNREADABLE_TIME, message, place, help=f"write the start in the local time of `{name}`"))
     return int(found.micros[0])

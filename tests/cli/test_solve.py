@@ -175,7 +175,7 @@ def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_pa
         (["--set", "room=3"], "GSM1303", "needs a unit"),
         (["--solver-option", "mip"], "GSM6003", "sets nothing"),
         (["--solver-option", "mip_rel_gab=1"], "GSM4004", "did you mean `mip_rel_gap`"),
-        (["--json", "no/such/folder/out.json"], "GSM6008", "no folder"),
+        (["--json", "no/such/folder/out.json"], "GSM6008", "folder"),
         (["--csv", "pack.gsm"], "GSM6008", "is a file"),
         (["--memory-limit", "1e-9"], "GSM3001", "limit"),
         (["--without", "everything"], "GSM4011", "no pass `everything`"),

@@ -125,7 +125,7 @@ def test_keys_outside(tmp_path: Path) -> None:
         ("GSM2103", "a.csv:5, column job"),
     ]
     job, kind, combination = found
-    assert job.message == "`j4` is no element of `Jobs`"
+    assert job.message == "`j4` is not an element of `Jobs`"
     assert kind.help is not None
     assert "`v2`" in kind.help
     assert combination.message == '2 keys are outside the index set of `time`, such as `time["j2", "v2"]`'

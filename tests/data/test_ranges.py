@@ -94,10 +94,10 @@ def test_failed_check_names_the_indices() -> None:
     message, notes = only(found, "GSM2201", "model.gsm:1:59")
     assert message == "a check failed: too late"
     assert notes == (
-        "not met in 3 of 6 cases",
-        'not met for j = "j1", v = "v2"',
-        'nor for j = "j2", v = "v2"',
-        'nor for j = "j3", v = "v2"',
+        "violated in 3 of 6 cases",
+        'violated for j = "j1", v = "v2"',
+        'and for j = "j2", v = "v2"',
+        'and for j = "j3", v = "v2"',
     )
     assert report_failed_check(a_check(("j", "v"), None), PAIRS.components, columns, np.ones(6, bool), found)
 

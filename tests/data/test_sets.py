@@ -167,8 +167,8 @@ def test_tuple_set_findings(tmp_path: Path) -> None:
         ("GSM2110", "a.csv:6, column job"),
     ]
     unknown = list(found)[1]
-    assert unknown.message == "2 labels are no elements of `Jobs`, such as `j9`"
-    assert unknown.notes == ("`j8` (a.csv:8, column job)", "3 rows are concerned")
+    assert unknown.message == "2 labels are not elements of `Jobs`, such as `j9`"
+    assert unknown.notes == ("`j8` (a.csv:8, column job)", "3 rows are affected")
 
 
 def test_subset_within_another(tmp_path: Path) -> None:

@@ -17,30 +17,30 @@ def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
 FORMATS: Mapping[str, Format] = {
     "cloud_prices": Format(
         "cloud_prices",
-        "Machines with GPUs that can be rented, one offer a row.",
+        "Machines with GPUs for rent, one offer per row.",
         (
             FormatColumn(
-                "type", "name of the machine, made unique with cloud, number and model of its GPUs where it is not"
+                "type", "unique name of the machine; if necessary, cloud, number and model of its GPUs are appended"
             ),
-            FormatColumn("name", "name of the machine as the provider has it; may be empty"),
+            FormatColumn("name", "name of the machine of the provider; may be empty"),
             FormatColumn("cloud", "provider"),
             FormatColumn("gpu", "model of GPU: `V100 (16 GB)`"),
             FormatColumn("arch", "architecture of the GPU"),
             FormatColumn("gpus", "GPUs of the machine"),
-            FormatColumn("price", "rent of the machine by the offer that is asked for", "$/h"),
+            FormatColumn("price", "rent of the machine by the chosen offer", "$/h"),
             FormatColumn("on_demand", "rent on demand", "$/h"),
-            FormatColumn("spot", "rent of a machine that may be taken back; may be empty", "$/h"),
-            FormatColumn("price_per_gpu", "`price` shared out among the GPUs", "$/h"),
-            FormatColumn("memory", "memory of all GPUs, as the file has it", "GB"),
-            FormatColumn("gpu_memory", "memory of one GPU, as its model says where it does", "GB"),
-            FormatColumn("cpus", "virtual CPUs, the least where a range is stated"),
-            FormatColumn("ram", "main memory, the least where a range is stated", "GB"),
+            FormatColumn("spot", "rent of a preemptible (spot) machine; may be empty", "$/h"),
+            FormatColumn("price_per_gpu", "`price` divided by the number of GPUs", "$/h"),
+            FormatColumn("memory", "memory of all GPUs, from the file", "GB"),
+            FormatColumn("gpu_memory", "memory of one GPU, from the name of its model if it is there", "GB"),
+            FormatColumn("cpus", "virtual CPUs; of a range, the smallest number"),
+            FormatColumn("ram", "main memory; of a range, the smallest number", "GB"),
         ),
         _read,
         (
             Option("cloud", "provider", "", shown="all"),
-            Option("gpu", "model of GPU, with its memory or without: `V100`", "", shown="all"),
-            Option("offer", "whose prices are taken", "on_demand", choices=("on_demand", "spot")),
+            Option("gpu", "model of GPU, with or without its memory: `V100`", "", shown="all"),
+            Option("offer", "type of the prices", "on_demand", choices=("on_demand", "spot")),
         ),
         "github.com/the-full-stack/website, docs/cloud-gpus (MIT)",
     )

@@ -53,7 +53,7 @@ def read_catalogue(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     dropped = [
         Dropped(reason, rows.height, int(rows["line"][0]))
         for reason, rows in (
-            ("the same offer again", again),
+            ("repeated offer", again),
             (f"no {'on-demand' if offer == 'on_demand' else offer} price", unpriced),
         )
         if rows.height
@@ -61,7 +61,7 @@ def read_catalogue(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     others = distinct.height - wanted.height
     filtered = (Dropped("another cloud or model of GPU", others),) if others else ()
     ranges = int(sum(_ranges(lines, name, kept["line"].to_numpy()) for name in ("cpus", "ram")))
-    notes = (f"{ranges} ranges such as `80-100` are taken at their least",) if ranges else ()
+    notes = (f"{ranges} ranges such as `80-100` are read as their smallest value",) if ranges else ()
     numbers: Ints = kept["line"].to_numpy()
     return FormatTable(kept.drop("line", "again"), lines.rows, tuple(dropped), filtered, notes, lines=numbers)
 
@@ -129,7 +129,7 @@ def _select_rows(frame: pl.DataFrame, name: str, settings: Mapping[str, Setting]
                 Fault(
                     NO_SERIES,
                     f"data file `{name}` has no offers with {column} `{settings[column]}`",
-                    notes=(f"it has {shown}",),
+                    notes=(f"its values are {shown}",),
                     help=did_you_mean(str(settings[column]), names),
                 )
             )

@@ -77,7 +77,7 @@ HELIOS = trace(
 
 PAI = trace(
     "pai",
-    "Jobs of Alibaba PAI (2020) as GAIA samples them: hours, and the width as GPUs.",
+    "Jobs of Alibaba PAI (2020) as sampled by GAIA: hours, and the width as GPUs.",
     (
         Field("submitted", ("arrival_h", "arrival_time"), "number", 3600.0),
         _gpus("width", "cpus"),
@@ -90,7 +90,7 @@ PAI = trace(
 # --- openb -----------------------------------------------------------------------------------------------------------
 
 _OPENB = "alibaba/clusterdata cluster-trace-gpu-v2023: Weng et al., USENIX ATC 2023"
-_LEAST_GPUS = Option("least_gpus", "only those with at least so many GPUs", 1, least=0)
+_LEAST_GPUS = Option("least_gpus", "only jobs with at least this number of GPUs", 1, least=0)
 
 
 def _too_few_gpus(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
@@ -109,7 +109,7 @@ def _openb_pods(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
 
 OPENB_PODS = trace(
     "openb_pods",
-    "Pods of Alibaba's heterogeneous GPU cluster openb (2023), with shares of GPUs and the models they may run on.",
+    "Pods of Alibaba's heterogeneous GPU cluster openb (2023), with shares of GPUs and allowed GPU models.",
     (
         Field("job", ("name",), "label"),
         Field("submitted", ("creation_time",), "number"),
@@ -126,7 +126,7 @@ OPENB_PODS = trace(
     _OPENB,
     change=_openb_pods,
     more_columns=(
-        FormatColumn("duration", "from when it was started to when it was deleted", "s"),
+        FormatColumn("duration", "time from start to deletion", "s"),
         FormatColumn("qos", "class of service: LS, BE, Burstable, Guaranteed"),
     ),
     more_options=(_LEAST_GPUS,),

@@ -13,7 +13,7 @@ _NO_GPUS, _NO_TIME = "no GPUs", "no duration"
 
 ELASTICFLOW = trace(
     "elasticflow",
-    "Jobs of Microsoft's ITP clusters (2021) with the deadlines, networks and iterations that ElasticFlow gave them.",
+    "Jobs of Microsoft's ITP clusters (2021) with the deadlines, networks and iterations of ElasticFlow.",
     (
         Field("job", ("job_id",), "label"),
         Field("submitted", ("submission_time",), "number"),
@@ -61,7 +61,7 @@ def _steps(rows: SelectedRows) -> None:
     for numbers in (times, worths):
         sound = numbers.list.eval((pl.element().abs() < HUGE).fill_null(False).all())
         broken |= ~sound.list.first().fill_null(False)
-    rows.leave_out("a curve of values that cannot be read", broken)
+    rows.leave_out("an invalid curve of values", broken)
 
 
 def _chronus(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
@@ -80,13 +80,13 @@ _KIND = FormatColumn("kind", "strict, soft, or best for jobs without a deadline"
 
 CHRONUS = trace(
     "chronus",
-    "Philly jobs with the deadlines and values that Chronus gave them; jobs of best effort have neither.",
+    "Philly jobs with the deadlines and values of Chronus; best-effort jobs have neither.",
     _CHRONUS_FIELDS,
     _CHRONUS_SOURCE,
     change=_chronus,
     more_columns=(
         FormatColumn("deadline", "the first step of its curve of values", "s"),
-        FormatColumn("value", "what it is worth by then"),
+        FormatColumn("value", "its value until then"),
         FormatColumn("best_effort", "1 if it has no deadline"),
         _KIND,
     ),
@@ -110,12 +110,12 @@ def _chronus_values(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatT
 
 CHRONUS_VALUES = Format(
     "chronus_values",
-    "The curves of values of Chronus: a row for each step of each job with deadlines; options as for `chronus`.",
+    "The curves of values of Chronus: one row for each step of each job with deadlines; options as for `chronus`.",
     (
         FormatColumn("job", "the job"),
-        FormatColumn("step", "number of the step, from 1 on"),
-        FormatColumn("after", "the job is worth `value` if it ends at most so long after its submission", "s"),
-        FormatColumn("value", "what it is worth then"),
+        FormatColumn("step", "number of the step, from 1"),
+        FormatColumn("after", "the job has the value `value` if it ends within this time after its submission", "s"),
+        FormatColumn("value", "its value then"),
     ),
     _chronus_values,
     CHRONUS.options,
@@ -140,8 +140,8 @@ GPUSPB_JOBS = trace(
     ),
     _GPUSPB,
     more_columns=(
-        FormatColumn("weight", "money for each second that it is late", "$/s"),
-        FormatColumn("application", "what it runs"),
+        FormatColumn("weight", "money per second of tardiness", "$/s"),
+        FormatColumn("application", "its application"),
         FormatColumn("shortest", "its shortest execution time", "s"),
         FormatColumn("longest", "its longest execution time", "s"),
     ),
@@ -174,7 +174,7 @@ GPUSPB_TIMES = Format(
         FormatColumn("duration", "its execution time on them", "s"),
         FormatColumn("gpu_type", "GPU model of the machine"),
         FormatColumn("vm_gpus", "GPUs of the machine"),
-        FormatColumn("price", "rent of the whole machine", "$/h"),
+        FormatColumn("price", "rent of the complete machine", "$/h"),
     ),
     _gpuspb_times,
     source=_GPUSPB,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind = Literal["text", "number", "whole", "label", "clock"]
 POSITIVE = 5e-324  # the smallest number above 0
 HUGE = 1e100  # sums and products of smaller numbers stay finite
-LARGEST = 2.0**53  # beyond it a float no longer tells whole numbers apart
+LARGEST = 2.0**53  # beyond it a float cannot represent every integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Field:
 
     A file without a `needed` column is no file of the format, and a row with an empty cell there is left out unless it
     may be `blank`. A row is also left out where the cell is no finite number of its kind, and where it is
-    below `least` (said as `reason`). Cells that read `unknown` are empty. A "label" is text, or whole numbers where all
+    below `least` (said as `reason`). Cells that read `unknown` are empty. A "label" is text, or integers where all
     cells are; a "clock" is a date and time of day, in seconds from the first midnight.
     """
 
@@ -86,7 +86,7 @@ class SelectedRows:
         import polars as pl
 
         repeated = self.frame.select(~pl.struct(keys).is_first_distinct()).to_series()
-        self.leave_out(f"another row for the same {', '.join(map(_words, keys))} stands before it", repeated)
+        self.leave_out(f"an earlier row has the same {', '.join(map(_words, keys))}", repeated)
 
     def order(self, *by: str) -> None:
         """Sort by columns; equal rows stay as they stand in the file."""
@@ -127,7 +127,9 @@ def header_of(raw: Raw, separator: str = ",") -> list[str]:
     lines = (line for line in check_text(raw.name, raw.data).split(b"\n", 64) if line.strip())
     first = next(lines, None)
     if first is None:
-        raise Unreadable(Fault("GSM2010", f"data file `{raw.name}` is empty", help="its first line names the columns"))
+        raise Unreadable(
+            Fault("GSM2010", f"data file `{raw.name}` is empty", help="its first line must name the columns")
+        )
     return [cell.strip() for cell in next(csv.reader([first.decode("utf-8")], delimiter=separator))]
 
 
@@ -137,9 +139,9 @@ def lacks(name: str, wanted: Field, header: Sequence[str]) -> Fault:
     either = " or ".join(f"`{source}`" for source in wanted.sources)
     return Fault(
         "GSM2011",
-        f"data file `{name}` has no column {either}, which its format needs for `{wanted.name}`",
+        f"data file `{name}` has no column {either}, needed for `{wanted.name}` of its format",
         notes=(f"its columns are {shown}",),
-        help=did_you_mean(wanted.sources[0], header) or "is it of another format?",
+        help=did_you_mean(wanted.sources[0], header) or "check the format of the file",
     )
 
 
@@ -173,9 +175,9 @@ def _convert(rows: SelectedRows, each: Field) -> None:
     wrong = column.is_not_null() & (numbers.is_null() | ~(numbers.abs() < HUGE).fill_null(True) | numbers.is_nan())
     if each.kind == "whole":
         wrong |= (numbers != numbers.round()).fill_null(False) | (numbers.abs() >= LARGEST).fill_null(False)
-    what = {"whole": "whole number", "clock": "date and time"}.get(each.kind, "number")
+    what = {"whole": "integer", "clock": "date and time"}.get(each.kind, "number")
     rows.put(numbers)
-    rows.leave_out(f"{_words(each.name)} that is no {what}", wrong)
+    rows.leave_out(f"{_words(each.name)} is not a{'n' if what[0] in 'aeiou' else ''} {what}", wrong)
     if each.least is not None:
         rows.leave_out(each.reason or f"{_words(each.name)} below {each.least:g}", rows[each.name] < each.least)
     if each.kind == "whole":

@@ -20,26 +20,24 @@ COLUMNS = MappingProxyType(
     {
         c.name: c
         for c in (
-            FormatColumn("job", "the job; where the file names none, the number of its row"),
-            FormatColumn(
-                "submitted", "when it was submitted, since the first submission that is kept (see `clock`)", "s"
-            ),
-            FormatColumn("gpus", "GPUs that it asks for"),
+            FormatColumn("job", "the job; without a name in the file, the number of its row"),
+            FormatColumn("submitted", "submission, relative to the first kept submission (see `clock`)", "s"),
+            FormatColumn("gpus", "requested GPUs"),
             FormatColumn("nodes", "nodes that it ran on"),
-            FormatColumn("duration", "how long it ran", "s"),
-            FormatColumn("deadline", "when it is due, on the clock of `submitted`", "s"),
+            FormatColumn("duration", "run time", "s"),
+            FormatColumn("deadline", "due time, on the clock of `submitted`", "s"),
             FormatColumn("weight", "its weight or priority"),
-            FormatColumn("value", "what it is worth if it ends in time"),
+            FormatColumn("value", "its value if it ends in time"),
             FormatColumn("network", "the network that it trains"),
             FormatColumn("batch_size", "samples of one iteration"),
             FormatColumn("iterations", "length of the training", "iteration"),
-            FormatColumn("status", "how it ended, in the words of the trace"),
+            FormatColumn("status", "final status, in the words of the trace"),
             FormatColumn("vc", "virtual cluster or queue"),
-            FormatColumn("user", "who submitted it"),
+            FormatColumn("user", "user who submitted it"),
             FormatColumn("cpus", "CPU cores"),
             FormatColumn("memory", "main memory", "MiB"),
-            FormatColumn("gpu_share", "part of a GPU that it asks for, 1 for whole ones"),
-            FormatColumn("gpu_types", "GPU models that it may run on, with `|` between them; empty: any"),
+            FormatColumn("gpu_share", "requested part of a GPU, 1 for complete GPUs"),
+            FormatColumn("gpu_types", "allowed GPU models, with `|` between them; empty: any"),
             FormatColumn("gpu_time", "GPU time of all attempts", "gpu*s"),
         )
     }
@@ -51,22 +49,24 @@ _CLOCKS = ("first", "file")
 def job_options(names: Sequence[str], *more: Option) -> tuple[Option, ...]:
     """The options that fit a trace with these columns, then those of one format alone."""
     found = [
-        Option("first", "keep so many rows, in the order of submission, after all other options", ALL, least=1,
+        Option("first", "number of rows to keep, in the order of submission, after all other options", ALL, least=1,
                shown="all"),
-        Option("skip", "pass over so many rows before", 0, least=0),
+        Option("skip", "number of first rows to skip", 0, least=0),
         Option("after", "only jobs submitted at this time of the trace or later", -math.inf, unit="s", shown="all"),
         Option("before", "only jobs submitted earlier than this time of the trace", math.inf, unit="s", shown="all"),
-        Option("clock", "where times begin: at the `first` submission kept, or as in the `file`", "first",
+        Option("clock", "origin of times: the `first` kept submission, or as in the `file`", "first",
                choices=_CLOCKS),
     ]  # fmt: skip
-    for name, what in (("status", "only jobs that ended so"), ("vc", "only jobs of these virtual clusters")):
+    for name, what in (("status", "only jobs with this status"), ("vc", "only jobs of these virtual clusters")):
         if name in names:
             found.append(Option(name, f"{what}, several with `|` between them", "", shown="all"))
     if "gpus" in names:
-        found.append(Option("most_gpus", "only jobs that ask for at most so many GPUs", ALL, least=1, shown="any"))
+        found.append(
+            Option("most_gpus", "only jobs that request at most this number of GPUs", ALL, least=1, shown="any")
+        )
     if "duration" in names:
         found.append(
-            Option("least_duration", "only jobs that ran at least so long", 0.0, unit="s", least=0, shown="any")
+            Option("least_duration", "only jobs that ran at least this time", 0.0, unit="s", least=0, shown="any")
         )
     return (*found, *more)
 
@@ -139,7 +139,7 @@ def _filter(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
             rows.leave_out(f"another {name}", ~rows[name].is_in(listed).fill_null(False), asked=True)
     since = rows["submitted"] - start
     after, before = _number(settings, "after", -math.inf), _number(settings, "before", math.inf)
-    reason = "submitted before or after the time asked for"
+    reason = "submitted outside the requested time"
     rows.leave_out(reason, (since < after) | (since >= before), asked=True)
     if "gpus" in rows:
         most = _number(settings, "most_gpus", ALL)
@@ -151,8 +151,8 @@ def _filter(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
 
 def _window(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     skip, first = int(_number(settings, "skip", 0)), int(_number(settings, "first", ALL))
-    rows.leave_out("among the first, passed over", _numbers(rows) < skip, asked=True)
-    rows.leave_out("behind the first ones asked for", _numbers(rows) >= first, asked=True)
+    rows.leave_out("skipped by the option `skip`", _numbers(rows) < skip, asked=True)
+    rows.leave_out("after the requested number of rows", _numbers(rows) >= first, asked=True)
 
 
 def _numbers(rows: SelectedRows) -> pl.Series:
@@ -184,5 +184,5 @@ def _nothing_left(
             known = sorted(seen[option])
             help = did_you_mean(wanted, known) or f"`{option}` in the file: {', '.join(known[:12])}"
     notes = [f"{d.rows}: {d.reason}" for d in (*rows.dropped.values(), *rows.filtered.values())]
-    message = f"nothing is left of the {count_text(rows.total, 'row')} of `{name}`"
+    message = f"no usable row among the {count_text(rows.total, 'row')} of `{name}`"
     return Fault("GSM2018", message, notes=tuple(notes), help=help)

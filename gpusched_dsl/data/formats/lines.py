@@ -49,7 +49,7 @@ def read_lines(
     rows = rows_of(texts, numbers[good], fields)
     rows.total = len(cells)
     if not good.all():
-        reason = f"a line that has not {width} cells"
+        reason = f"a line without {width} cells"
         bad = numbers[~good]
         rows.dropped = {reason: Dropped(reason, len(bad), int(bad[0])), **rows.dropped}
     return rows
@@ -65,5 +65,5 @@ def _wrong_width(name: str, width: int, layouts: Mapping[int, Sequence[str]], li
         "GSM2013",
         f"the first row of data file `{name}` has {width} cells, not {known}",
         Cell(name, line),
-        help="is it of another format?",
+        help="check the format of the file",
     )

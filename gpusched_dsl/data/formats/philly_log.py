@@ -46,8 +46,10 @@ def _jobs(raw: Raw) -> pl.DataFrame:
             jobs = pl.read_json(data, schema=schema)
     except (pl.exceptions.PolarsError, Panic, RecursionError, ValueError) as error:
         note = str(error).splitlines()[0] if str(error) else type(error).__name__
-        message = f"data file `{raw.name}` holds no jobs as the log of Philly does"
-        raise Unreadable(Fault("GSM2008", message, notes=(note,), help="a list of jobs with `attempts`")) from None
+        message = f"data file `{raw.name}` does not contain jobs in the form of the Philly log"
+        raise Unreadable(
+            Fault("GSM2008", message, notes=(note,), help="it must be a list of jobs with `attempts`")
+        ) from None
     if not jobs.height:
         raise Unreadable(Fault("GSM2010", f"data file `{raw.name}` is empty", help="it has no job"))
     return jobs.with_row_index("row")

@@ -8,12 +8,14 @@ from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, O
 
 _SLOTS = (
     Option("from", 'first slot, on the clock of the file: "2018-06-01 00:00"', "", shown="the first time of the file"),
-    Option("slots", "number of slots; 0: all whole slots", 0, least=0, shown="all that the file has"),
+    Option("slots", "number of slots; 0: all complete slots", 0, least=0, shown="all slots of the file"),
     Option("slot", "length of a slot", 15.0, unit="min", least=0.001),
-    Option("max_gap", "longest gap that is filled with the price before", 60.0, unit="min", least=0),
+    Option("max_gap", "longest gap that is filled with the previous price", 60.0, unit="min", least=0),
 )
 _TIMEZONE = "time zone of the times"
-_INTERVAL = Option("interval", "length of the interval of a price", 0.0, unit="min", least=0, shown="as the times tell")
+_INTERVAL = Option(
+    "interval", "length of the interval of a price", 0.0, unit="min", least=0, shown="derived from the times"
+)
 
 
 def _columns(unit: str, forecasts: Mapping[str, str] | None = None) -> tuple[FormatColumn, ...]:
@@ -84,14 +86,14 @@ FORMATS: Mapping[str, Format] = {
     ),
     "entsoe": Format(
         "entsoe",
-        "Day-ahead prices of the European transparency platform, one market time unit a row.",
+        "Day-ahead prices of the European transparency platform, one market time unit per row.",
         _columns("EUR/MWh"),
         _entsoe,
         (
             Option("zone", "bidding zone, the column Area", "", shown="the only one"),
-            Option("sequence", "rows with another text in the column Sequence are left out", "Without Sequence"),
+            Option("sequence", "rows with another text in the column Sequence are skipped", "Without Sequence"),
             *_SLOTS,
-            Option("timezone", _TIMEZONE, "", shown="Europe/Brussels, or UTC where the header says so"),
+            Option("timezone", _TIMEZONE, "", shown="Europe/Brussels, or UTC if the header states it"),
         ),
         "transparency.entsoe.eu, export of day-ahead prices as CSV",
     ),
@@ -132,17 +134,17 @@ FORMATS: Mapping[str, Format] = {
             Option("price", "column of the prices", "price"),
             Option("forecast", "column of the forecasts", "", shown="none"),
             Option("series", "column that names the series", "", shown="none"),
-            Option("zone", "series to take, where there are several", "", shown="the only one"),
+            Option("zone", "chosen series, if there are several", "", shown="the only one"),
             *_SLOTS,
-            Option("timezone", _TIMEZONE + " that have no offset of their own", "UTC"),
+            Option("timezone", _TIMEZONE + " without an offset", "UTC"),
             Option("stamps", "whether times start or end intervals", "start", choices=("start", "end")),
             _INTERVAL,
             Option(
                 "dates",
-                "order of day and month where the year stands last",
+                "order of day and month if the year is last",
                 "auto",
                 choices=("auto", "mdy", "dmy"),
-                shown="as the dates tell",
+                shown="derived from the dates",
             ),
         ),
     ),

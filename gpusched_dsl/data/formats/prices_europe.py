@@ -83,7 +83,7 @@ def read_countries(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     countries = [name for name in header if name.lower() not in ("date", "hour")]
     found = next((name for name in countries if name.lower() == zone.strip().lower()), None)
     if found is None:
-        note = f"it has {', '.join(f'`{c}`' for c in countries)}"
+        note = f"its countries: {', '.join(f'`{c}`' for c in countries)}"
         raise Unreadable(
             Fault(
                 NO_SERIES,

@@ -99,7 +99,7 @@ def _places(name: str, header: Sequence[str], wanted: Mapping[str, str], optiona
                     "GSM2011",
                     f"data file `{name}` has no column for the {label}",
                     notes=(f"its columns are {', '.join(f'`{h}`' for h in header[:20])}",),
-                    help="is it a file of this format?",
+                    help="check the format of the file",
                 )
             )
     return places
@@ -125,8 +125,8 @@ def _members(raw: Raw) -> list[tuple[str, bytes]]:
         note = (str(error),)
         raise Unreadable(Fault("GSM2008", f"data file `{raw.name}` is a damaged archive", notes=note)) from None
     if not found or len(names) > _MOST_MEMBERS:
-        raise Unreadable(Fault("GSM2008", f"archive `{raw.name}` holds {len(names)} `.csv` files",
-                               help=f"it must hold 1 to {_MOST_MEMBERS}"))  # fmt: skip
+        raise Unreadable(Fault("GSM2008", f"archive `{raw.name}` contains {len(names)} `.csv` files",
+                               help=f"it must contain 1 to {_MOST_MEMBERS}"))  # fmt: skip
     return found
 
 
@@ -137,16 +137,16 @@ def stamps_of(lines: PriceLines, column: str, order: str = "") -> ParsedTimes:
     except TwoReadings:
         fault = lines.fault(
             UNREADABLE_TIME,
-            f"the dates of data file `{lines.name}` can be read with the day first or with the month first",
+            f"the order of day and month in data file `{lines.name}` is ambiguous",
             0,
             column,
-            help="write dates as 2018-06-30, or state the option `dates` where the format has it",
+            help="write dates as 2018-06-30, or state the option `dates` if the format has it",
         )
         raise Unreadable(fault) from None
     wrong = np.flatnonzero(~times.read)
     if len(wrong):
         row = int(wrong[0])
-        what = "no time" if not times.given[row] else f"`{lines.columns[column][row]}`, which is no time"
+        what = "no time" if not times.given[row] else f"`{lines.columns[column][row]}`, which is not a time"
         more = f" ({len(wrong)} such rows)" if len(wrong) > 1 else ""
         raise Unreadable(
             lines.fault(
@@ -154,7 +154,7 @@ def stamps_of(lines: PriceLines, column: str, order: str = "") -> ParsedTimes:
                 f"a row of data file `{lines.name}` has {what}{more}",
                 row,
                 column,
-                help="times are written 2018-06-30 14:05:00, or 06/30/2018 14:05",
+                help="write times as 2018-06-30 14:05:00, or 06/30/2018 14:05",
             )
         )
     return times
@@ -189,9 +189,14 @@ def only_series(lines: PriceLines, column: str, wanted: str, option: str) -> Pri
         message = (
             f"data file `{lines.name}` has no prices of `{wanted}`"
             if wanted
-            else f"data file `{lines.name}` has the prices of {len(known)} places, and option `{option}` names none"
+            else (
+                f"data file `{lines.name}` has the prices of {len(known)} places, but "
+                f"option `{option}` names none of them"
+            )
         )
-        raise Unreadable(Fault(NO_SERIES, message, notes=(f"it has {shown}",), help=did_you_mean(wanted, known)))
+        raise Unreadable(
+            Fault(NO_SERIES, message, notes=(f"its places are {shown}",), help=did_you_mean(wanted, known))
+        )
     return lines.where(kept)
 
 

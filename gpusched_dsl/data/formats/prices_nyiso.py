@@ -31,7 +31,7 @@ def read_nyiso(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     at_end = _are_close(times) if known is None else known
     minutes = round(float(settings["interval"])) or (_REAL_TIME_MINUTES if at_end else 0)
     guessed = known is None and at_end
-    notes = (f"taken as real-time prices, whose times end intervals of {minutes} min",) if guessed else ()
+    notes = (f"read as real-time prices: each time is the end of an interval of {minutes} min",) if guessed else ()
     prices = PriceTable(
         lines,
         everything.rows,

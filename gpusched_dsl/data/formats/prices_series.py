@@ -55,7 +55,7 @@ def without_repeats(rows: PriceRows) -> tuple[PriceRows, list[Dropped]]:
     same = again & np.append(equal.all(axis=1), False)
     dropped = [
         Dropped(reason, int(mask.sum()), int(ordered.lines[mask].min()))
-        for reason, mask in (("the same row again", same), ("another row of its time follows", again & ~same))
+        for reason, mask in (("repeated row", same), ("a later row has the same time", again & ~same))
         if mask.any()
     ]
     return ordered.take(~again), dropped

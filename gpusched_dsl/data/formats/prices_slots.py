@@ -62,7 +62,8 @@ def table_of(prices: PriceTable, settings: Mapping[str, Setting]) -> FormatTable
         raise Unreadable(
             Fault(
                 UNREADABLE_TIME,
-                f"the times of data file `{name}` do not tell how long an interval is: none are {listed} min apart",
+                f"the times of data file `{name}` do not determine the length of an interval: "
+                f"no times are {listed} min apart",
                 help="state the option `interval`",
             )
         )
@@ -101,13 +102,16 @@ def _rows(prices: PriceTable) -> tuple[PriceRows, list[Dropped], list[str]]:
         Dropped(reason, int(mask.sum()), int(lines.numbers[mask].min()))
         for reason, mask in (
             ("no price", ~priced),
-            ("a local time that does not exist: the clocks went forward", priced & ~exists),
+            ("a local time that does not exist because the clocks went forward", priced & ~exists),
         )
         if mask.any()
     ]
     notes: list[str] = []
     if (assumed := int((moments.assumed & priced & ~times.zoned).sum())) > 0:
-        notes.append(f"{assumed} times in an hour that occurs twice stand there once: taken as its first pass")
+        notes.append(
+            f"{assumed} times are in an hour that occurs twice, but occur once: read as "
+            "the first occurrence of the hour"
+        )
     kept = priced & exists
     return PriceRows(utc, prices.values, lines.numbers, ends).take(kept), dropped, notes
 
@@ -138,7 +142,7 @@ def _slots(series: Series, settings: Mapping[str, Setting], prices: PriceTable) 
     if count - skipped > _MOST_SLOTS:
         raise _not_covered(prices, f"these are {count - skipped} slots, more than {_MOST_SLOTS}", first, last)
     if count <= skipped:
-        raise _not_covered(prices, f"it has no whole slot of {length / MINUTE:g} min", first, last)
+        raise _not_covered(prices, f"it has no complete slot of {length / MINUTE:g} min", first, last)
     horizon = origin + count * length
     if first > origin + skipped * length:
         raise _not_covered(prices, f"the first slot begins at {_text(origin)}", first, last)
@@ -151,7 +155,7 @@ def _slots(series: Series, settings: Mapping[str, Setting], prices: PriceTable) 
         at = _text(int(series.starts[inside][0]))
         number = int(inside.sum())
         many = f"{number} gaps, {minutes:g} min in all, the first" if number > 1 else f"a gap of {minutes:g} min"
-        notes.append(f"{many} at {at}, filled with the price before")
+        notes.append(f"{many} at {at}, filled with the previous price")
     cuts = cut(np.clip(series.starts, begin, horizon), np.clip(series.ends, begin, horizon), begin, length)
     rows = count - skipped
     columns = {label: weighted_means(cuts, series.values[:, k], rows)[0] for k, label in enumerate(prices.labels)}
@@ -179,7 +183,7 @@ def _origin(text: str, prices: PriceTable) -> int | None:
         found = None
     moments = None if found is None or not found.read[0] else to_utc(found.micros, prices.zone)
     if found is None or moments is None or not (found.zoned[0] or moments.exists[0]):
-        why = "there is no such time" if moments is not None else "it is no date"
+        why = "this time does not exist" if moments is not None else "it is not a date"
         raise Unreadable(
             Fault(
                 UNREADABLE_TIME,
@@ -202,7 +206,7 @@ def _extend(series: Series, horizon: int, largest: int, prices: PriceTable) -> t
         )
     longer = series.ends.copy()
     longer[-1] = horizon
-    note = f"the last price is carried on for {(horizon - last) / MINUTE:g} min, to the end of the last slot"
+    note = f"the last price is extended by {(horizon - last) / MINUTE:g} min, to the end of the last slot"
     return replace(series, ends=longer), [note]
 
 
@@ -218,8 +222,8 @@ def _refuse_gaps(series: Series, wide: Bools, largest: int, prices: PriceTable) 
             NOT_COVERED,
             f"data file `{name}` has no prices for {minutes:g} min after {_text(int(series.starts[row]))}{more}",
             Cell(name, int(series.lines[row])),
-            notes=(f"gaps of up to {largest / MINUTE:g} min are filled with the price before",),
-            help="take slots without the gap, complete the file, or allow more with the option `max_gap`",
+            notes=(f"gaps of up to {largest / MINUTE:g} min are filled with the previous price",),
+            help="choose slots without the gap, complete the file, or allow longer gaps with the option `max_gap`",
         )
     )
 
@@ -229,12 +233,12 @@ def _not_covered(prices: PriceTable, what: str, first: int, last: int) -> Unread
         Fault(
             NOT_COVERED,
             f"data file `{prices.lines.name}` has prices from {_text(first)} to {_text(last)}, but {what}",
-            help="change the options `from` and `slots`, or take another file",
+            help="change the options `from` and `slots`, or use another file",
         )
     )
 
 
 def _text(micros: int) -> str:
     if abs(micros) >= _FAR:
-        return "a time out of reach"
+        return "a time out of range"
     return str(shown_utc(np.array([micros]))[0])

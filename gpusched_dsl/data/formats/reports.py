@@ -1,4 +1,4 @@
-"""What is in a table that a format gave, and what formats there are, in lines of text."""
+"""Lists the contents of a table of a format, and the known formats, as lines of text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _STEPS = ((60.0, 1.0, "s"), (3600.0, 60.0, "min"), (86400.0, 3600.0, "h"), (floa
 
 
 def lines_of_table(found: Format, table: FormatTable) -> Iterator[str]:
-    """Rows read and left out, then what the columns hold."""
+    """List the numbers of read and skipped rows, then the contents of the columns."""
     frame = table.frame
     yield from _pairs("file", table.facts)
-    yield _line("rows", f"{table.rows}, of which {_kept_text(table)}")
-    yield from _pairs("cannot be used", map(_left_out, table.dropped))
-    yield from _pairs("not asked for", map(_left_out, table.filtered))
+    yield _line("rows", f"{table.rows} read, {_kept_text(table)}")
+    yield from _pairs("unusable", map(_left_out, table.dropped))
+    yield from _pairs("excluded by options", map(_left_out, table.filtered))
     yield from _pairs("note", table.notes)
     if "submitted" in frame.columns and frame.height:
         yield from _lines_of_jobs(frame)
@@ -38,7 +38,7 @@ def lines_of_table(found: Format, table: FormatTable) -> Iterator[str]:
 def _kept_text(table: FormatTable) -> str:
     out = sum(d.rows for d in (*table.dropped, *table.filtered))
     kept = table.rows - out
-    return f"{kept} are kept" if kept == table.frame.height else f"{kept} are kept and give {table.frame.height}"
+    return f"{kept} kept" if kept == table.frame.height else f"{kept} kept, {table.frame.height} in the table"
 
 
 def _left_out(dropped: Dropped) -> str:
@@ -48,7 +48,7 @@ def _left_out(dropped: Dropped) -> str:
 def _lines_of_jobs(frame: pl.DataFrame) -> Iterator[str]:
     submitted = frame["submitted"].to_numpy()
     first, last = float(submitted.min()), float(submitted.max())
-    rate = f", {frame.height / (last - first) * 3600:.4g} an hour" if last > first else ""
+    rate = f", {frame.height / (last - first) * 3600:.4g} per hour" if last > first else ""
     yield _line("submitted", f"{time_text(first)} to {time_text(last)}{rate}")
     if "gpus" in frame.columns:
         counts = frame["gpus"].value_counts(sort=True)
@@ -60,13 +60,13 @@ def _lines_of_jobs(frame: pl.DataFrame) -> Iterator[str]:
         known = frame["duration"].drop_nulls()
         if len(known):
             parts = [f"{level:.0%} {time_text(_percentile(known, level))}" for level in _PERCENTILES]
-            yield _line("duration", ", ".join([*parts, f"most {time_text(_percentile(known, 1.0))}"]))
+            yield _line("duration", ", ".join([*parts, f"maximum {time_text(_percentile(known, 1.0))}"]))
     if {"gpus", "duration"} <= set(frame.columns):
         yield _line("GPU hours", f"{float((frame['gpus'] * frame['duration']).sum()) / 3600:.6g}")
     if "deadline" in frame.columns:
         known = (frame["deadline"] - frame["submitted"]).drop_nulls()
-        middle = f", half of them within {time_text(_percentile(known, 0.5))}" if len(known) else ""
-        yield _line("deadlines", f"{count_text(len(known), 'job')}{middle} of the submission" if middle else "none")
+        middle = f", median {time_text(_percentile(known, 0.5))}" if len(known) else ""
+        yield _line("deadlines", f"{count_text(len(known), 'job')}{middle} after the submission" if middle else "none")
 
 
 def _percentile(values: pl.Series, level: float) -> float:

@@ -62,14 +62,14 @@ def _change(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
 
 SWF = trace(
     "swf",
-    "Jobs in the Standard Workload Format 2.2 of the Parallel Workloads Archive; processors stand for GPUs.",
+    "Jobs in the Standard Workload Format 2.2 of the Parallel Workloads Archive; processors are read as GPUs.",
     _FIELDS,
     "Feitelson et al., Parallel Workloads Archive",
     change=_change,
     more_columns=(
-        FormatColumn("wait", "how long it waited", "s"),
-        FormatColumn("requested", "the time that was asked for it", "s"),
-        FormatColumn("memory", "main memory that was asked for, of all processors", "MiB"),
+        FormatColumn("wait", "waiting time", "s"),
+        FormatColumn("requested", "requested time", "s"),
+        FormatColumn("memory", "requested main memory of all processors", "MiB"),
         FormatColumn("status", "completed, failed, cancelled, or partial"),
         FormatColumn("vc", "number of the partition"),
         FormatColumn("queue", "number of the queue"),

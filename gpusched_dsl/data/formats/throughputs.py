@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _NO_GPUS = "no GPUs"
-_UNFIT = Option("unfit", "also rows with a speed of 0: it does not fit", False)
+_UNFIT = Option("unfit", "include rows with a speed of 0 (the job does not fit)", False)
 
 
 def _speeds(
@@ -37,16 +37,16 @@ def _speeds(
         rows = read(raw)
         if not settings.get("unfit", False):
             for speed in speeds:
-                rows.leave_out("a speed of 0: it does not fit", rows[speed] <= 0, asked=True)
+                rows.leave_out("a speed of 0 (the job does not fit)", rows[speed] <= 0, asked=True)
         return rows.table(c.name for c in columns)
 
     return Format(name, doc, tuple(columns), take, (_UNFIT,), source)
 
 
 _GPU_TYPE = FormatColumn("gpu_type", "GPU model")
-_NETWORK = FormatColumn("network", "the network that is trained")
+_NETWORK = FormatColumn("network", "trained network")
 _BATCH = FormatColumn("batch_size", "samples of one iteration")
-_GPUS = FormatColumn("gpus", "GPUs that it runs on")
+_GPUS = FormatColumn("gpus", "number of GPUs")
 _SPEED = FormatColumn("speed", "iterations per time", "iteration/s")
 
 # --- ElasticFlow -----------------------------------------------------------------------------------------------------
@@ -107,8 +107,10 @@ def _document(raw: Raw) -> dict[str, dict[str, dict[str, Any]]]:
         note = str(error) or type(error).__name__
         raise Unreadable(Fault("GSM2008", f"data file `{raw.name}` is not JSON", notes=(note,))) from None
     if not sound:
-        message = f"data file `{raw.name}` holds no speeds as Gavel writes them"
-        raise Unreadable(Fault("GSM2008", message, help="they stand by GPU model, job, and `null` or another job"))
+        message = f"data file `{raw.name}` does not contain speeds in the form of Gavel"
+        raise Unreadable(
+            Fault("GSM2008", message, help="speeds must be indexed by GPU model, job, and `null` or another job")
+        )
     return dict(found)
 
 
@@ -138,7 +140,7 @@ def _rows_of_json(raw: Raw, together: bool) -> SelectedRows:
     rows = rows_of(columns, np.arange(1, len(entries) + 1), fields)
     for prefix in ("", "other_") if together else ("",):
         key = rows[f"{prefix}key"]
-        rows.leave_out("a job that is no `('model', GPUs)`", ~key.str.contains(_KEY))
+        rows.leave_out("a job that is not `('model', GPUs)`", ~key.str.contains(_KEY))
         key = rows[f"{prefix}key"]
         rows.put(
             key.str.extract(_KEY, 1).alias(f"{prefix}job_type"),
@@ -194,7 +196,7 @@ GAVEL_COLOCATED = _speeds(
         _GPUS,
         _SPEED,
         FormatColumn("other_job_type", "the other job, as `job_type`"),
-        FormatColumn("other_network", "the network that the other job trains"),
+        FormatColumn("other_network", "trained network of the other job"),
         FormatColumn("other_batch_size", "its batch size"),
         FormatColumn("other_gpus", "its GPUs"),
         FormatColumn("other_speed", "its iterations per time", "iteration/s"),
@@ -227,12 +229,12 @@ _SCALABILITY = (
 )
 _COMMON = (
     _NETWORK,
-    FormatColumn("cluster", "kind of nodes, such as aws, dgx, rtx"),
-    FormatColumn("nodes", "nodes that it is spread over"),
+    FormatColumn("cluster", "type of nodes, such as aws, dgx, rtx"),
+    FormatColumn("nodes", "number of nodes"),
     _GPUS,
     FormatColumn("batch_size", "samples of one iteration on one GPU"),
     FormatColumn("step_time", "time of one iteration", "s"),
-    FormatColumn("sync_time", "part of it that is spent on synchronisation", "s"),
+    FormatColumn("sync_time", "part of this time for synchronisation", "s"),
 )
 
 
@@ -242,7 +244,7 @@ def _sia_placements(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatT
 
     assert raw is not None
     rows = read_rows(raw, _PLACEMENTS)
-    rows.leave_out("a layout that is no row of digits", ~rows["layout"].str.contains(r"^[1-9]+$"))
+    rows.leave_out("a layout that is not a sequence of digits", ~rows["layout"].str.contains(r"^[1-9]+$"))
     rows.put(rows["layout"].str.len_chars().cast(pl.Int64).alias("nodes"))
     digits: pl.Expr = pl.sum_horizontal(pl.col("layout").str.count_matches(str(d)) * d for d in range(1, 10))
     rows.put(digits.cast(pl.Int64).alias("gpus"))
@@ -257,14 +259,19 @@ def _sia_scalability(raw: Raw | None, settings: Mapping[str, Setting]) -> Format
 
 SIA_PLACEMENTS = Format(
     "sia_placements",
-    "Step times of Pollux and Sia by how many replicas run on each node.",
-    (_COMMON[0], _COMMON[1], FormatColumn("layout", "a digit for each node: its replicas, `44`"), *_COMMON[2:]),
+    "Step times of Pollux and Sia by the number of replicas on each node.",
+    (
+        _COMMON[0],
+        _COMMON[1],
+        FormatColumn("layout", "one digit for each node, its number of replicas: `44`"),
+        *_COMMON[2:],
+    ),
     _sia_placements,
     source=_SIA,
 )
 SIA_SCALABILITY = Format(
     "sia_scalability",
-    "Step times of Pollux and Sia by nodes and replicas; some stand there twice, take their `mean`.",
+    "Step times of Pollux and Sia by nodes and replicas; some occur twice; use their `mean`.",
     _COMMON,
     _sia_scalability,
     source=_SIA,

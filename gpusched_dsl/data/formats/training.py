@@ -11,8 +11,8 @@ from gpusched_dsl.data.formats.lines import read_lines
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting
 
 _NO_GPUS, _NO_TIME, _NO_STEPS = "no GPUs", "no duration", "no iterations"
-JOB_TYPE = FormatColumn("job_type", "network and batch size as Gavel writes them, `ResNet-18 (batch size 32)`")
-_SLO = FormatColumn("slo", "how many times its duration it may take; empty: as long as it likes")
+JOB_TYPE = FormatColumn("job_type", "network and batch size in the form of Gavel, `ResNet-18 (batch size 32)`")
+_SLO = FormatColumn("slo", "allowed time as a multiple of its duration; empty: no limit")
 _GAVEL = "stanford-futuredata/gavel (MIT): Narayanan et al., OSDI 2020"
 
 # The lines of .trace files, by the number of their cells.
@@ -89,11 +89,11 @@ GAVEL = trace(
 
 SHOCKWAVE = trace(
     "shockwave",
-    "Jobs of Shockwave, whose batch size changes; as CSV or as its original `.trace` lines of 12 cells.",
+    "Jobs of Shockwave, with changing batch sizes; as CSV or as its original `.trace` lines of 12 cells.",
     _SHOCKWAVE,
     "uw-mad-dash/shockwave (MIT): Zheng et al., NSDI 2023",
     change=_no_slo,
-    more_columns=(JOB_TYPE, _SLO, FormatColumn("mode", "how its batch size changes: static, accordion, gns")),
+    more_columns=(JOB_TYPE, _SLO, FormatColumn("mode", "mode of changes of its batch size: static, accordion, gns")),
     read=lambda raw: _read(raw, _SHOCKWAVE),
 )
 
@@ -156,10 +156,10 @@ def _tiresias_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatT
 
 TIRESIAS_NODES = Format(
     "tiresias_nodes",
-    "Clusters of Tiresias, `n32g4.csv`: a row for each node.",
+    "Clusters of Tiresias, `n32g4.csv`: one row per node.",
     (
-        FormatColumn("node", "number of the node, from 1 on"),
-        FormatColumn("switch", "number of the switch that it hangs on"),
+        FormatColumn("node", "number of the node, from 1"),
+        FormatColumn("switch", "number of its switch"),
         FormatColumn("gpus", "its GPUs"),
         FormatColumn("cpus", "its CPU cores"),
         FormatColumn("memory", "its main memory", "GB"),

@@ -70,7 +70,7 @@ def check_kind(
         return
     tell = _CellReporter(checked, chunk, diagnostics, rows)
     if checked.kind == "integer":
-        tell("GSM2113", values != np.rint(values), "is not whole", "are not whole")
+        tell("GSM2113", values != np.rint(values), "is not an integer", "are not integers")
     elif checked.kind == "binary":
         tell("GSM2114", (values != 0) & (values != 1), "is neither 0 nor 1", "are neither 0 nor 1")
     if within is not None:
@@ -83,7 +83,7 @@ def check_kind(
 def _elements(values: pl.Series, universe: Universe, tell: _CellReporter) -> Cells:
     coded = encode(values, universe)
     known = [str(label) for label in universe.labels[:_LABELS_COMPARED]]
-    one, many = f"is no element of `{universe.name}`", f"are no elements of `{universe.name}`"
+    one, many = f"is not an element of `{universe.name}`", f"are not elements of `{universe.name}`"
     tell("GSM2108", coded.given & ~coded.known, one, many, known)
     return Cells(coded.codes, coded.known)
 

@@ -92,7 +92,7 @@ def _check_quotes(name: str, data: NDArray[np.uint8], quotes: Ints, line_ends: I
     ended = np.isin(after, (separator, _LINE_END)) | (after == _QUOTE)
     stray = np.sort(np.concatenate((opening[~follows], closing[~ended])))
     if len(stray):
-        notes = (f"{len(stray)} such quotes in all",) if len(stray) > 1 else ()
+        notes = (f"{len(stray)} such quotes in total",) if len(stray) > 1 else ()
         raise Unreadable(
             Fault(
                 "GSM2015",
@@ -104,7 +104,11 @@ def _check_quotes(name: str, data: NDArray[np.uint8], quotes: Ints, line_ends: I
         )
     if len(quotes) % 2:
         raise Unreadable(
-            Fault("GSM2015", f"a quoted cell of data file `{name}` never ends", Cell(name, line(int(quotes[-1]))))
+            Fault(
+                "GSM2015",
+                f"a quoted cell of data file `{name}` has no closing quote",
+                Cell(name, line(int(quotes[-1]))),
+            )
         )
 
 
@@ -145,7 +149,7 @@ def _check_header(name: str, header: list[str], columns: Sequence[str], separato
                     f"data file `{name}` has no column `{columns[0]}`",
                     column=columns[0],
                     notes=(f"its only column is `{header[0]}`",),
-                    help=f"its cells seem to be separated by {shown}; they must be separated by {wanted}",
+                    help=f"its cells seem to be separated by {shown}, but must be separated by {wanted}",
                 )
             )
     faults += [
@@ -175,10 +179,10 @@ def _check_counts(name: str, layout: _Layout, width: int, separator: str) -> Non
     raise Unreadable(
         Fault(
             "GSM2013",
-            f"a row of data file `{name}` has {counts[first]} cells where the header has {width}",
+            f"a row of data file `{name}` has {counts[first]} cells, but the header has {width}",
             Cell(name, int(layout.lines[first])),
             notes=notes,
-            help="a cell that holds the separator must stand in quotes" if counts[first] > width else None,
+            help="quote a cell that contains the separator" if counts[first] > width else None,
         )
     )
 
@@ -204,7 +208,7 @@ def _split(
     except (pl.exceptions.PolarsError, Panic) as error:
         raise Unreadable(_unsplit(name, str(error).splitlines()[0])) from None
     if frame.height != rows:
-        raise Unreadable(_unsplit(name, f"{frame.height} rows came out where {rows} stand"))
+        raise Unreadable(_unsplit(name, f"{frame.height} rows were read instead of {rows}"))
     frame = frame.select([pl.col(place).alias(column) for column, place in places.items()])
     spaced = _has_spaces(body, separator.encode())
     if spaced:

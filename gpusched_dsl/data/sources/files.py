@@ -95,7 +95,7 @@ def locate(base: Path, text: str, limits: FileLimits, root: Path | None = None) 
         raise Unreadable(
             Fault(
                 "GSM2003",
-                f"{f'`{shown}`' if shown else 'this'} is no path of a data file: {reason}",
+                f"{f'`{shown}`' if shown else 'this'} is not a path of a data file: {reason}",
                 help="name a file relative to this text, with `/` between folders",
             )
         )
@@ -107,14 +107,14 @@ def locate(base: Path, text: str, limits: FileLimits, root: Path | None = None) 
     try:
         path = (home / text).resolve()
     except (OSError, RuntimeError) as error:
-        raise Unreadable(Fault("GSM2003", f"`{text}` is no path of a data file: {error}")) from None
+        raise Unreadable(Fault("GSM2003", f"`{text}` is not a path of a data file: {error}")) from None
     if not limits.allow_outside and not path.is_relative_to(inside):
-        reason = "it is reached through a symbolic link" if ".." not in Path(text).parts else "it climbs out with `..`"
+        reason = "the path contains a symbolic link" if ".." not in Path(text).parts else "`..` leaves the folder"
         raise Unreadable(_outside(text, reason))
     try:
         exists = path.exists()
     except OSError as error:
-        raise Unreadable(Fault("GSM2003", f"`{text}` is no path of a data file: {error.strerror}")) from None
+        raise Unreadable(Fault("GSM2003", f"`{text}` is not a path of a data file: {error.strerror}")) from None
     if not exists:
         raise Unreadable(_missing_file(home, inside, text))
     return Located(path, text)
@@ -124,13 +124,13 @@ def _unusable(text: str) -> str | None:
     if not text.strip():
         return "it is empty"
     if any(ord(c) < 32 or ord(c) == 127 for c in text):
-        return "it holds a control character"
+        return "it contains a control character"
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text):
-        return "addresses are not read, only files"
+        return "addresses are not supported, only files"
     if re.match(r"[A-Za-z]:", text):
         return "it starts with a drive letter"
     if "\\" in text:
-        return "it holds a backslash"
+        return "it contains a backslash"
     if len(text) > 4096:
         return "it is too long"
     return None
@@ -139,9 +139,9 @@ def _unusable(text: str) -> str | None:
 def _outside(text: str, reason: str) -> Fault:
     return Fault(
         "GSM2002",
-        f"data file `{text}` lies outside the folder of this text",
+        f"data file `{text}` is outside the folder of this text",
         notes=(reason,),
-        help="move the file beside the text, or allow data from outside on the command line",
+        help="move the file into the folder of the text, or allow files outside with `--allow-outside`",
     )
 
 
@@ -175,7 +175,7 @@ def check_plain(file: Located, status: os.stat_result, limits: FileLimits) -> No
     if stat.S_ISDIR(status.st_mode):
         raise Unreadable(Fault("GSM2004", f"`{file.name}` is a folder, not a data file"))
     if not stat.S_ISREG(status.st_mode):
-        raise Unreadable(Fault("GSM2004", f"`{file.name}` is no plain file"))
+        raise Unreadable(Fault("GSM2004", f"`{file.name}` is not a plain file"))
     if status.st_size > limits.file_bytes:
         raise Unreadable(_too_large(file, limits))
 
@@ -205,7 +205,7 @@ def expand_gzip(name: str, data: bytes, limits: FileLimits) -> bytes:
             expanded = stream.read(limits.decoded_bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise Unreadable(
-            Fault("GSM2008", f"data file `{name}` is damaged: it does not expand as gzip", notes=(str(error),))
+            Fault("GSM2008", f"data file `{name}` is damaged: it is not valid gzip data", notes=(str(error),))
         ) from None
     if len(expanded) > limits.decoded_bytes:
         raise Unreadable(decoded_too_large(name, limits))
@@ -232,7 +232,9 @@ def check_text(name: str, data: bytes) -> bytes:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if (at := data.find(b"\0")) >= 0:
         cell = Cell(name, data.count(b"\n", 0, at) + 1)
-        raise Unreadable(Fault("GSM2009", f"data file `{name}` holds a NUL byte", cell, help="is it a text file?"))
+        raise Unreadable(
+            Fault("GSM2009", f"data file `{name}` contains a NUL byte", cell, help="check that it is a text file")
+        )
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

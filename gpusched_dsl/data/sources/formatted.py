@@ -46,8 +46,8 @@ class Formatted:
 
 
 def _lacks(name: str, column: str, given: str) -> Fault:
-    message = f"data file `{name}` has nothing for column `{column}` of its format"
-    return Fault("GSM2011", message, column=column, notes=(f"it gives {given}",))
+    message = f"data file `{name}` has no values for column `{column}` of its format"
+    return Fault("GSM2011", message, column=column, notes=(f"it has values for {given}",))
 
 
 def read_formatted(use: Use, file: Located, limits: FileLimits) -> Formatted:
@@ -86,7 +86,7 @@ def report_dropped(read: Formatted, use: Use, data: tree.Data | tree.Generate, d
         return
     first = min((each.first for each in table.dropped if each.first is not None), default=None)
     place = Cell(read.file.name, first) if first is not None else _name_of(data).span
-    message = f"{gone} of {count_text(table.rows, 'row')} of `{read.file.name}` cannot be used and are left out"
+    message = f"{gone} of {count_text(table.rows, 'row')} of `{read.file.name}` are unusable and were skipped"
     if not gone:
         message = f"`{read.file.name}` was read with changes"
     diagnostics.error(

@@ -52,10 +52,12 @@ def _broken_line(name: str, data: bytes, decoder: object) -> Fault:
         try:
             decoder.decode(line)  # type: ignore[attr-defined]
         except RecursionError:
-            return Fault("GSM2008", f"a line of data file `{name}` is nested too deeply", Cell(name, number))
+            return Fault("GSM2008", f"a line of data file `{name}` is too deeply nested", Cell(name, number))
         except msgspec.ValidationError as error:
             code = "GSM2014" if "$." in str(error) else "GSM2008"
-            what = "holds a value that is no number or text" if code == "GSM2014" else "is not a JSON object"
+            what = (
+                "contains a value that is neither a number nor a text" if code == "GSM2014" else "is not a JSON object"
+            )
             return Fault(code, f"a line of data file `{name}` {what}", Cell(name, number), notes=(str(error),))
         except msgspec.DecodeError as error:
             notes = (str(error),)

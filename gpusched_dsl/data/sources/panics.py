@@ -27,7 +27,7 @@ def guard() -> Iterator[None]:
         except BaseException as failure:  # a panic is no Exception, and its class has no public name
             if type(failure).__name__ != "PanicException":
                 raise
-            raise Panic("its contents make no sense to the library that reads it") from failure
+            raise Panic("the library for this format cannot read its contents") from failure
 
 
 @contextmanager

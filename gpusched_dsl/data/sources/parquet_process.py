@@ -39,7 +39,7 @@ def answer_request(wanted: dict[str, Any], source: IO[bytes]) -> dict[str, Any]:
         raise
     except BaseException as failure:  # a panic of the library is no Exception
         if type(failure).__name__ == "PanicException":
-            return {"damaged": "its contents make no sense to the library that reads it"}
+            return {"damaged": "the library for this format cannot read its contents"}
         return {"damaged": (str(failure).splitlines() or [type(failure).__name__])[0]}
 
 

@@ -145,5 +145,5 @@ class ParquetReader:
             code = None
         self.close()
         if code == -signal.SIGABRT:
-            return "its sizes ask for more memory than there is, or its contents make no sense"
-        return "its contents end the process that reads it"
+            return "it requests more memory than available, or its contents are invalid"
+        return "its contents crash the process that reads it"

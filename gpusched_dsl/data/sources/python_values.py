@@ -43,7 +43,7 @@ def pieces_of(model: CheckedModel, name: str, value: Any) -> list[DataChunk]:
     if declared is None:
         _refuse_name(model, name)
     if declared.value is not None:
-        help = "set what it is computed from"
+        help = "set the data from which it is computed"
         raise _refusal(f"`{name}` is derived in the model and cannot be set", declared.span, help)
     statement = Source("Python", f'set("{name}", ...)').span(0, len(name) + 12)
     if isinstance(declared, CheckedSet):
@@ -59,7 +59,7 @@ def _refuse_name(model: CheckedModel, name: str) -> NoReturn:
     )
     for kind, names in kinds:
         if name in names:
-            help = "options are set with `settings={...}`" if kind == "option" else None
+            help = "set options with `settings={...}`" if kind == "option" else None
             raise _refusal(f"`{name}` is a {kind}; only parameters and sets can be set", None, help)
     known = [n for n, p in model.params.items() if p.value is None]
     known += [n for n, s in model.sets.items() if s.value is None]
@@ -82,10 +82,10 @@ def _param_chunk(declared: CheckedParam, value: Any, statement: Span) -> DataChu
     scalar = _scalar(value)
     if isinstance(declared.type, Element | TextType):
         if not isinstance(scalar, str | int):
-            raise _refusal(f"`{declared.name}` takes a text, not `{value!r}`", declared.span)
+            raise _refusal(f"`{declared.name}` needs a text, not `{value!r}`", declared.span)
         return ValueChunk(str(scalar), statement)
     if isinstance(scalar, str) or not isinstance(scalar, numbers.Real):
-        message = f"`{declared.name}` takes numbers, not a value of type `{type(value).__name__}`"
+        message = f"`{declared.name}` needs numbers, not a value of type `{type(value).__name__}`"
         help = "give a number in the declared unit, or a dictionary or table with a value per key"
         raise _refusal(message, declared.span, help)
     return ValueChunk(float(scalar), statement)
@@ -149,7 +149,7 @@ def _set_chunk(declared: CheckedSet, value: Any, statement: Span) -> ColumnChunk
         mixed = None if _is_plain(labels[0]) else first_mixed([isinstance(v, str) for v in _list_of(labels[0])])
         return ColumnChunk(tuple(map(_series, labels)), None, origin, mixed=mixed)
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise _refusal(f"the set `{declared.name}` takes a list of its elements, not `{value!r}`", declared.span)
+        raise _refusal(f"the set `{declared.name}` needs a list of its elements, not `{value!r}`", declared.span)
     rows = [r if isinstance(r, tuple | list) else (r,) for r in value]
     wrong = next((tuple(map(_scalar, r)) for r in rows if len(r) != arity), None)
     if wrong is not None:

@@ -50,7 +50,7 @@ def read_sqlite(file: Located, table: str | None, columns: Sequence[str], limits
         return _read(connection, f"{file.name} table {table}", table, columns, limits, digest)
     except (sqlite3.Error, ValueError) as error:  # names may not even be UTF-8
         if "interrupted" in str(error):
-            raise Unreadable(Fault("GSM2007", f"reading `{file.name}` takes longer than a minute")) from None
+            raise Unreadable(Fault("GSM2007", f"the query of `{file.name}` takes longer than a minute")) from None
         raise Unreadable(
             Fault("GSM2008", f"data file `{file.name}` is damaged or not an SQLite database", notes=(str(error),))
         ) from None
@@ -93,8 +93,8 @@ def _table(connection: sqlite3.Connection, file: str, table: str | None) -> str:
         raise Unreadable(
             Fault(
                 "GSM2016",
-                f"which table of database `{file}` is meant?",
-                notes=(f"it has {shown or 'none'}",),
+                f"the table of database `{file}` is not specified",
+                notes=(f"its tables: {shown or 'none'}",),
                 help='write `data "file" table "name" { ... }`',
             )
         )
@@ -103,7 +103,7 @@ def _table(connection: sqlite3.Connection, file: str, table: str | None) -> str:
             Fault(
                 "GSM2016",
                 f"database `{file}` has no table `{table}`",
-                notes=(f"it has {shown or 'none'}",),
+                notes=(f"its tables: {shown or 'none'}",),
                 help=did_you_mean(table, known),
             )
         )

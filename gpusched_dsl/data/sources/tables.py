@@ -29,7 +29,7 @@ KINDS = {
     ".db": "sqlite",
 }
 _HINTS = {
-    ".json": "a list of objects can be written one object a line, as `.jsonl`",
+    ".json": "write the list as `.jsonl`, with one object per line",
     ".xlsx": "export the sheet as `.csv`",
     ".xls": "export the sheet as `.csv`",
     ".duckdb": "export the table as `.parquet`",
@@ -55,8 +55,8 @@ def read_located(file: Located, table: str | None, columns: Sequence[str], limit
         raise Unreadable(
             Fault(
                 "GSM2016",
-                f"data file `{file.name}` is no database: it has no table `{table}`",
-                help="`table` is for SQLite databases",
+                f"data file `{file.name}` is not a database and has no table `{table}`",
+                help="`table` is only for SQLite databases",
             )
         )
     if kind == "sqlite":
@@ -97,8 +97,8 @@ def _kind(name: str) -> tuple[str, bool]:
         raise Unreadable(
             Fault(
                 "GSM2005",
-                f"the kind of data file `{name}` is not known from its name",
-                notes=(f"known endings are {known}; text may be compressed (`.csv.gz`)",),
+                f"the name of data file `{name}` has no known extension",
+                notes=(f"known extensions are {known}; text may be compressed (`.csv.gz`)",),
                 help=_HINTS.get(suffix),
             )
         )

@@ -50,7 +50,7 @@ def _text(value: Any) -> str:
 def unusable_column(name: str, column: str, kind: str) -> Fault:
     return Fault(
         "GSM2014",
-        f"column `{column}` of data file `{name}` holds {kind}",
+        f"column `{column}` of data file `{name}` contains {kind}",
         column=column,
-        help="a column must hold numbers or text",
+        help="a column must contain numbers or text",
     )

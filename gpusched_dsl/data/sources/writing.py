@@ -60,7 +60,7 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
     """Raise DiagnosticError (GSM6008) when a file could not be written there; cheap, and before a long solve."""
     try:
         if "\0" in str(path):
-            raise ValueError("the name holds a zero character")
+            raise ValueError("the name contains a zero character")
         if not folder and path.is_dir():
             raise IsADirectoryError(f"`{path}` is a folder")
         if folder and path.exists() and not path.is_dir():
@@ -69,7 +69,7 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
         while folder and not place.exists() and place != place.parent:
             place = place.parent
         if not place.is_dir():
-            raise FileNotFoundError(f"there is no folder `{place}`")
+            raise FileNotFoundError(f"folder `{place}` does not exist")
         target = path if path.exists() and not folder else place
         if not os.access(target, os.W_OK):
             raise PermissionError(f"no permission to write `{target}`")
@@ -82,5 +82,5 @@ def cannot_write(path: Path, failure: Exception) -> Diagnostic:
     return Diagnostic(
         "GSM6008",
         f"cannot write `{path}`: {reason}",
-        help="name a file in a folder that exists and may be written",
+        help="name a file in an existing, writable folder",
     )

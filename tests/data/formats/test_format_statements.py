@@ -145,7 +145,7 @@ def test_files_are_hashed_as_they_lie_there(folder: Path) -> None:
     data = (folder / "philly.csv").read_bytes()
     packed = gzip.compress(data)
     (folder / "packed.csv.gz").write_bytes(packed)
-    body = '{ Jobs = job;  hours[job] = duration; }'
+    body = "{ Jobs = job;  hours[job] = duration; }"
     plain = build(f'data "philly.csv" as philly {body}', folder)
     same = build(f'data "packed.csv.gz" as philly {body}', folder)
     assert values(plain, "hours") == values(same, "hours")
@@ -183,7 +183,7 @@ def test_rows_left_out_are_told_once_as_a_note(folder: Path) -> None:
     body = 'data "chronus.csv" as chronus { Jobs = job; hours[job] = duration; }'
     [note] = build(body, folder).notes
     assert (note.code, note.severity, str(note.primary)) == ("GSM2017", Severity.NOTE, "chronus.csv:7")
-    assert note.message == "1 of 6 rows of `chronus.csv` cannot be used and are left out"
+    assert note.message == "1 of 6 rows of `chronus.csv` are unusable and were skipped"
     assert note.notes == ("1: no GPUs (first on line 7)",)
     model = gs.loads(f"{MODEL}scenario S for M {{ {body} }}", base=folder)
     assert [w.code for w in model.solve("S").warnings] == ["GSM2017"]

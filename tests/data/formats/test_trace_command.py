@@ -25,15 +25,15 @@ def test_what_is_in_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, str(SAMPLES / "chronus.csv"), "--as", "chronus", "--first", "4")
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert code == 0
-    assert "rows 6, of which 4 are kept" in lines
-    assert "cannot be used 1: no GPUs (first on line 7)" in lines
-    assert "not asked for 1: behind the first ones asked for (first on line 5)" in lines
+    assert "rows 6 read, 4 kept" in lines
+    assert "unusable 1: no GPUs (first on line 7)" in lines
+    assert "excluded by options 1: after the requested number of rows (first on line 5)" in lines
     # 832 to 14341 minutes are 13509 minutes, 9.38 days; 4 jobs in 225.15 hours.
-    assert "submitted 0 s to 9.38 d, 0.01777 an hour" in lines
+    assert "submitted 0 s to 9.38 d, 0.01777 per hour" in lines
     assert "GPUs: jobs 1: 4" in lines
     # 98, 747, 26 and 30 minutes on one GPU.
     assert f"GPU hours {(98 + 747 + 26 + 30) / 60:.6g}" in lines
-    assert any(line.startswith("duration ") and line.endswith("most 12.4 h") for line in lines)
+    assert any(line.startswith("duration ") and line.endswith("maximum 12.4 h") for line in lines)
     assert any(line.startswith("deadlines 3 jobs") for line in lines)
     assert "kind strict, best" in lines
 

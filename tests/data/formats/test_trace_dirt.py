@@ -23,22 +23,22 @@ def helios(*rows: str) -> str:
     [
         ("j,0,0,5,done,x,1", "no GPUs"),
         ("j,0,-2,5,done,x,1", "no GPUs"),
-        ("j,0,1.5,5,done,x,1", "number of GPUs that is no whole number"),
-        ("j,0,1e300,5,done,x,1", "number of GPUs that is no whole number"),
-        ("j,0,NaN,5,done,x,1", "number of GPUs that is no whole number"),
+        ("j,0,1.5,5,done,x,1", "number of GPUs is not an integer"),
+        ("j,0,1e300,5,done,x,1", "number of GPUs is not an integer"),
+        ("j,0,NaN,5,done,x,1", "number of GPUs is not an integer"),
         ("j,0,,5,done,x,1", "no number of GPUs"),
         ("j,0,1,,done,x,1", "no duration"),
         ("j,0,1,0,done,x,1", "no duration"),
         ("j,0,1,-5,done,x,1", "no duration"),
-        ("j,0,1,nan,done,x,1", "duration that is no number"),
-        ("j,0,1,inf,done,x,1", "duration that is no number"),
-        ("j,0,1,1e999,done,x,1", "duration that is no number"),
-        ("j,0,1,5 s,done,x,1", "duration that is no number"),
-        ("j,soon,1,5,done,x,1", "submission time that is no number"),
+        ("j,0,1,nan,done,x,1", "duration is not a number"),
+        ("j,0,1,inf,done,x,1", "duration is not a number"),
+        ("j,0,1,1e999,done,x,1", "duration is not a number"),
+        ("j,0,1,5 s,done,x,1", "duration is not a number"),
+        ("j,soon,1,5,done,x,1", "submission time is not a number"),
         ("j,,1,5,done,x,1", "no submission time"),
         (",0,1,5,done,x,1", "no job"),
         ("j,0,1,5,,x,1", "no status"),
-        ("j,0,1,5,done,x,two", "number of nodes that is no whole number"),
+        ("j,0,1,5,done,x,two", "number of nodes is not an integer"),
     ],
 )
 def test_rows_that_cannot_be_used(row: str, reason: str) -> None:
@@ -58,21 +58,21 @@ def test_what_is_not_needed_may_be_empty() -> None:
 def test_of_jobs_named_alike_the_first_is_kept() -> None:
     table = read_text("helios", helios("5,9,1,3,done,x,1", "5,1,1,3,done,x,1", "6,1,1,3,done,x,1"))
     assert table.frame["job"].to_list() == [6, 5]
-    assert reasons(table.dropped) == {"another row for the same job stands before it": (1, 3)}
+    assert reasons(table.dropped) == {"an earlier row has the same job": (1, 3)}
 
 
 def test_a_curve_that_cannot_be_read() -> None:
     text = (SAMPLES / "chronus.csv").read_text()
     for broken in ("1105-12,10", "1105-x,10-5", "-,10", "1105--3,10-5-1", "nan,10"):
         table = read_text("chronus", text.replace("1105,10", broken, 1))
-        assert reasons(table.dropped)["a curve of values that cannot be read"] == (1, 2), broken
+        assert reasons(table.dropped)["an invalid curve of values"] == (1, 2), broken
 
 
 def test_gavel_lines_of_another_length_are_left_out() -> None:
     text = (SAMPLES / "gavel_10.trace").read_text() + "A3C\tpython\n"
     table = read_text("gavel", text)
     assert table.frame.height == 4
-    assert reasons(table.dropped) == {"a line that has not 10 cells": (1, 5)}
+    assert reasons(table.dropped) == {"a line without 10 cells": (1, 5)}
     found = fault("gavel", "A3C\tpython\n")
     assert (found.code, str(found.cell)) == ("GSM2013", "file:1")
 

@@ -79,7 +79,7 @@ def test_rows_excluded_are_counted_under_the_first_reason() -> None:
         "another status": (1, 3),
         "more than 4 GPUs": (1, 4),
         "shorter than 2 s": (1, 5),
-        "behind the first ones asked for": (1, 6),
+        "after the requested number of rows": (1, 6),
     }
 
 

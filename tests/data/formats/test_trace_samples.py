@@ -61,8 +61,15 @@ def test_helios_as_it_was_published() -> None:
     )
     table = read_text("helios", text, clock="file")
     assert first(table) == {
-        "job": 7, "submitted": 86410.0, "gpus": 8, "nodes": 1, "duration": 60.0, "status": "COMPLETED", "vc": "vc1",
-        "user": "u1", "cpus": 32.0,
+        "job": 7,
+        "submitted": 86410.0,
+        "gpus": 8,
+        "nodes": 1,
+        "duration": 60.0,
+        "status": "COMPLETED",
+        "vc": "vc1",
+        "user": "u1",
+        "cpus": 32.0,
     }  # fmt: skip  (the clock begins at the first midnight, be the row there usable or not)
     assert reasons(table.dropped) == {"no GPUs": (1, 3)}
 
@@ -195,7 +202,7 @@ def test_nodes_hang_on_switches_in_turn() -> None:
 def test_throughputs() -> None:
     table = sample("elasticflow_throughputs", "elasticflow_throughputs.csv")
     assert table.frame["speed"].to_list()[:2] == [6.030661553957379, 8.643477263279834]
-    assert reasons(table.filtered) == {"a speed of 0: it does not fit": (1, 6)}
+    assert reasons(table.filtered) == {"a speed of 0 (the job does not fit)": (1, 6)}
     assert sample("elasticflow_throughputs", "elasticflow_throughputs.csv", unfit=True).frame["speed"][4] == 0.0
 
 
@@ -215,7 +222,7 @@ def test_gavel_throughputs_in_both_writings() -> None:
 
 def test_gavel_sharing_in_both_writings() -> None:
     table = sample("gavel_colocated", "gavel_colocated.csv")
-    assert reasons(table.filtered) == {"a speed of 0: it does not fit": (2, 8)}
+    assert reasons(table.filtered) == {"a speed of 0 (the job does not fit)": (2, 8)}
     other = sample("gavel_colocated", "gavel_throughputs.json")
     assert other.frame.height == 16
     assert table.frame.rows()[:3] == other.frame.rows()[:3]
@@ -238,11 +245,11 @@ def test_standard_workload_format() -> None:
     table = sample("swf", "swf.swf")
     assert table.rows == 8
     assert reasons(table.dropped) == {
-        "a line that has not 18 cells": (1, 13),
+        "a line without 18 cells": (1, 13),
         "no duration": (1, 10),
-        "duration that is no number": (1, 14),
+        "duration is not a number": (1, 14),
         "no processors": (1, 11),
-        "another row for the same job stands before it": (1, 12),
+        "an earlier row has the same job": (1, 12),
     }
     assert table.frame["job"].to_list() == [1, 3, 2]
     assert first(table) == {

@@ -23,14 +23,14 @@ def test_every_offer() -> None:
     frame = table.frame
     assert frame.height == 38
     assert frame["type"].is_unique().all()
-    assert [(each.reason, each.rows, each.first) for each in table.dropped] == [("the same offer again", 2, 3)]
+    assert [(each.reason, each.rows, each.first) for each in table.dropped] == [("repeated offer", 2, 3)]
     assert set(frame.columns) == {column.name for column in reader("cloud_prices").columns}
 
 
 def test_ranges_are_taken_at_their_least() -> None:
     table = offers(cloud="dataoorts")
     assert table.frame.select("type", "cpus", "ram").rows() == [("gc2.t4-16-1", 4, 12), ("gc2.h100-80-8", 188, 1200)]
-    assert table.notes == ("4 ranges such as `80-100` are taken at their least",)
+    assert table.notes == ("4 ranges such as `80-100` are read as their smallest value",)
     assert table.frame["gpu_memory"].to_list() == [16, 80]
 
 

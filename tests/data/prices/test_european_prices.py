@@ -133,7 +133,7 @@ def test_which_number_is_the_month() -> None:
     assert read("prices", turned).frame["time"][0] == "2018-06-01T00:00:00Z"
     assert read("prices", turned, dates="mdy").frame["time"][-1] == "2018-06-03T23:45:00Z"
     both = "time,price\n01/02/2018 00:00,1\n01/03/2018 07:00,2\n02/03/2018 00:00,2\n"
-    assert "day first or with the month first" in fault("prices", both).message
+    assert "order of day and month" in fault("prices", both).message
 
 
 def test_a_forecast_that_is_empty_in_places() -> None:

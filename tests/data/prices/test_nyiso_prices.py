@@ -49,7 +49,7 @@ def test_a_missing_row_belongs_to_the_next_interval() -> None:
 def test_a_longer_interval_is_filled_with_the_price_before() -> None:
     table = read("nyiso", real_time([("00:05:00", 30), ("00:30:00", 60)]))
     assert prices(table) == [30.0, 40.0]  # the second: 10 min at 30 and the 5 min before the stamp at 60
-    assert "a gap of 20 min at 2018-06-01T04:05:00Z, filled with the price before" in table.notes
+    assert "a gap of 20 min at 2018-06-01T04:05:00Z, filled with the previous price" in table.notes
 
 
 def test_gaps_beyond_the_largest_are_refused() -> None:
@@ -71,7 +71,7 @@ def test_the_last_price_goes_on_to_the_end_of_the_last_slot() -> None:
     rows = five_minutes("06/01/2018 00:05:00", 2)
     table = read("nyiso", real_time(rows), slots=1)
     assert prices(table) == [pytest.approx((1 + 2 + 2) / 3, abs=1e-6)]
-    assert any("carried on for 5 min" in note for note in table.notes)
+    assert any("extended by 5 min" in note for note in table.notes)
     assert fault("nyiso", real_time(rows), slots=8).code == "GSM2031"
     assert fault("nyiso", real_time(rows), start="2018-05-31 23:45", slots=1).code == "GSM2031"
 
@@ -81,8 +81,8 @@ def test_duplicates() -> None:
     table = read("nyiso", real_time(rows))
     assert prices(table) == [20.0]
     assert {(each.reason, each.rows, each.first) for each in table.dropped} == {
-        ("the same row again", 1, 2),
-        ("another row of its time follows", 1, 4),
+        ("repeated row", 1, 2),
+        ("a later row has the same time", 1, 4),
     }
 
 

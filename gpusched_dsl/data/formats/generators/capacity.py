@@ -8,14 +8,14 @@ from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, O
 
 _CATALOGUE = Option(
     "catalogue",
-    "VM types: the nine of the papers, or the six of them that Azure has",
+    "VM types: the nine of the papers, or the six of them available at Azure",
     "full9",
     choices=("full9", "azure6"),
 )
 _INSTANCE = (
-    Option("seed", "of the random numbers", 1, least=0),
+    Option("seed", "seed of the random numbers", 1, least=0),
     Option("jobs", "number of jobs", 40, least=1),
-    Option("nodes", "number of nodes, which is part of the seed", 0, least=0, shown="a tenth of the jobs"),
+    Option("nodes", "number of nodes; part of the seed", 0, least=0, shown="a tenth of the jobs"),
     Option("interarrival", "mean time between arrivals", 30.0, unit="s", least=0),
     _CATALOGUE,
 )
@@ -51,7 +51,7 @@ FORMATS: Mapping[str, Format] = {
     ),
     "capacity_nodes": Format(
         "capacity_nodes",
-        "Nodes that may be rented, numbered.",
+        "Rentable nodes, numbered.",
         (FormatColumn("node", "node: `n1`, `n2`, ..."),),
         _read("nodes"),
         (Option("nodes", "number of nodes", 4, least=1),),
@@ -66,7 +66,7 @@ FORMATS: Mapping[str, Format] = {
             FormatColumn("framework", "PyTorch or TensorFlow, equally likely"),
             FormatColumn(
                 "work",
-                "time on one K80: log-uniform between the bounds of the application, 1.1 times by TensorFlow",
+                "time on one K80: log-uniform between the bounds of the application, times 1.1 with TensorFlow",
                 "h",
             ),
             FormatColumn("submitted", "arrival: 0 for the first job, then exponential gaps", "h"),
@@ -76,7 +76,9 @@ FORMATS: Mapping[str, Format] = {
             FormatColumn("due", "arrival and deadline together", "h"),
             FormatColumn("weight", "price of an hour of tardiness, uniform from 0.36 to 1.08", "$/h"),
             FormatColumn(
-                "postponed_weight", "price of an hour of tardiness that postponing may bring: 100 times that", "$/h"
+                "postponed_weight",
+                "price of an hour of possible tardiness of a postponed job: 100 times `weight`",
+                "$/h",
             ),
         ),
         _read("jobs"),

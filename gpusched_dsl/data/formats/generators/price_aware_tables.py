@@ -77,8 +77,9 @@ def jobs(settings: Mapping[str, Setting]) -> FormatTable:
         raise Unreadable(
             Fault(
                 "GSM2033",
-                f"{int((window > slots).sum())} of {count} jobs do not fit into {slots} slots: one needs {longest}",
-                help="take more or longer slots, or fewer epochs",
+                f"{int((window > slots).sum())} of {count} jobs do not fit into {slots} "
+                f"slots: the longest needs {longest}",
+                help="use more or longer slots, or fewer epochs",
             )
         )
     place = stream(seed, PriceAwareStream.ARRIVALS).random(count)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 _OPTIONS = (
-    Option("seed", "of the random numbers", 1, least=0),
+    Option("seed", "seed of the random numbers", 1, least=0),
     Option("nodes", "number of nodes", 10, least=1),
     Option("jobs", "number of jobs", 0, least=0, shown="ten a node"),
     Option("gpus", "GPUs of a node; 0: 4 or 8, equally likely", 8, least=0),
@@ -19,19 +19,19 @@ _OPTIONS = (
     ),
     Option(
         "arrivals",
-        "exponential: gaps of mean 50000 s over the number of nodes; high: a Poisson process that would keep the share "
-        "`load` of the GPUs busy; low: a quarter of its rate",
+        "exponential: mean gap of 50000 s divided by the number of nodes; high: a Poisson process that would keep the "
+        "share `load` of the GPUs busy; low: a quarter of its rate",
         "exponential",
         choices=("exponential", "high", "low"),
     ),
     Option("load", "share of the GPUs that high arrivals would keep busy", 0.4, least=0.001),
     Option(
         "rate_basis",
-        "what a job takes of a GPU, for high and low arrivals: on one GPU of its best model, or of its fastest way",
+        "GPU time of a job, for high and low arrivals: on one GPU of its best model, or in its fastest way",
         "gpu_time",
         choices=("gpu_time", "fastest"),
     ),
-    Option("due_extra", "share by which the latest due times are later", 0.0, least=0),
+    Option("due_extra", "relative increase of the latest due times", 0.0, least=0),
     Option("overhead", "factor on the overhead of further GPUs; 0.5 is mild", 1.0, least=0),
     Option("outcomes", "equally likely lengths drawn for each job", 10, least=1),
 )
@@ -70,7 +70,7 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "sharing_rates",
-            "What a node costs while some of its GPUs are in use.",
+            "Cost of a node while some of its GPUs are in use.",
             "rates",
             _GPU,
             FormatColumn("gpus", "GPUs in use"),
@@ -86,15 +86,15 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "sharing_shares",
-            "The parts of a GPU that a job may have.",
+            "The possible parts of a GPU for a job.",
             "shares",
             _GPU,
-            FormatColumn("twentieths", "of one GPU"),
-            FormatColumn("slowdown", "of a job on this part of one GPU, against the whole"),
+            FormatColumn("twentieths", "part of one GPU"),
+            FormatColumn("slowdown", "speed of a job on this part of one GPU, relative to the complete GPU"),
         ),
         _format(
             "sharing_jobs",
-            "The jobs: what they train, when they come and when they are due.",
+            "The jobs: their networks, arrivals and due times.",
             "jobs",
             FormatColumn("job", "job: `j1`, `j2`, ... in the order of arrival"),
             FormatColumn("network", "AlexNet, ResNet, VGG16 or MobileNetV2, equally likely"),
@@ -104,8 +104,8 @@ FORMATS: Mapping[str, Format] = {
             FormatColumn("deadline", "time from arrival to due time", "h"),
             FormatColumn("due", "arrival and deadline together", "h"),
             FormatColumn("weight", "price of a second of tardiness, uniform from 0.0254 to 0.0444", "$/s"),
-            FormatColumn("max_epochs", "epochs at the most: 100", "epoch"),
-            FormatColumn("epochs", "epochs after which training truly ends", "epoch"),
+            FormatColumn("max_epochs", "largest number of epochs: 100", "epoch"),
+            FormatColumn("epochs", "epochs after which training really ends", "epoch"),
         ),
         _format(
             "sharing_times",
@@ -119,20 +119,20 @@ FORMATS: Mapping[str, Format] = {
         ),
         _format(
             "sharing_epochs",
-            "Equally likely lengths of each job, independent of its true one.",
+            "Equally likely lengths of each job, independent of its real length.",
             "epochs",
             FormatColumn("outcome", "number of the outcome, from 1"),
             _JOB,
             FormatColumn("epochs", "epochs after which training ends", "epoch"),
-            FormatColumn("probability", "of the outcome"),
+            FormatColumn("probability", "probability of the outcome"),
         ),
         _format(
             "sharing_law",
-            "The law of lengths of each network.",
+            "The distribution of lengths of each network.",
             "law",
             FormatColumn("network", "network"),
             FormatColumn("epochs", "epochs after which training ends: 11 to 100", "epoch"),
-            FormatColumn("probability", "that it ends there"),
+            FormatColumn("probability", "probability that it ends there"),
         ),
     )
 }
