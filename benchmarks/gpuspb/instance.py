@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpusched_dsl.policies.workload import Floats, Ints
+from gpusched_dsl.ir.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)
