@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from gpusched_dsl.language.checked import (
     ComprehensionSet,
     IndexVar,
     IntegerRange,
+    Iterator,
     LiteralSet,
     NamedSet,
     SetOperation,
@@ -29,6 +31,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     TypedSet,
 )
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 
@@ -108,6 +111,35 @@ class Sets(BaseEvaluator):
                 return is_element(codes[0])
             return domain.locate(codes) >= 0
         return dependent.contains(self, expr, codes, frame)
+
+    def in_index_list(self, indexing: TypedIndexing, frame: Frame) -> Bools:
+        """Whether the tuple in each row is in an index list, of which the frame binds all indices.
+
+        Each set and each condition is evaluated only where all those before it are fulfilled.
+        """
+        found = np.ones(frame.size, dtype=np.bool_)
+        for iterator in indexing.iterators:
+            found = self._and_in(found, frame, partial(self._in_iterator, iterator))
+        for condition in indexing.conditions:
+            found = self._and_in(found, frame, partial(self.mask, condition))
+        return found
+
+    def _in_iterator(self, iterator: Iterator, frame: Frame) -> Bools:
+        return self.contains(iterator.domain, [frame.columns[v] for v in iterator.variables], frame)
+
+    @staticmethod
+    def _and_in(found: Bools, frame: Frame, test: Callable[[Frame], Bools]) -> Bools:
+        if found.all():
+            return test(frame)
+        if len(frame.axes) > 1:  # selected rows are no grid any more, and are slower unless some rows have no value
+            try:
+                return found & test(frame)
+            except DiagnosticError:
+                pass
+        rows = np.flatnonzero(found)
+        result = np.zeros(frame.size, dtype=np.bool_)
+        result[rows] = test(frame.take(rows))
+        return result
 
     def index_domain(self, indexing: TypedIndexing, span: Span, *, conditions: bool = True) -> Domain:
         """The index tuples of a declaration, in the order of its iterators."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.domains import Domain, TupleDomain
 from gpusched_dsl.language.checked import CheckedVariable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -36,9 +36,9 @@ def domain_given(ev: Evaluator, variable: CheckedVariable, given: VariableValues
     codes = tuple(c[used] for c in given.codes)
     order = np.lexsort(codes[::-1]) if codes else np.zeros(0, dtype=np.int64)
     columns = tuple(c[order] for c in codes)
-    inside = _inside(ev, variable, columns)
+    frame = Frame(len(order), dict(zip(variable.indexing.variables, columns, strict=True)))
+    inside = ev.in_index_list(variable.indexing, frame)
     if not inside.all():
-        frame = Frame(len(order), dict(zip(variable.indexing.variables, columns, strict=True)))
         element = ev.row_text(frame, int(np.flatnonzero(~inside)[0]))
         message = f"the plan sets `{variable.name}` where the model does not have it: {element}"
         raise DiagnosticError([Diagnostic("GSM4014", message, variable.span, "declared for other indices")])
@@ -51,21 +51,4 @@ def values_at(domain: Domain, given: VariableValues) -> Floats:
     found = np.zeros(domain.size)
     place = domain.locate(given.codes)
     found[place[place >= 0]] = given.values[place >= 0]
-    return found
-
-
-def _inside(ev: Evaluator, variable: CheckedVariable, columns: tuple[Codes, ...]) -> Bools:
-    """Which index tuples the declaration has."""
-    indexing = variable.indexing
-    rows = np.arange(len(columns[0]) if columns else 0)
-    frame = Frame(len(rows), dict(zip(indexing.variables, columns, strict=True)))
-    for iterator in indexing.iterators:
-        codes = [frame.columns[v] for v in iterator.variables]
-        kept = np.flatnonzero(ev.contains(iterator.domain, codes, frame))
-        rows, frame = rows[kept], frame.take(kept)
-    for condition in indexing.conditions:
-        kept = np.flatnonzero(ev.mask(condition, frame))
-        rows, frame = rows[kept], frame.take(kept)
-    found = np.zeros(len(columns[0]) if columns else 0, dtype=np.bool_)
-    found[rows] = True
     return found

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.checking.cycles import report_circle
+from gpusched_dsl.language.checking.extends import MODEL, chain_of
 from gpusched_dsl.language.checking.inheritance import Merger, report_duplicate
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -90,26 +90,7 @@ def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tr
     if model is None:
         diagnostics.error("GSM1107", f"unknown model `{name}`", help=did_you_mean(name, models))
         return None
-    chain = [model]
-    while (base := chain[-1].extends) is not None:
-        found = models.get(base.text)
-        if found is None and workspace.may_hold(base.text):
-            return None
-        if found is None:
-            near = did_you_mean(base.text, models)
-            diagnostics.error(
-                "GSM1107",
-                f"`{chain[-1].name.text}` extends the unknown model `{base.text}`",
-                base.span,
-                "no model of this name",
-                help=near or "check that its file is imported",
-            )
-            return None
-        if found in chain:
-            report_circle("GSM1401", "model", chain[chain.index(found) :], diagnostics)
-            return None
-        chain.append(found)
-    return chain[::-1]
+    return chain_of(workspace, models, model, MODEL, diagnostics)
 
 
 # --- options ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Protocol
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import check_model
-from gpusched_dsl.language.checking.cycles import report_circle
+from gpusched_dsl.language.checking.extends import SCENARIO, chain_of
 from gpusched_dsl.language.checking.flatten import HasModels, flatten
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -136,25 +136,7 @@ def _chain(workspace: HasScenarios, name: str, at: Span | None, diagnostics: Dia
             "GSM1501", f"unknown scenario `{name}`", at, "no such scenario", help=did_you_mean(name, scenarios)
         )
         return None
-    chain = [scenario]
-    while (base := chain[-1].extends) is not None:
-        found = scenarios.get(base.text)
-        if found is None and workspace.may_hold(base.text):
-            return None
-        if found is None:
-            diagnostics.error(
-                "GSM1501",
-                f"`{chain[-1].name.text}` extends the unknown scenario `{base.text}`",
-                base.span,
-                "no such scenario",
-                help=did_you_mean(base.text, scenarios) or "check that its file is imported",
-            )
-            return None
-        if found in chain:
-            report_circle("GSM1502", "scenario", chain[chain.index(found) :], diagnostics)
-            return None
-        chain.append(found)
-    return chain[::-1]
+    return chain_of(workspace, scenarios, scenario, SCENARIO, diagnostics)
 
 
 def _model_name(

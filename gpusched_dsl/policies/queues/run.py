@@ -95,16 +95,7 @@ class _Queues:
         variable = self.policy.model.variables[self.placement.variable]
         parts = {self.job: job, self.node: node, self.place: self._codes_of_places(np.ones(len(job), dtype=np.int64))}
         frame = Frame(len(job), {v: parts[at] for at, v in enumerate(variable.indexing.variables)})
-        rows = np.arange(len(job))
-        for iterator in variable.indexing.iterators:
-            kept = np.flatnonzero(
-                self.ev.contains(iterator.domain, [frame.columns[v] for v in iterator.variables], frame)
-            )
-            rows, frame = rows[kept], frame.take(kept)
-        for condition in variable.indexing.conditions:
-            kept = np.flatnonzero(self.ev.mask(condition, frame))
-            rows, frame = rows[kept], frame.take(kept)
-        return rows
+        return np.flatnonzero(self.ev.in_index_list(variable.indexing, frame))
 
     def _codes_of_places(self, from_end: Ints) -> Codes:
         """Places are numbers from 1 on, so that the number is the code; an ordered set has its first element there."""

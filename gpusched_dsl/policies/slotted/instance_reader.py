@@ -13,9 +13,8 @@ from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
-from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedIndexing
+from gpusched_dsl.language.checked import Element, IndexVar, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedLoads, CheckedPolicy, CheckedSlots
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import Guard, Serving, SlottedCluster
 from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
 from gpusched_dsl.policies.slotted.classes import classes_of, read_of_nodes
@@ -112,29 +111,8 @@ class _Reader:
     def _allowed(self) -> Bools:
         """In which slots a job may be on a node of each class, by `choose`."""
         frame = self._grid((self.job, self.jobs), (self.node, self.kinds), (self.slot, self.slots))
-        inside = self._inside(self.choose.indexing, frame)
+        inside = self.ev.in_index_list(self.choose.indexing, frame)
         return inside.reshape(len(self.jobs), len(self.kinds), len(self.slots))
-
-    def _inside(self, indexing: TypedIndexing, frame: Frame) -> Bools:
-        """Which rows an index list has, where the frame binds all its names."""
-        found = np.ones(frame.size, dtype=np.bool_)
-        for iterator in indexing.iterators:
-            found &= self.ev.contains(iterator.domain, [frame.columns[v] for v in iterator.variables], frame)
-        for condition in indexing.conditions:
-            found &= self._holds(condition, frame, found)
-        return found
-
-    def _holds(self, condition: TypedExpr, frame: Frame, among: Bools) -> Bools:
-        """Where a condition holds; rows that one before it excludes need not have a value for it."""
-        if among.all():
-            return self.ev.mask(condition, frame)
-        try:
-            return self.ev.mask(condition, frame)
-        except DiagnosticError:
-            rows = np.flatnonzero(among)
-            found = np.zeros(frame.size, dtype=np.bool_)
-            found[rows] = self.ev.mask(condition, frame.take(rows))
-            return found
 
     def _key(self, allowed: Bools) -> Floats:
         """The key of every choice that there is; of several keys the rank among the choices of the job."""
@@ -234,4 +212,4 @@ class _Reader:
         """Which rows fulfil what does not depend on an index that the frame does not bind."""
         kept = [i for i in loads.indexing.iterators if other not in i.variables]
         conditions = [c for c in loads.indexing.conditions if other not in self.ev.needs(c)]
-        return self._inside(TypedIndexing(tuple(kept), tuple(conditions)), frame)
+        return self.ev.in_index_list(TypedIndexing(tuple(kept), tuple(conditions)), frame)

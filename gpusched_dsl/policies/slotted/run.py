@@ -11,9 +11,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import TupleDomain
-from gpusched_dsl.language.checked import CheckedVariable
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -133,7 +131,8 @@ class _Values:
     def add(self, name: str, given: VariableValues) -> None:
         """Take what the family has, count what it has not, and let expressions read all of it."""
         variable = self.model.variables[name]
-        inside = self._inside(variable, given.codes)
+        frame = Frame(len(given.values), dict(zip(variable.indexing.variables, given.codes, strict=True)))
+        inside = self.ev.in_index_list(variable.indexing, frame)
         self.outside += int((~inside).sum())
         self.values[name] = VariableValues(tuple(c[inside] for c in given.codes), given.values[inside])
         components = tuple(self.store.component(v.type) for v in variable.indexing.variables)
@@ -151,20 +150,3 @@ class _Values:
         self.add(
             fix.variable, VariableValues(tuple(c[used] for c in domain.columns()), values[used].astype(np.float64))
         )
-
-    def _inside(self, variable: CheckedVariable, columns: tuple[Codes, ...]) -> Bools:
-        """Which index tuples the declaration of a family has."""
-        indexing = variable.indexing
-        size = len(columns[0]) if columns else 0
-        rows = np.arange(size)
-        frame = Frame(size, dict(zip(indexing.variables, columns, strict=True)))
-        for iterator in indexing.iterators:
-            codes = [frame.columns[v] for v in iterator.variables]
-            kept = np.flatnonzero(self.ev.contains(iterator.domain, codes, frame))
-            rows, frame = rows[kept], frame.take(kept)
-        for condition in indexing.conditions:
-            kept = np.flatnonzero(self.ev.mask(condition, frame))
-            rows, frame = rows[kept], frame.take(kept)
-        found = np.zeros(size, dtype=np.bool_)
-        found[rows] = True
-        return found

@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.checking.extends import statements_of
+from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-
-
-def chain_of(onlines: Mapping[str, tree.Online], online: tree.Online, diagnostics: Diagnostics) -> list[tree.Online]:
-    """The blocks that a block extends, the oldest first, and itself; reports GSM1624."""
-    chain = [online]
-    while chain[0].extends is not None:
-        name = chain[0].extends
-        base = onlines.get(name.text)
-        if base is None or base in chain:
-            message = f"unknown online block `{name.text}`" if base is None else f"`{name.text}` extends itself"
-            help = did_you_mean(name.text, onlines) if base is None else None
-            diagnostics.error("GSM1624", message, name.span, "extended here", help=help)
-            break
-        chain.insert(0, base)
-    return chain
 
 
 def _key(statement: tree.Statement) -> str:
@@ -41,21 +25,10 @@ def _key(statement: tree.Statement) -> str:
 
 
 def merge(chain: list[tree.Online], diagnostics: Diagnostics) -> list[tree.Statement]:
-    """The lines that hold, those of the newest block for each thing; reports GSM1620."""
-    kept: dict[str, tree.Statement] = {}
-    for online in chain:
-        own: dict[str, tree.Statement] = {}
-        for statement in online.statements:
-            key = _key(statement)
-            if key in own:
-                diagnostics.error(
-                    "GSM1620",
-                    f"`{key}` is repeated",
-                    statement.span,
-                    "again",
-                    secondary=[Label(own[key].span, "first here")],
-                    help="keep one of them",
-                )
-            own.setdefault(key, statement)
-        kept.update(own)
-    return list(kept.values())
+    """The lines that apply, those of the newest block for each key; reports GSM1620."""
+
+    def report(key: str, first: tree.Statement, again: tree.Statement) -> None:
+        message, secondary = f"`{key}` is repeated", [Label(first.span, "first here")]
+        diagnostics.error("GSM1620", message, again.span, "again", secondary=secondary, help="keep one of them")
+
+    return [statement for _, statement in statements_of(chain, _key, report).values()]

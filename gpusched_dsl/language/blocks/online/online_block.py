@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.online.carry_analysis.analysis import prove
 from gpusched_dsl.language.blocks.online.environment import WorldLines, unknown_word
-from gpusched_dsl.language.blocks.online.inheritance import chain_of, merge
+from gpusched_dsl.language.blocks.online.inheritance import merge
 from gpusched_dsl.language.blocks.online.names import bind, placement_scope, reference_of, with_clock
 from gpusched_dsl.language.blocks.policies.policy import HasPolicies, model_of
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
@@ -30,6 +30,7 @@ from gpusched_dsl.language.checked_online import (
 )
 from gpusched_dsl.language.checking import EMPTY, ExpressionChecker, Scope, Symbols
 from gpusched_dsl.language.checking.conversion import because_declared, unit_in
+from gpusched_dsl.language.checking.extends import ONLINE, chain_of
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
@@ -56,12 +57,12 @@ def check_online(
     Reports GSM162x, unknown names, wrong types and units, and what cannot be proved; None where there are errors.
     """
     found = Diagnostics()
-    chain = chain_of(workspace.onlines, online, found)
+    chain = chain_of(workspace, workspace.onlines, online, ONLINE, found) or []
     named = next((o.model for o in reversed(chain) if o.model is not None), None)
     if model is None and named is not None:
         model = model_of(workspace, named, found)
     checked = None
-    if model is not None:
+    if model is not None and chain:
         checked = _OnlineChecker(model, found, workspace.lost).run(online, merge(chain, found))
     if checked is not None and not found.has_errors:
         prove(checked, found, workspace)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of, merge
+from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of_policy, merge
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.blocks.policies.rule_table import RULES
 from gpusched_dsl.language.blocks.policies.steps import DRAWN, draw_line, steps_of, text_of
@@ -105,7 +105,7 @@ def settings_of(policy: CheckedPolicy) -> list[Setting]:
 
 def _make_listing(workspace: HasPolicies, policy: tree.Policy) -> PolicyListing:
     checked = check_policy(workspace, policy, Diagnostics())
-    chain = chain_of(workspace, policy, Diagnostics()) or [policy]
+    chain = chain_of_policy(workspace, policy, Diagnostics()) or [policy]
     written = merge(chain, Diagnostics()).written
     return PolicyListing(
         name=policy.name.text,

@@ -8,11 +8,10 @@ from typing import Protocol
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked_policy import PolicyLine
-from gpusched_dsl.language.checking.cycles import report_circle
+from gpusched_dsl.language.checking.extends import POLICY, chain_of, statements_of
 from gpusched_dsl.language.checking.flatten import HasModels
-from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.source import Span
 
 
 class HasPolicies(HasModels, Protocol):
@@ -35,65 +34,48 @@ class PolicyLines:
     written: dict[str, PolicyLine] = field(default_factory=dict)
 
 
-def chain_of(workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnostics) -> list[tree.Policy] | None:
-    """The policy preceded by all that it extends, the oldest first; None where one of them is not there."""
-    chain = [policy]
-    while (base := chain[-1].extends) is not None:
-        found = workspace.policies.get(base.text)
-        if found is None and workspace.may_hold(base.text):
-            return None
-        if found is None:
-            diagnostics.error(
-                "GSM1610",
-                f"`{chain[-1].name.text}` extends the unknown policy `{base.text}`",
-                base.span,
-                "no such policy",
-                help=did_you_mean(base.text, workspace.policies) or "check that its file is imported",
-            )
-            return None
-        if found in chain:
-            report_circle("GSM1611", "policy", chain[chain.index(found) :], diagnostics)
-            return None
-        chain.append(found)
-    return chain[::-1]
+def chain_of_policy(workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnostics) -> list[tree.Policy] | None:
+    """The policy preceded by all that it extends, the oldest first; None if one of them is missing."""
+    return chain_of(workspace, workspace.policies, policy, POLICY, diagnostics)
 
 
 def merge(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> PolicyLines:
-    """The lines that hold: each takes the place of the inherited one of the same words or the same name."""
+    """The lines that apply: each replaces the inherited line of the same words or the same name."""
+
+    def report(key: str, first: tree.Statement, again: tree.Statement) -> None:
+        if isinstance(again, tree.LetDecl | tree.PolicyStage):
+            assert isinstance(first, tree.LetDecl | tree.PolicyStage)
+            code, message = "GSM1103", f"`{again.name.text}` is declared twice"
+            spans, help = (again.name.span, first.name.span), "give one of them another name"
+        else:
+            code, message = "GSM1613", f"`{key}` is repeated in one policy"
+            spans, help = (again.span, first.span), "keep one of them"
+        diagnostics.error(code, message, spans[0], "again", secondary=[Label(spans[1], "first here")], help=help)
+
     lines = PolicyLines()
-    for policy in chain:
-        seen: dict[str, Span] = {}
-        for statement in policy.statements:
-            if isinstance(statement, tree.LetDecl | tree.PolicyStage):
-                verb = "let" if isinstance(statement, tree.LetDecl) else statement.verb
-                words, name = f"{verb} {statement.name.text}", statement.name
-                if words in seen:
-                    again = f"`{name.text}` is declared twice"
-                    _report(diagnostics, "GSM1103", again, name.span, seen[words], "give one of them another name")
-                    continue
-                seen[words] = name.span
-                if isinstance(statement, tree.LetDecl):
-                    lines.lets[name.text] = statement
-                else:
-                    lines.stages[name.text] = statement
-            elif isinstance(statement, tree.PolicyRule):
-                words = words_of(statement)
-                if words in seen:
-                    again = f"`{words}` is repeated in one policy"
-                    _report(diagnostics, "GSM1613", again, statement.span, seen[words], "keep one of them")
-                    continue
-                seen[words] = statement.span
+    for words, (policy, statement) in statements_of(chain, _words_of, report).items():
+        lines.written[words] = PolicyLine(statement.span, policy.name.text)
+        match statement:
+            case tree.LetDecl():
+                lines.lets[statement.name.text] = statement
+            case tree.PolicyStage():
+                lines.stages[statement.name.text] = statement
+            case tree.PolicyRule():
                 lines.rules[words] = statement
-            else:
-                continue
-            lines.written[words] = PolicyLine(statement.span, policy.name.text)
     return lines
+
+
+def _words_of(statement: tree.Statement) -> str | None:
+    match statement:
+        case tree.LetDecl():
+            return f"let {statement.name.text}"
+        case tree.PolicyStage():
+            return f"{statement.verb} {statement.name.text}"
+        case tree.PolicyRule():
+            return words_of(statement)
+    return None
 
 
 def words_of(rule: tree.PolicyRule) -> str:
     """What a line is known by: its verb, and what it is about."""
     return rule.verb if rule.target is None else f"{rule.verb} {rule.target.text}"
-
-
-def _report(diagnostics: Diagnostics, code: str, message: str, span: Span, first: Span, help: str) -> None:
-    diagnostics.error(code, message, span, "again", secondary=[Label(first, "first here")], help=help)

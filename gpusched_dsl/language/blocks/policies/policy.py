@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.checker import PolicyChecker
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of, merge
+from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of_policy, merge
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checking import check_model
@@ -26,7 +26,7 @@ def check_policy(
     """
     found = Diagnostics()
     checked: CheckedPolicy | None = None
-    chain = chain_of(workspace, policy, found)
+    chain = chain_of_policy(workspace, policy, found)
     name = _model_name(chain, found) if chain is not None else None
     if chain is not None and name is not None and _belong(workspace, chain, name, model, found):
         wanted = model if model is not None else model_of(workspace, name, found)

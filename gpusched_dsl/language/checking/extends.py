@@ -1,0 +1,111 @@
+"""Blocks that extend others: the chain of a block, and the statements that apply in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, TypeVar
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+
+Block: TypeAlias = tree.Model | tree.Scenario | tree.Policy | tree.Online
+B = TypeVar("B", tree.Model, tree.Scenario, tree.Policy, tree.Online)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockKind:
+    """What blocks are called, and the codes of those that are unknown and of those that form a cycle."""
+
+    name: str
+    plural: str
+    unknown: str
+    cycle: str
+
+
+MODEL = BlockKind("model", "models", "GSM1107", "GSM1401")
+SCENARIO = BlockKind("scenario", "scenarios", "GSM1501", "GSM1502")
+POLICY = BlockKind("policy", "policies", "GSM1610", "GSM1611")
+ONLINE = BlockKind("online block", "online blocks", "GSM1624", "GSM1624")
+
+
+class MayHold(Protocol):
+    """A workspace, of which some files may not have been read."""
+
+    def may_hold(self, name: str) -> bool: ...
+
+
+def chain_of(
+    workspace: MayHold, blocks: Mapping[str, B], block: B, kind: BlockKind, diagnostics: Diagnostics
+) -> list[B] | None:
+    """The block preceded by all that it extends, the oldest first.
+
+    None if one of them does not exist or if they form a cycle. Both are reported, except that a block which may be in
+    an unread part of the workspace is not.
+    """
+    chain = [block]
+    while (base := chain[-1].extends) is not None:
+        found = blocks.get(base.text)
+        if found is None and workspace.may_hold(base.text):
+            return None
+        if found is None:
+            diagnostics.error(
+                kind.unknown,
+                f"`{chain[-1].name.text}` extends the unknown {kind.name} `{base.text}`",
+                base.span,
+                f"no such {kind.name}",
+                help=did_you_mean(base.text, blocks) or "check that its file is imported",
+            )
+            return None
+        if found in chain:
+            _report_cycle(kind, chain[chain.index(found) :], diagnostics)
+            return None
+        chain.append(found)
+    return chain[::-1]
+
+
+def statements_of(
+    chain: Sequence[B],
+    key: Callable[[tree.Statement], str | None],
+    report: Callable[[str, tree.Statement, tree.Statement], None],
+) -> dict[str, tuple[B, tree.Statement]]:
+    """The statements that apply, by their keys, each with its block: a statement replaces inherited ones of its key.
+
+    `report` gets each statement that repeats one of its own block, after its key and the first one. Statements without
+    a key are left out.
+    """
+    found: dict[str, tuple[B, tree.Statement]] = {}
+    for block in chain:
+        own: dict[str, tree.Statement] = {}
+        for statement in block.statements:
+            name = key(statement)
+            if name is None:
+                continue
+            if name in own:
+                report(name, own[name], statement)
+                continue
+            own[name] = statement
+            found[name] = block, statement
+    return found
+
+
+def _report_cycle(kind: BlockKind, cycle: Sequence[Block], diagnostics: Diagnostics) -> None:
+    """Report blocks of which each extends the next and the last the first, alike for each of them."""
+    first = min(range(len(cycle)), key=lambda i: (cycle[i].span.source.name, cycle[i].span.start))
+    turned = [*cycle[first:], *cycle[:first]]
+    names = [f"`{block.name.text}`" for block in turned]
+    places = [block.extends.span for block in turned if block.extends is not None]
+    if len(turned) == 1:
+        message = f"{kind.name} {names[0]} extends itself"
+        diagnostics.error(kind.cycle, message, places[0], "itself", help="remove `extends`")
+        return
+    diagnostics.error(
+        kind.cycle,
+        f"{kind.plural} extend each other in a cycle",
+        places[0],
+        "part of the cycle",
+        secondary=[Label(place, "and this") for place in places[1:]],
+        notes=["the cycle is " + " extends ".join([*names, names[0]])],
+        help="one of them must not extend another",
+    )
