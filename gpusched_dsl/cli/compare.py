@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
-from gpusched_dsl.cli.instance import open_scenario, permissions
+from gpusched_dsl.cli.instance import open_scenario
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
+from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.progress import ProgressMonitor, watch_progress
-from gpusched_dsl.compiling.build import build, with_counts
+from gpusched_dsl.cli.progress import ProgressMonitor
+from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.data.sources.writing import check_writable, write_text
-from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limit
+from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.reporting.comparison import REMARK
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.grid import Grid, plain, rich_table
-from gpusched_dsl.solving.methods import Method, method_named
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.comparison import Comparison
@@ -31,52 +31,52 @@ SPACE = 3  # between columns
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.isolation.backend import guard
     from gpusched_dsl.backends.protocol import SolveOptions
-    from gpusched_dsl.solving.solve import deadline_of
-    from gpusched_dsl.workflows.compare import compare
+    from gpusched_dsl.workflows.compare import CompareConfig, compare
+    from gpusched_dsl.workflows.method import SolverMethod, choose_method
 
     _check_targets(options)
     clock, watch = Deadline(), ProgressMonitor(output.note)
-    workspace, scenario, settings, warnings = open_scenario(options, output)
-    methods = [method_named(workspace, name, scenario.model) for name in options.methods]
-    policies = any(not isinstance(method, str) for method in methods)
-    for solver in dict.fromkeys((*(m for m in methods if isinstance(m, str)), options.judge)):
-        guard(solver)
-    before = clock.seconds
-    try:
-        with watch_progress(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
-            built = build(
-                workspace, scenario, warnings=warnings, permissions=permissions(options), settings=settings, whole=False
-            )
-            with limit(clock.rest_of(options.time_limit)):
-                built = with_counts(built, fold=True)
-    except StoppedEarly:
-        raise KeyboardInterrupt from None  # no method has run
-    output.report(built.warnings)
-    if STDOUT in (options.json, options.csv):
-        output.only_findings()
-    output.say(f"{scenario.model.name}{f', scenario {scenario.name}' if scenario.name else ''}")
-    output.say()
-    output.flush()
-    asked = SolveOptions(options.time_limit, options.gap, options.threads)
-    if policies:
-        announce_compiling(output)
-    with watch_progress(output, show=output.shows_progress, watch=watch):
-        found = compare(
-            built,
-            methods,
-            options=asked,
-            seeds=options.seeds,
-            judge=options.judge,
-            bound=options.bound,
-            seconds_before=before,
-            spent=clock.seconds,
-            monitor=watch,
-            begin=watch.begin,
-        )
+    chosen = open_scenario(options, output)
+    methods = [
+        choose_method(chosen.workspace, name, chosen.scenario.model, judge=options.judge, load=guard)
+        for name in options.methods
+    ]
+    judge = SolverMethod(options.judge, load=guard)
+    for solver in (*(method for method in methods if not method.is_policy), judge):
+        solver.backend()  # their processes start
+    config = CompareConfig(
+        scenario=chosen,
+        methods=methods,
+        options=SolveOptions(options.time_limit, options.gap, options.threads),
+        seeds=options.seeds,
+        bound_by=judge if options.bound else None,
+    )
+    policies = any(method.is_policy for method in methods)
+    listener = _Announcer(output, watch, policies=policies, only_findings=STDOUT in (options.json, options.csv))
+    found = compare(config, clock=clock, monitor=watch, listener=listener)
     tell_compiled(sum(row.compile_seconds for row in found.rows), output)
-    _show(found, methods, output)
+    _show(found, output)
     _write(found, options, output)
     return _exit_code(found)
+
+
+class _Announcer(ProgressListener):
+    """Also writes what is compared before the first method runs."""
+
+    def __init__(self, output: Output, watch: ProgressMonitor, *, policies: bool, only_findings: bool) -> None:
+        super().__init__(output, watch)
+        self.policies, self.only_findings = policies, only_findings
+
+    def has_built(self, built: Built) -> None:
+        output, scenario = self.output, built.scenario
+        output.report(built.warnings)
+        if self.only_findings:
+            output.only_findings()
+        output.say(f"{scenario.model.name}{f', scenario {scenario.name}' if scenario.name else ''}")
+        output.say()
+        output.flush()
+        if self.policies:
+            announce_compiling(output)
 
 
 def _check_targets(options: argparse.Namespace) -> None:
@@ -88,7 +88,7 @@ def _check_targets(options: argparse.Namespace) -> None:
             check_writable(Path(out))
 
 
-def _show(found: Comparison, methods: list[Method], output: Output) -> None:
+def _show(found: Comparison, output: Output) -> None:
     if found.rows:
         if output.is_terminal and not output.quiet:
             _show_on_terminal(found, output)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
-from gpusched_dsl.cli.instance import open_instance
+from gpusched_dsl.cli.instance import LoadedProblem, build_problem, choose_instance
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, watch_progress
 from gpusched_dsl.compiling.passes.names import folds
+from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.reporting.document import json_text
@@ -42,25 +43,27 @@ def run(options: argparse.Namespace, output: Output) -> int:
     watch = ProgressMonitor(output.note)
     try:
         with watch_progress(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
-            opened = open_instance(options, output, fold=folds(options.without))
-            if opened.policy is None:
-                _ = opened.problem
+            chosen = choose_instance(options, output)
+            _refuse_policy(chosen, options.backend)
+            loaded = build_problem(chosen, output, fold=folds(options.without))
     except StoppedEarly:
         raise KeyboardInterrupt from None  # nothing is known yet
-    if opened.policy is not None:
-        message = f"`{options.backend}` is a policy, which gets no problem"
-        raise UsageError("GSM6002", message, f"`--policy {options.backend}` tells what it does")
-    aggregation = None if opened.built is None else opened.built.aggregation
-    chosen = backend(options.backend)
+    solver = backend(options.backend)
     if options.json == STDOUT:
         output.only_findings()
-    told = describe(opened.problem, chosen, opened.origins, without=frozenset(options.without), aggregation=aggregation)
+    told = describe(
+        loaded.problem,
+        solver,
+        loaded.origins,
+        without=frozenset(options.without),
+        aggregation=loaded.aggregation,
+    )
     _show_description(told, output)
     stopped = False
     if not options.no_why:
         watch.begin("")
         with watch_progress(output, show=output.shows_progress, watch=watch):
-            told = search(told, chosen, SearchClock(options.time_limit, watch))
+            told = search(told, solver, SearchClock(options.time_limit, watch))
             stopped = watch.stop_requested
         _show_answer(told, output)
     if options.json == STDOUT:
@@ -71,6 +74,15 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if told.status == "unknown":
         return exits.INTERRUPTED if stopped else exits.NO_SOLUTION_YET
     return EXITS.get(told.status, exits.BAD_INPUT if told.refused else exits.OK)
+
+
+def _refuse_policy(chosen: SelectedScenario | LoadedProblem, name: str) -> None:
+    """Raise UsageError for a policy, and DiagnosticError for a name that no solver has."""
+    from gpusched_dsl.workflows.method import choose_method
+
+    if isinstance(chosen, SelectedScenario) and choose_method(chosen.workspace, name, chosen.scenario.model).is_policy:
+        message = f"`{name}` is a policy, which gets no problem"
+        raise UsageError("GSM6002", message, f"`--policy {name}` tells what it does")
 
 
 def _show_description(told: Explanation, output: Output) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
-from gpusched_dsl.cli.instance import open_problem, read_settings, read_workspace
+from gpusched_dsl.cli.instance import build_problem, choose_instance, read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.model is not None:
         message = f"`--model` chooses what to write as mathematics, not as {options.to.upper()}"
         raise UsageError("GSM6002", message, "a problem is that of a scenario: `--scenario NAME`")
-    problem, _ = open_problem(options, output)
+    problem = build_problem(choose_instance(options, output), output).problem
     output.report(_losses(problem, options.to))
     if out == STDOUT:
         with tempfile.TemporaryFile(buffering=0) as file:

@@ -8,24 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.compiling.build import (
-    DEFAULT_MEMORY,
-    Built,
-    Permissions,
-    build,
-    check_solvable,
-    choose_scenario,
-)
+from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Permissions, check_solvable, choose_scenario
 from gpusched_dsl.compiling.evaluation.limits import GIB
+from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import LARGEST_INPUT
-from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
-from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 
 if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
+    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
     from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.online.run_config import RunConfig
@@ -59,99 +52,46 @@ def run_config(options: argparse.Namespace) -> RunConfig:
 
 @dataclass(frozen=True, eq=False)
 class LoadedProblem:
-    """What a command line means: a scenario that was built, or a problem that was read.
+    """A problem and where it came from. `aggregation` is the search for interchangeable elements, if there was one."""
 
-    `policy` is what `--backend` names where that is no solver; `workspace` is None for a problem that was read.
-    """
-
-    built: Built | None
-    read: tuple[Problem, Provenance] | None
-    seconds_before: float = 0.0
-    policy: CheckedPolicy | None = None
-    workspace: Workspace | None = None
-
-    @property
-    def problem(self) -> Problem:
-        """The problem as stated."""
-        if self.read is not None:
-            return self.read[0]
-        assert self.built is not None
-        return self.built.problem
-
-    @property
-    def origins(self) -> Provenance:
-        if self.read is not None:
-            return self.read[1]
-        assert self.built is not None
-        return self.built.origins(self.seconds_before)
-
-
-def open_problem(options: argparse.Namespace, output: Output) -> tuple[Problem, Provenance]:
-    """The problem and where it came from; warnings are told. Raises DiagnosticError with everything wrong."""
-    opened = open_instance(options, output)
-    return opened.problem, opened.origins
-
-
-@dataclass(frozen=True, eq=False)
-class SelectedScenario:
-    """The scenario of a command line, its data not read yet; `policy` as in `LoadedProblem`."""
-
-    workspace: Workspace
-    scenario: CheckedScenario
-    settings: dict[str, str]
-    warnings: tuple[Diagnostic, ...]
-    policy: CheckedPolicy | None
-    seconds: float
-
-
-def open_instance(options: argparse.Namespace, output: Output, *, fold: bool = False) -> LoadedProblem:
-    """The same, not grounded where interchangeable elements could be aggregated (`fold`), nor for a policy."""
-    chosen = choose_instance(options, output)
-    return chosen if isinstance(chosen, LoadedProblem) else read_instance(chosen, options, output, fold=fold)
+    problem: Problem
+    origins: Provenance
+    aggregation: Aggregation | None = None
 
 
 def choose_instance(options: argparse.Namespace, output: Output) -> SelectedScenario | LoadedProblem:
     """The checked scenario, or the problem of a problem file. Raises DiagnosticError with everything wrong."""
-    began = time.perf_counter()
     path = Path(options.file)
-    if path.suffix == PROBLEM_SUFFIX:
-        return LoadedProblem(None, _read_problem(path, options, began))
-    workspace, scenario, settings, warnings = open_scenario(options, output)
-    policy = None
-    if hasattr(options, "backend"):
-        from gpusched_dsl.solving.methods import method_named
-
-        method = method_named(workspace, options.backend, scenario.model)
-        policy = None if isinstance(method, str) else method
-    return SelectedScenario(workspace, scenario, settings, warnings, policy, time.perf_counter() - began)
+    return _read_problem(path, options) if path.suffix == PROBLEM_SUFFIX else open_scenario(options, output)
 
 
-def read_instance(
-    chosen: SelectedScenario, options: argparse.Namespace, output: Output, *, fold: bool = False, whole: bool = True
-) -> LoadedProblem:
-    """The data of a scenario, and its problem as for `open_instance`; without `whole` it is grounded later."""
-    built = build(
-        chosen.workspace,
-        chosen.scenario,
-        warnings=chosen.warnings,
-        permissions=permissions(options),
-        settings=chosen.settings,
-        fold=fold,
-        whole=whole and chosen.policy is None,
-    )
+def build_problem(chosen: SelectedScenario | LoadedProblem, output: Output, *, fold: bool = False) -> LoadedProblem:
+    """The problem as stated, grounded now, with the interchangeable elements if `fold`; warnings are told.
+
+    Raises DiagnosticError with everything wrong.
+    """
+    if isinstance(chosen, LoadedProblem):
+        return chosen
+    built = chosen.build(fold=fold)
     output.report(built.warnings)
-    return LoadedProblem(built, None, chosen.seconds, chosen.policy, chosen.workspace)
+    return LoadedProblem(built.problem, built.origins(), built.aggregation)
 
 
-def open_scenario(
-    options: argparse.Namespace, output: Output
-) -> tuple[Workspace, CheckedScenario, dict[str, str], tuple[Diagnostic, ...]]:
-    """The scenario of a `.gsm` file that a command line means, its settings and its warnings, which are told."""
+def open_scenario(options: argparse.Namespace, output: Output) -> SelectedScenario:
+    """The scenario of a `.gsm` file that a command line means; its warnings are told."""
+    began = time.perf_counter()
     settings = read_settings(options.set)
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
     scenario, warnings = check_solvable(workspace, choose_scenario(workspace, options.scenario), settings)
     output.report(warnings)
-    return workspace, scenario, settings, warnings
+    return SelectedScenario(
+        workspace=workspace,
+        scenario=scenario,
+        settings=settings,
+        warnings=warnings,
+        permissions=permissions(options),
+        seconds=time.perf_counter() - began,
+    )
 
 
 def read_workspace(path: Path, allow_outside: bool, output: Output) -> Workspace:
@@ -176,12 +116,13 @@ def read_settings(texts: list[str]) -> dict[str, str]:
     return settings
 
 
-def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tuple[Problem, Provenance]:
+def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
     from hashlib import sha256
 
     from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.ir.json.codec import from_json
 
+    began = time.perf_counter()
     _refuse_policy(getattr(options, "backend", "highs"), path)
     for given, option in ((options.scenario, "--scenario"), (options.set, "--set")):
         if given:
@@ -196,7 +137,8 @@ def _read_problem(path: Path, options: argparse.Namespace, began: float) -> tupl
         raise DiagnosticError([Diagnostic("GSM4020", f"cannot read `{path}`: {reason}")]) from failure
     problem = from_json(data)
     seconds = time.perf_counter() - began
-    return problem, Provenance(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})
+    origins = Provenance(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})
+    return LoadedProblem(problem, origins)
 
 
 def _refuse_policy(name: str, path: Path) -> None:

@@ -23,7 +23,6 @@ from gpusched_dsl.language.text.numbers import count_text, number_text, seconds_
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.grid import plain, rich_table
-from gpusched_dsl.solving.methods import method_named
 
 DISAGREES = "GSM9003"  # a replay that is not the run event by event
 
@@ -72,9 +71,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             result = run_method(workspace, config, stop=watch.asked_to_stop, tell=watch.hear, note=output.note)
         return _tell_one(result, options, output)
     with watch_progress(output, show=output.shows_progress, watch=watch):
-        compared = run_methods(
-            workspace, methods, config, stop=watch.asked_to_stop, tell=watch.hear, begin=watch.begin
-        )
+        compared = run_methods(workspace, methods, config, stop=watch.asked_to_stop, tell=watch.hear, begin=watch.begin)
     return _tell_several(compared, options, output)
 
 
@@ -82,8 +79,11 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
     """Refuse what does not go together, and files that could not be written, before a long run."""
     several = len(methods) > 1
     if options.journal is not None and several:
-        raise UsageError("GSM6002", "`--journal` records one run, and there are several methods",
-                         "run each method by itself, with a journal of its own")
+        raise UsageError(
+            "GSM6002",
+            "`--journal` records one run, and there are several methods",
+            "run each method by itself, with a journal of its own",
+        )
     if options.replay and options.journal is None:
         raise UsageError("GSM6002", "`--replay` needs the journal that is to be compared", "add `--journal DB`")
     outs = [out for out in (options.json, options.csv, options.html) if out == STDOUT]
@@ -101,10 +101,11 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
 def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...], output: Output) -> None:
     """Say that kernels will be compiled, where a policy is among the methods; unknown names end the command."""
     from gpusched_dsl.compiling.build import check_solvable, choose_scenario
+    from gpusched_dsl.workflows.method import choose_method
 
     scenario, _ = check_solvable(workspace, choose_scenario(workspace, config.scenario), dict(config.settings))
-    named = [method_named(workspace, name, scenario.model) for name in methods]
-    if any(not isinstance(method, str) for method in named):
+    chosen = [choose_method(workspace, name, scenario.model) for name in methods]
+    if any(method.is_policy for method in chosen):
         announce_compiling(output)
 
 

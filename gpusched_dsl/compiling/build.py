@@ -42,7 +42,7 @@ class Permissions:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A scenario as a problem, with all that led there. `seconds` is the time from the workspace to the problem.
+    """A scenario as a problem, with all that led there. `seconds` is the time that it took.
 
     Where interchangeable elements were aggregated (`folded`), the problem of all elements is grounded when it is asked
     for.
@@ -94,15 +94,15 @@ class Built:
                 self.grounded.append(ground(self.scenario.model, self.instance.store, self.permissions.limits()))
         return self.grounded[0]
 
-    def origins(self, seconds_before: float = 0.0) -> Provenance:
-        """What a result tells of where it came from; `seconds_before` were spent on reading the text."""
+    def origins(self) -> Provenance:
+        """What a result tells of where it came from."""
         from gpusched_dsl.compiling.provenance import Provenance
 
         return Provenance(
             model=self.scenario.model,
             store=self.instance.store,
             scenario=self.scenario.name,
-            build_seconds=seconds_before + self.seconds,
+            build_seconds=self.seconds,
             inputs_sha256={**self.sha256, **self.instance.inputs},
             warnings=self.warnings,
             settings=dict(self.settings),

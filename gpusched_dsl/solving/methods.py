@@ -12,10 +12,10 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.library import is_policy, policies_for, policy_named
 
-Method: TypeAlias = CheckedPolicy | str  # a policy, or the name of a solver
+NamedMethod: TypeAlias = CheckedPolicy | str  # a policy, or the name of a solver
 
 
-def method_named(workspace: Workspace, name: str, model: CheckedModel) -> Method:
+def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedMethod:
     """The policy of that name for a model, or the name itself where a solver has it.
 
     Raises DiagnosticError: GSM4001 there is neither, GSM4016 the policy is for another model, else with all that is

@@ -101,6 +101,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "stop": ("`stop` must be a function without arguments", callable),
     "tell": ("`tell` must be a function of the run", callable),
 }
+NEEDED = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "replay", "verify")
 
 
 def value_findings(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:
@@ -119,6 +120,11 @@ def check_values(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -> 
     findings = value_findings(given, optional)
     if findings:
         raise DiagnosticError(findings)
+
+
+def check_given(**given: Value) -> None:
+    """Raise DiagnosticError (GSM4011) for options of the wrong kind; None is accepted where it stands for nothing."""
+    check_values(given, optional=tuple(name for name in given if name not in NEEDED))
 
 
 def option_findings(options: SolveOptions) -> list[Diagnostic]:

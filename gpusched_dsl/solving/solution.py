@@ -27,6 +27,17 @@ class Loading(StrEnum):
     SEVERAL_OBJECTIVES = "several_objectives"
     NO_SESSION = "no_session"  # the earlier problem needed no solver, or its session was closed
 
+    def why_rebuilt(self, backend: str) -> str | None:
+        """Say why a re-solve by that backend built the problem anew; None if it did not."""
+        reasons = {
+            Loading.TOO_MUCH_CHANGED: "too much changed: most columns and rows are new",
+            Loading.TERMS_CHANGED: "the structure changed: other nonlinear terms, or other columns beside them",
+            Loading.BACKEND_CANNOT_UPDATE: f"the backend `{backend}` cannot change a loaded problem",
+            Loading.SEVERAL_OBJECTIVES: "several objectives are solved one after the other, each from anew",
+            Loading.NO_SESSION: "there was no loaded problem: it needed no solver, was solved by blocks, or was closed",
+        }
+        return reasons.get(self)
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveResult:

@@ -3,56 +3,75 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from gpusched_dsl.backends.isolation.backend import guard, is_crash
+from gpusched_dsl.backends.isolation.backend import is_crash
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
-from gpusched_dsl.compiling.build import Built
-from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.compiling.build import Built, with_counts
+from gpusched_dsl.compiling.selection import SelectedScenario
+from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limit
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.units import DIMENSIONLESS
 from gpusched_dsl.reporting.comparison import Comparison, ComparisonRow
 from gpusched_dsl.reporting.result import Result
-from gpusched_dsl.solving.aggregated import solve_built
-from gpusched_dsl.solving.methods import Method
-from gpusched_dsl.solving.starts import entries_of_point
-from gpusched_dsl.workflows.solve_by_policy import BOUND_SECONDS, apart, solve_by_policy
+from gpusched_dsl.solving.solve import deadline_of
+from gpusched_dsl.workflows.listener import Listener
+from gpusched_dsl.workflows.method import Method, SolverMethod
+from gpusched_dsl.workflows.solve_by_policy import apart, prove_bound
 
-Begin = Callable[[str], None]  # hears of the method that comes next
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompareConfig:
+    """What to compare and how: `options` and their time limit are for each method.
+
+    Policies that draw run once for each of `seeds`. If no solver is among the methods, `bound_by` proves a bound.
+    """
+
+    scenario: SelectedScenario
+    methods: Sequence[Method]
+    options: SolveOptions
+    seeds: Sequence[int] = (0,)
+    bound_by: SolverMethod | None = None
 
 
 def compare(
-    built: Built,
-    methods: Sequence[Method],
+    config: CompareConfig,
     *,
-    options: SolveOptions | None = None,
-    seeds: Sequence[int] = (0,),
-    judge: str = "highs",
-    bound: bool = False,
-    seconds_before: float = 0.0,
-    spent: float = 0.0,
+    clock: Deadline | None = None,
     monitor: Monitor | None = None,
-    begin: Begin | None = None,
+    listener: Listener | None = None,
 ) -> Comparison:
-    """One row per method; of a policy that draws, one per seed. Options and time limit hold for each of them.
+    """Solve a scenario by several methods: one row per method, or per seed for a policy that draws.
 
-    What was `spent` of the limit, on what all methods share, is no method's any more.
-
-    `judge` is the solver that completes plans. With `bound` it also proves a bound, from the best plan on, where no
-    solver is among the methods. What a method is refused for stands in its row. Ctrl-C and the monitor end the method
-    that runs, whose row is kept with the best it has, and all that would come after it.
+    The time limit is that of each method, and counts from the beginning of `clock` for the work that all methods share.
+    A method that is refused has a row with the reason. Ctrl-C and the monitor stop the current method, keep its best
+    result and skip the rest; before the first method they raise KeyboardInterrupt. Raises DiagnosticError with
+    everything wrong in the data.
     """
-    asked = options or SolveOptions()
-    left = None if asked.time_limit is None else max(0.0, asked.time_limit - spent)
+    clock, hear = clock or Deadline(), listener or Listener()
+    try:
+        with hear.working(), deadline_of(None, monitor):
+            built = config.scenario.build(whole=False)
+            with limit(clock.rest_of(config.options.time_limit)):
+                built = with_counts(built, fold=True)
+    except StoppedEarly:
+        raise KeyboardInterrupt from None  # no method has run
+    hear.has_built(built)
+    with hear.working():
+        return _compare(built, config, clock.rest_of(config.options.time_limit), monitor, hear)
+
+
+def _compare(
+    built: Built, config: CompareConfig, left: float | None, monitor: Monitor | None, hear: Listener
+) -> Comparison:
     rows: list[ComparisonRow] = []
     interrupted = False
-    for method, seed in (wanted := list(_runs(methods, seeds))):
-        if begin is not None:
-            begin(_title(method, seed))
+    for method, seed in (wanted := list(_runs(config.methods, config.seeds))):
+        hear.begin(method.name if seed is None else f"{method.name}, seed {seed}")
+        options = replace(config.options, seed=config.seeds[0] if seed is None else seed, time_limit=left)
         try:
-            own = replace(asked, seed=seeds[0] if seed is None else seed, time_limit=left)
-            row = _run(built, method, seed, own, judge, monitor)
+            row = _run(built, method, seed, options, monitor)
         except KeyboardInterrupt:
             interrupted = True
             break
@@ -61,56 +80,43 @@ def compare(
         if stopped or (monitor is not None and monitor.stop_requested):
             interrupted = len(rows) < len(wanted)
             break
-    found = _compare(built, rows, interrupted, asked, seeds, seconds_before)
+    found = _comparison(built, config, rows, interrupted)
     stopping = interrupted or (monitor is not None and monitor.stop_requested)
-    if bound and not stopping and all(row.is_policy for row in rows):
-        if begin is not None:
-            begin(f"bound by {judge}")
-        found = _with_bound(built, found, judge, asked, monitor)
-    return found
+    if config.bound_by is None or stopping or not all(row.is_policy for row in rows):
+        return found
+    hear.begin(f"bound by {config.bound_by.name}")
+    return _with_bound(built, found, config.bound_by, config.options, monitor)
 
 
 def _runs(methods: Sequence[Method], seeds: Sequence[int]) -> Iterator[tuple[Method, int | None]]:
     """Methods with their seeds; None for what draws nothing, or is a solver."""
     for method in methods:
-        if isinstance(method, CheckedPolicy) and method.draws:
+        if method.draws:
             yield from ((method, seed) for seed in seeds)
         else:
             yield method, None
 
 
 def _run(
-    built: Built, method: Method, seed: int | None, options: SolveOptions, judge: str, monitor: Monitor | None
+    built: Built, method: Method, seed: int | None, options: SolveOptions, monitor: Monitor | None
 ) -> ComparisonRow:
     own = apart(built)
     began = time.perf_counter()
-    name, policy = (method, None) if isinstance(method, str) else (method.name, method)
     try:
-        if policy is None:
-            solved, told = solve_built(own, guard(name), options, None, monitor)
-        else:
-            solved, told = solve_by_policy(own, policy, guard(judge), options, None, monitor)
+        solved, told = method.solve(own, options, None, monitor)
     except DiagnosticError as error:
-        return ComparisonRow(
-            name, policy is not None, seed, None, tuple(error.diagnostics), time.perf_counter() - began
-        )
+        seconds = time.perf_counter() - began
+        return ComparisonRow(method.name, method.is_policy, seed, None, tuple(error.diagnostics), seconds)
     solved.close()
     told_of = solved.statistics
     compiling, aside = told_of.get("compile_seconds", 0.0), told_of.get("ready_seconds", 0.0)
     seconds = max(time.perf_counter() - began - aside - told_of.get("why_seconds", 0.0), 0.0)
-    result = Result(solved, own.origins())
-    return ComparisonRow(name, policy is not None, seed, result, (*told, *solved.warnings), seconds, compiling)
+    result, findings = Result(solved, own.origins()), (*told, *solved.warnings)
+    return ComparisonRow(method.name, method.is_policy, seed, result, findings, seconds, compiling)
 
 
-def _compare(
-    built: Built,
-    rows: list[ComparisonRow],
-    interrupted: bool,
-    options: SolveOptions,
-    seeds: Sequence[int],
-    before: float,
-) -> Comparison:
-    model = built.scenario.model
+def _comparison(built: Built, config: CompareConfig, rows: list[ComparisonRow], interrupted: bool) -> Comparison:
+    model, options = built.scenario.model, config.options
     first = model.objectives[0] if model.objectives else None
     minimise = first is None or first.sense == "minimize"
     bounds = [(row.result.bound, row.method) for row in rows if row.result is not None and row.result.bound is not None]
@@ -125,35 +131,25 @@ def _compare(
         bound=best[0],
         bound_by=best[1],
         interrupted=interrupted,
-        origins=built.origins(before),
+        origins=built.origins(),
         options={
             "gap": options.gap,
             "time_limit": options.time_limit,
             "threads": options.threads,
-            "seeds": list(seeds),
+            "seeds": list(config.seeds),
         },
     )
 
 
 def _with_bound(
-    built: Built, found: Comparison, judge: str, options: SolveOptions, monitor: Monitor | None
+    built: Built, found: Comparison, solver: SolverMethod, options: SolveOptions, monitor: Monitor | None
 ) -> Comparison:
-    """The same with the bound that the judge proves."""
-    if options.time_limit is None:
-        options = replace(options, time_limit=BOUND_SECONDS)
+    """The same with the bound that a solver proves from the best plan on."""
     results = [row.result for row in found.rows if found.is_best(row) and row.result is not None]
-    point = results[0].solved.point if results else None
-    start = None if point is None else entries_of_point(results[0].problem, point)
     try:
-        proved, _ = solve_built(apart(built), guard(judge), options, start, monitor)
+        proved, _ = prove_bound(built, results[0].solved if results else None, solver.backend(), options, monitor)
     except DiagnosticError as error:
         if is_crash(error):
             return found  # the plans are worth more than the bound
         raise
-    proved.close()
-    return found if proved.bound is None else replace(found, bound=proved.bound, bound_by=judge)
-
-
-def _title(method: Method, seed: int | None) -> str:
-    name = method if isinstance(method, str) else method.name
-    return name if seed is None else f"{name}, seed {seed}"
+    return found if proved.bound is None else replace(found, bound=proved.bound, bound_by=solver.name)

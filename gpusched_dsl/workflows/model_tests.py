@@ -19,16 +19,14 @@ from gpusched_dsl.language.blocks.tests.test_block import (
     CheckedTest,
     check_test,
 )
-from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.library import policy_names
 from gpusched_dsl.reporting.result import Result
-from gpusched_dsl.solving.aggregated import solve_built
-from gpusched_dsl.solving.methods import method_named
 from gpusched_dsl.workflows.assertions import judge
-from gpusched_dsl.workflows.solve_by_policy import apart, solve_by_policy
+from gpusched_dsl.workflows.method import choose_method
+from gpusched_dsl.workflows.solve_by_policy import apart
 
 DEFAULT_METHOD = "highs"
 # What a backend says that a problem is not for it, and options that every backend has.
@@ -148,11 +146,8 @@ def _run_method(
     exact = True
     try:
         built = apart(shared)
-        found = method_named(workspace, method.name, built.scenario.model)
-        if isinstance(found, CheckedPolicy):
-            solved, _ = solve_by_policy(built, found, guard(_judge(method)), _options(_without_judge(method)))
-        else:
-            solved, _ = solve_built(built, guard(found), _options(method))
+        chosen = choose_method(workspace, method.name, built.scenario.model, judge=_judge(method), load=guard)
+        solved, _ = chosen.solve(built, _options(_without_judge(method) if chosen.is_policy else method))
         solved.close()
         exact = solved.reformulated.bound_error == 0.0
         if solved.reason == "interrupt":

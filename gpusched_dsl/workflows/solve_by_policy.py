@@ -182,25 +182,29 @@ def with_bound(
     """The same result with the bound that a solver proves for the whole problem, starting from the plan.
 
     Of several objectives only the first gets one: a bound of another holds where those before have their best values.
-    It takes `BOUND_SECONDS` at most where the options have no time limit. Raises DiagnosticError as `solve_built` does.
+    Time limit and errors are those of `prove_bound`.
     """
-    asked = options or SolveOptions()
-    if asked.time_limit is None:
-        asked = replace(asked, time_limit=BOUND_SECONDS)
     with grace():  # the limit of the policy is not that of the bound
-        return _with_bound(built, solved, backend, asked, monitor)
-
-
-def _with_bound(
-    built: Built, solved: Solution, backend: Backend | str, asked: SolveOptions, monitor: Monitor | None
-) -> Solution:
-    start = None if solved.point is None else entries_of_point(solved.problem, solved.point)
-    proved, found = solve_built(apart(built), backend, asked, start, monitor)
-    proved.close()
+        proved, told = prove_bound(built, solved, backend, options or SolveOptions(), monitor)
     objectives = tuple(own if at else replace(own, bound=proved.bound) for at, own in enumerate(solved.objectives))
     statistics = {**solved.statistics, "bound_seconds": proved.load_seconds + proved.solve_seconds}
-    told = tuple(warning for warning in (*found, *proved.warnings) if warning.code == ABANDONED)
-    return replace(solved, objectives=objectives, statistics=statistics, warnings=(*solved.warnings, *told))
+    kept = tuple(warning for warning in told if warning.code == ABANDONED)
+    return replace(solved, objectives=objectives, statistics=statistics, warnings=(*solved.warnings, *kept))
+
+
+def prove_bound(
+    built: Built, plan: Solution | None, backend: Backend | str, options: SolveOptions, monitor: Monitor | None
+) -> tuple[Solution, tuple[Diagnostic, ...]]:
+    """Solve the whole problem from a plan; return the solution, which has the bound, and the warnings.
+
+    This takes `BOUND_SECONDS` at most if the options have no time limit. Raises DiagnosticError as `solve_built` does.
+    """
+    if options.time_limit is None:
+        options = replace(options, time_limit=BOUND_SECONDS)
+    start = None if plan is None or plan.point is None else entries_of_point(plan.problem, plan.point)
+    proved, told = solve_built(apart(built), backend, options, start, monitor)
+    proved.close()
+    return proved, (*told, *proved.warnings)
 
 
 def _as_plan(

@@ -33,6 +33,38 @@ class PythonOrigin:
         return Cell(f'set("{self.name}")', row + 1, column)
 
 
+class AssignedValues:
+    """Values that were assigned to sets and parameters in Python, each as data of the model that it was read for."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+        self._read: dict[str, tuple[CheckedModel, list[DataChunk]]] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._values)
+
+    def assign(self, model: CheckedModel, name: str, value: Any) -> None:
+        """Read a value now; raises DiagnosticError as `pieces_of` does."""
+        self._read[name] = (model, pieces_of(model, name, value))
+        self._values[name] = value
+
+    def remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._values.pop(name, None)
+            self._read.pop(name, None)
+
+    def chunks(self, model: CheckedModel) -> dict[str, list[DataChunk]]:
+        """All values for a model: the same objects until they are assigned again."""
+        return {name: self._chunks(model, name) for name in self._values}
+
+    def _chunks(self, model: CheckedModel, name: str) -> list[DataChunk]:
+        known = self._read.get(name)
+        if known is None or known[0] is not model:
+            known = self._read[name] = (model, pieces_of(model, name, self._values[name]))
+        return known[1]
+
+
 def pieces_of(model: CheckedModel, name: str, value: Any) -> list[DataChunk]:
     """What `set(name, value)` gives: a scalar, `{key: value}`, a table, or for a set its elements.
 

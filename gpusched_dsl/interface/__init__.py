@@ -1,0 +1,1 @@
+"""The parts of `Model`, the Python interface, that `api.py` puts together."""

@@ -1,0 +1,121 @@
+"""The texts and scenarios of a `Model`, with the values that were set."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from gpusched_dsl.compiling.build import Built, Permissions, check_solvable, choose_scenario
+from gpusched_dsl.compiling.selection import SelectedScenario
+from gpusched_dsl.data.sources.python_values import AssignedValues
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.solving.option_values import plain_number
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.data.instance import Instance
+    from gpusched_dsl.policies.catalogue import ListedPolicy
+
+Setting: TypeAlias = str | int | float
+
+
+class ModelScenarios:
+    """What a text declares, and its scenarios, each checked once."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        permissions: Permissions | None = None,
+        warnings: tuple[Diagnostic, ...] = (),
+        parse_seconds: float = 0.0,
+    ) -> None:
+        self._workspace = workspace
+        self._permissions = permissions or Permissions()
+        self._warnings = warnings
+        self._parse_seconds = parse_seconds
+        self._values = AssignedValues()
+        self._checked: dict[tuple[str, tuple[tuple[str, str], ...]], SelectedScenario] = {}
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of all models, those of imports too."""
+        return tuple(self._workspace.models)
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The names of all scenarios, those of imports too."""
+        return tuple(self._workspace.scenarios)
+
+    def policies(self, model: str | None = None) -> list[ListedPolicy]:
+        """The policies of the text, and those of the standard library for its models (or for one of them).
+
+        `policy` of each has name, model, doc, lines and numbers. Raises DiagnosticError (GSM6018) for an unknown model.
+        """
+        from gpusched_dsl.policies.catalogue import listed_policies
+
+        return listed_policies(self._workspace, model)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What was found when reading that is no error."""
+        return self._warnings
+
+    def check(self, *, strict: bool = True) -> tuple[Diagnostic, ...]:
+        """Everything that can be wrong in the text and the data of its scenarios, found without a solver.
+
+        These are the findings of `gsdsl check`: names, types and units of all blocks, with scenarios or without, then
+        the data of each scenario that is complete. Returns the warnings; raises DiagnosticError if there is an error,
+        unless `strict` is False: then errors are in the tuple. Values that have been `set` take no part.
+        """
+        from gpusched_dsl.workflows.check import check_all
+
+        found = Diagnostics()
+        found.extend(self._warnings)
+        check_all(self._workspace, found, self._permissions)
+        if strict:
+            found.raise_if_errors()
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        main = self._workspace.main
+        return f"<Model {main.source.name if main else ''}: scenarios {', '.join(self.scenarios) or 'none'}>"
+
+    # --- selection ---------------------------------------------------------------------------------------------------
+
+    def _scenario(self, scenario: str | None, settings: Mapping[str, Setting] | None) -> SelectedScenario:
+        """The checked scenario of that name (the only one if None), without the values that were set."""
+        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
+        key = (name, tuple(texts.items()))
+        if key not in self._checked:
+            began = time.perf_counter()
+            checked, warnings = check_solvable(self._workspace, name, texts)
+            self._checked[key] = SelectedScenario(
+                workspace=self._workspace,
+                scenario=checked,
+                settings=texts,
+                warnings=(*self._warnings, *warnings),
+                permissions=self._permissions,
+                seconds=self._parse_seconds + time.perf_counter() - began,
+            )
+        return self._checked[key]
+
+    def _select(self, checked: SelectedScenario) -> SelectedScenario:
+        """The scenario with the values that were set."""
+        return replace(checked, replaced=self._values.chunks(checked.scenario.model))
+
+    def _build(
+        self,
+        scenario: str | None,
+        settings: Mapping[str, Setting] | None,
+        earlier: Instance | None = None,
+        *,
+        fold: bool = False,
+    ) -> Built:
+        return self._select(self._scenario(scenario, settings)).build(fold=fold, earlier=earlier)
+
+
+def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
+    return {name: v if isinstance(v, str) else repr(plain_number(v)) for name, v in (settings or {}).items()}

@@ -1,0 +1,24 @@
+"""Observers of a solve: the command line shows its progress with one."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+
+from gpusched_dsl.compiling.build import Built
+
+
+class Listener:
+    """Is told about the steps of a solve or of a comparison. This one ignores them."""
+
+    def working(self) -> AbstractContextManager[object]:
+        """Return the context of long work. It is entered twice: until the problem is built, and to solve it."""
+        return nullcontext()
+
+    def has_read(self, built: Built) -> None:
+        """Take note that the data are read."""
+
+    def has_built(self, built: Built) -> None:
+        """Take note that everything is built that is needed to solve."""
+
+    def begin(self, doing: str) -> None:
+        """Take note of the work that begins, such as a method of a comparison; "" is the solve itself."""

@@ -1,0 +1,159 @@
+"""Methods of a solve: a solver, or a policy whose plan a solver completes. Only this file distinguishes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.backends.registry import backend as registered_backend
+from gpusched_dsl.compiling.build import Built, with_counts, with_problem
+from gpusched_dsl.compiling.passes.names import folds
+from gpusched_dsl.ir.deadline import Deadline, limit
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.solving.aggregated import solve_built
+from gpusched_dsl.solving.methods import method_named
+from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.workflows.warm_start import Start, with_plan
+
+DEFAULT = "highs"
+Load = Callable[[str], Backend]  # creates a backend by name: in this process, or in a process of its own
+
+
+class Method(Protocol):
+    """Solves a scenario whose data are read."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_policy(self) -> bool: ...
+
+    @property
+    def draws(self) -> bool:
+        """Whether the plan depends on the seed, so that a comparison repeats it for each seed."""
+        ...
+
+    def backend(self) -> Backend:
+        """Return what results name as their backend. This loads the solver that is needed."""
+        ...
+
+    def judge(self) -> Backend:
+        """Return the solver that completes plans of policies and checks them."""
+        ...
+
+    def time_to_build(self, left: float | None) -> float | None:
+        """Return the seconds that may be spent until the solve begins, of those that are left; None without a limit."""
+        ...
+
+    def with_problem(self, built: Built, options: SolveOptions, clock: Deadline) -> Built:
+        """Ground what this method needs of the problem."""
+        ...
+
+    def solve(
+        self,
+        built: Built,
+        options: SolveOptions,
+        start: Start | None = None,
+        monitor: Monitor | None = None,
+        before: Solution | None = None,
+    ) -> tuple[Solution, tuple[Diagnostic, ...]]:
+        """Solve from a start, in the session of an earlier solution if possible; also return the warnings."""
+        ...
+
+
+@dataclass(frozen=True)
+class SolverMethod:
+    """A solver. Its time limit includes the time to build the problem."""
+
+    name: str
+    judge_name: str = DEFAULT
+    load: Load = registered_backend
+
+    is_policy = False
+    draws = False
+
+    def backend(self) -> Backend:
+        return self.load(self.name)
+
+    def judge(self) -> Backend:
+        return self.load(self.judge_name)
+
+    def time_to_build(self, left: float | None) -> float | None:
+        return left
+
+    def with_problem(self, built: Built, options: SolveOptions, clock: Deadline) -> Built:
+        return with_problem(built, fold=folds(options.without))
+
+    def solve(
+        self,
+        built: Built,
+        options: SolveOptions,
+        start: Start | None = None,
+        monitor: Monitor | None = None,
+        before: Solution | None = None,
+    ) -> tuple[Solution, tuple[Diagnostic, ...]]:
+        given = start or Start()
+        solved, told = solve_built(built, self.backend(), options, given.entries, monitor, before)
+        return with_plan(solved, given.plan), told
+
+
+@dataclass(frozen=True)
+class PolicyMethod:
+    """A policy. It always makes its first plan: no limit ends what is needed for that."""
+
+    policy: CheckedPolicy
+    judge_name: str = DEFAULT
+    load: Load = registered_backend
+
+    is_policy = True
+
+    @property
+    def name(self) -> str:
+        return self.policy.name
+
+    @property
+    def draws(self) -> bool:
+        return bool(self.policy.draws)
+
+    def backend(self) -> Backend:
+        from gpusched_dsl.workflows.solve_by_policy import PolicyBackend
+
+        return PolicyBackend(self.name, self.judge())
+
+    def judge(self) -> Backend:
+        return self.load(self.judge_name)
+
+    def time_to_build(self, left: float | None) -> float | None:
+        return None
+
+    def with_problem(self, built: Built, options: SolveOptions, clock: Deadline) -> Built:
+        with limit(clock.rest_of(options.time_limit)):
+            return with_counts(built, fold=folds(options.without))
+
+    def solve(
+        self,
+        built: Built,
+        options: SolveOptions,
+        start: Start | None = None,
+        monitor: Monitor | None = None,
+        before: Solution | None = None,
+    ) -> tuple[Solution, tuple[Diagnostic, ...]]:
+        from gpusched_dsl.workflows.solve_by_policy import solve_by_policy  # loads the compiler of policies
+
+        return solve_by_policy(built, self.policy, self.judge(), options, (start or Start()).entries, monitor)
+
+
+def choose_method(
+    workspace: Workspace, name: str, model: CheckedModel, *, judge: str = DEFAULT, load: Load = registered_backend
+) -> Method:
+    """The solver or the policy of that name; plans of policies are completed by the solver `judge`.
+
+    Raises DiagnosticError as `method_named` does. Solvers are loaded when they are needed.
+    """
+    named = method_named(workspace, name, model)
+    return PolicyMethod(named, judge, load) if isinstance(named, CheckedPolicy) else SolverMethod(named, judge, load)

@@ -1,0 +1,136 @@
+"""Solves a scenario or a compiled problem by a solver or a policy, from the text or data on, within its time limit."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.compiling.provenance import Provenance
+from gpusched_dsl.compiling.selection import SelectedScenario
+from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limit
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.reporting.result import Result
+from gpusched_dsl.solving.aggregated import Entries
+from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.solve import deadline_of, solve_problem
+from gpusched_dsl.solving.starts import point_from
+from gpusched_dsl.solving.unfinished import solution_without_problem
+from gpusched_dsl.workflows.listener import Listener
+from gpusched_dsl.workflows.method import Method
+from gpusched_dsl.workflows.warm_start import Start, WarmStart, start_from, with_plan
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SolveConfig:
+    """What to solve and how.
+
+    `method`, a solver or a policy, makes the plan. `options` are the time limit, the gap, the threads, the seed, the
+    passes to leave out, the decomposition, the heuristic and the solver's own options. `warm_start` is a point or a
+    policy to start from. With `bound`, the judge of a policy also proves a bound.
+    """
+
+    scenario: SelectedScenario
+    method: Method
+    options: SolveOptions
+    warm_start: WarmStart = None
+    bound: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedScenario:
+    """The result of a solve, and what a re-solve reuses. `plan` is that of the policy that gave the start, if any."""
+
+    config: SolveConfig
+    result: Result
+    instance: Instance | None
+    plan: Solution | None
+
+    @property
+    def solution(self) -> Solution:
+        return self.result.solved
+
+
+def solve_scenario(
+    config: SolveConfig,
+    *,
+    clock: Deadline | None = None,
+    monitor: Monitor | None = None,
+    listener: Listener | None = None,
+    earlier: SolvedScenario | None = None,
+) -> SolvedScenario:
+    """Read the data, build the problem and solve it; if there is an `earlier` solve, from its instance and session.
+
+    The time limit counts from the beginning of `clock`. If it ends the solve early, or the monitor or Ctrl-C do, the
+    result has the best point found by then. Raises DiagnosticError with everything wrong in data, options and starts,
+    and as solvers and policies do.
+    """
+    clock, hear = clock or Deadline(), listener or Listener()
+    began = time.perf_counter()
+    scenario, method, options = config.scenario, config.method, config.options
+    instance, before = (None, None) if earlier is None else (earlier.instance, earlier.solution)
+    built: Built | None = None
+    start = Start()
+    with deadline_of(method.time_to_build(clock.rest_of(options.time_limit)), monitor):
+        try:
+            with hear.working():
+                built = scenario.build(whole=False, earlier=instance)
+                instance = built.instance
+                hear.has_read(built)
+                start = start_from(built, config.warm_start, method.judge, options, monitor, hear.begin)
+                built = method.with_problem(built, options, clock)
+            hear.has_built(built)
+            with hear.working(), limit(clock.rest_of(options.time_limit)):
+                solved, told = method.solve(built, options, start, monitor, before)
+                if config.bound:
+                    solved = _with_bound(built, solved, config, monitor, hear)
+            origins = built.origins()
+        except StoppedEarly as stopped:
+            if before is not None:
+                before.close()
+            solved, told = solution_without_problem(scenario.scenario.model, method.backend(), options, stopped), ()
+            solved = with_plan(solved, start.plan)
+            seconds = scenario.seconds + time.perf_counter() - began
+            origins = scenario.origins(seconds) if built is None else replace(built, seconds=seconds).origins()
+    rebuilt = None if earlier is None else solved.loading.why_rebuilt(solved.backend.name)
+    result = Result(solved, _with_warnings(origins, (*start.warnings, *told)), rebuilt)
+    return SolvedScenario(config, result, instance, start.plan)
+
+
+def _with_bound(
+    built: Built, solved: Solution, config: SolveConfig, monitor: Monitor | None, hear: Listener
+) -> Solution:
+    if not config.method.is_policy or (monitor is not None and monitor.stop_requested):
+        return solved
+    from gpusched_dsl.workflows.solve_by_policy import with_bound  # loads the compiler of policies
+
+    judge = config.method.judge()
+    hear.begin(f"bound by {judge.name}")
+    return with_bound(built, solved, judge, config.options, monitor)
+
+
+def solve_compiled(
+    problem: Problem,
+    origins: Provenance,
+    backend: Backend,
+    options: SolveOptions,
+    start: Entries | None,
+    *,
+    clock: Deadline,
+    monitor: Monitor | None = None,
+) -> Result:
+    """Solve a problem that was compiled before; `origins` says where it was read from.
+
+    Time limit and errors are those of `solve_scenario`.
+    """
+    point, told = (None, []) if start is None else point_from(problem, start)
+    with deadline_of(clock.rest_of(options.time_limit), monitor):
+        solved = solve_problem(problem, backend, options, point, monitor)
+    return Result(solved, _with_warnings(origins, tuple(told)))
+
+
+def _with_warnings(origins: Provenance, told: tuple[Diagnostic, ...]) -> Provenance:
+    return replace(origins, warnings=(*origins.warnings, *told))

@@ -1,0 +1,86 @@
+"""Warm starts: the values to start a solve from, and the plan that is left if the solve finds no point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.policies.library import policy_named
+from gpusched_dsl.reporting.result import Result
+from gpusched_dsl.solving.aggregated import Entries
+from gpusched_dsl.solving.methods import means_policy
+from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.starts import entries_of_file, entries_of_mapping, entries_of_point
+
+# A `Result`, the path of a JSON result, the name of a policy, values by variable, or None.
+WarmStart: TypeAlias = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The values to start from, None without any. If a policy made them, its plan and the warnings about it."""
+
+    entries: Entries | None = None
+    plan: Solution | None = None
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def start_from(
+    built: Built,
+    given: WarmStart,
+    judge: Callable[[], Backend],
+    options: SolveOptions,
+    monitor: Monitor | None,
+    begin: Callable[[str], None],
+) -> Start:
+    """Read a warm start; if it names a policy, make its plan, which the solver `judge` completes.
+
+    Raises DiagnosticError for files and values that cannot be read, and what `start_by_policy` raises.
+    """
+    assert built.workspace is not None
+    if not isinstance(given, str) or not means_policy(built.workspace, given):
+        return Start(_entries(given))
+    from gpusched_dsl.workflows.solve_by_policy import start_by_policy  # loads the compiler of policies
+
+    policy = policy_named(built.workspace, given, built.scenario.model)
+    begin(f"{policy.name} for a start")
+    start = Start(*start_by_policy(built, policy, judge(), replace(options, extra={}), monitor))
+    begin("")
+    return start
+
+
+def _entries(given: WarmStart) -> Entries | None:
+    if given is None:
+        return None
+    if isinstance(given, Result):
+        return {} if given.solved.point is None else entries_of_point(given.problem, given.solved.point)
+    return entries_of_file(Path(given)) if isinstance(given, str | Path) else entries_of_mapping(given)
+
+
+def with_plan(solved: Solution, plan: Solution | None) -> Solution:
+    """`solved`, or if it ended at a limit without a point, the plan of a policy that it was to start from."""
+    if plan is None or plan.point is None or solved.point is not None or solved.status is not Status.LIMIT:
+        return solved
+    objectives = tuple(
+        replace(own, bound=proved.bound, status=proved.status)
+        for own, proved in zip(plan.objectives, solved.objectives, strict=True)
+    )
+    solved.close()
+    return replace(
+        solved,
+        problem=plan.problem,
+        reformulated=plan.reformulated,
+        point=plan.point,
+        verification=plan.verification,
+        whole=plan.whole,
+        objectives=objectives,
+        size=plan.size,
+        folded=None,
+        session=None,
+    )
