@@ -27,10 +27,6 @@ class AffineBlock:
     keys: frozenset[IndexVar]
     distinct: bool = True
 
-    def gathered(self, values: Floats) -> Floats:
-        """A value per frame row (or one for all), as a value per entry."""
-        return values if values.ndim == 0 or self.rows is None else values[self.rows]
-
 
 @dataclass(frozen=True, eq=False)
 class Affine:
@@ -46,15 +42,14 @@ class Affine:
     def __neg__(self) -> Affine:
         return self.scaled(np.float64(-1.0))
 
-    def scaled(self, factor: Floats | np.float64) -> Affine:
-        """Every row times a number, or times a number of its own."""
+    def scaled(self, factor: Floats | np.float64, operation: np.ufunc = np.multiply) -> Affine:
+        """Every row times a number, or times a number of its own; divided by it if `operation` is `np.divide`."""
         factor = np.asarray(factor, dtype=np.float64)
-        blocks = tuple(replace(b, coefficients=b.coefficients * b.gathered(factor)) for b in self.blocks)
-        return Affine(self.size, self.constant * factor, blocks)
-
-    def divided(self, divisor: Floats) -> Affine:
-        blocks = tuple(replace(b, coefficients=b.coefficients / b.gathered(divisor)) for b in self.blocks)
-        return Affine(self.size, self.constant / divisor, blocks)
+        blocks: list[AffineBlock] = []
+        for block in self.blocks:
+            per_entry = factor if factor.ndim == 0 or block.rows is None else factor[block.rows]
+            blocks.append(replace(block, coefficients=operation(block.coefficients, per_entry)))
+        return Affine(self.size, operation(self.constant, factor), tuple(blocks))
 
     def summed(self, parent: Codes | None, size: int, over: frozenset[IndexVar]) -> Affine:
         """The sum of the rows that share a parent, for a frame that was grown by the variables `over`."""

@@ -13,13 +13,13 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.ir.arrays import Bools
-from gpusched_dsl.language.checked import IndexRef, LetRef, Reduction, TypedExpr
+from gpusched_dsl.language.checked import CheckedLet, IndexRef, IndexVar, LetRef, TypedExpr
 
 Reading: TypeAlias = Callable[[TypedExpr, Frame], Affine]
 
 
 class AffineReader(ABC):
-    """Reads expressions row by row: a `let`, a sum or a choice by data is read in the same way for every `Reading`."""
+    """Reads expressions row by row: a choice by data is read in the same way for every `Reading`."""
 
     def __init__(self, evaluator: Evaluator, terms: AuxiliaryColumns) -> None:
         self.ev = evaluator
@@ -28,25 +28,6 @@ class AffineReader(ABC):
     @abstractmethod
     def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
         """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
-
-    def of_let(self, expr: LetRef, frame: Frame, read: Reading) -> Affine:
-        """The value of a `let`, read by `affine` or as a truth value."""
-        let = self.ev.model.lets[expr.name]
-        inner = read(let.value, self.ev.let_frame(expr, frame))
-        callers = {
-            variable: subscript.variable
-            for variable, subscript in zip(let.indexing.variables, expr.subscripts, strict=True)
-            if isinstance(subscript, IndexRef)
-        }
-        return inner.rekeyed(callers)
-
-    def total(self, expr: Reduction, frame: Frame, read: Reading) -> Affine:
-        """The sum over the index list of what `read` makes of the body."""
-        grown = self.ev.expand(frame, expr.indexing, expr.span)
-        body = read(expr.body, grown.frame)
-        if grown.parent is None and grown.frame.size == frame.size:
-            return body
-        return body.summed(grown.parents(), frame.size, frozenset(expr.indexing.variables))
 
     def branches(self, mask: Bools, then: TypedExpr, otherwise: TypedExpr, frame: Frame, read: Reading) -> Affine:
         """One expression where the mask is true, another where it is not; each is read on its own rows only."""
@@ -58,3 +39,12 @@ class AffineReader(ABC):
         return read(then, frame.take(yes)).spread(yes, frame.size) + read(otherwise, frame.take(no)).spread(
             no, frame.size
         )
+
+
+def caller_keys(let: CheckedLet, expr: LetRef) -> dict[IndexVar, IndexVar]:
+    """The indices of a `let` that are plain indices of its caller, with those of the caller."""
+    return {
+        variable: subscript.variable
+        for variable, subscript in zip(let.indexing.variables, expr.subscripts, strict=True)
+        if isinstance(subscript, IndexRef)
+    }

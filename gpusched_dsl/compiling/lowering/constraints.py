@@ -185,11 +185,12 @@ class Assertions:
             case Logic(op="<=>"):
                 one, other = (truths.affine(o, frame) for o in expr.operands)
                 return _Read(one + -other, 0.0, 0.0)
-            case Reduction(op="any"):
-                return _Read(self.linear.total(expr, frame, truths.affine), 1.0, INFINITY)
-            case Reduction(op="all"):
-                untrue = self.linear.total(expr, frame, lambda c, f: truths.negated(truths.affine(c, f)))
-                return _Read(untrue, 0.0, 0.0)
+            case Reduction(op="any" | "all"):
+                grown = self.ev.expand(frame, expr.indexing, expr.span)
+                truth = truths.affine(expr.body, grown.frame)
+                counted = truth if expr.op == "any" else truths.negated(truth)  # of `all`, those that do not hold
+                total = counted.summed(grown.parent, frame.size, frozenset(expr.indexing.variables))
+                return _Read(total, 1.0, INFINITY) if expr.op == "any" else _Read(total, 0.0, 0.0)
         return _Read(truths.affine(expr, frame), 1.0, INFINITY)
 
     # --- rows --------------------------------------------------------------------------------------------------------

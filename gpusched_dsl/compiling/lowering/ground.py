@@ -30,7 +30,6 @@ from gpusched_dsl.language.checked import (
     CheckedConstraint,
     CheckedModel,
     CheckedObjective,
-    CheckedTerm,
     CheckedVariable,
     ComparisonChain,
     Logic,
@@ -251,19 +250,19 @@ class _Grounding:
     # --- objectives --------------------------------------------------------------------------------------------------
 
     def _objective(self, objective: CheckedObjective) -> Objective:
-        terms = tuple(self._term(t) for t in objective.terms)
-        return Objective(objective.sense, terms, objective.name, _unit_text(objective.unit.text), objective.span)
-
-    def _term(self, term: CheckedTerm) -> Term:
-        self.terms.owner = term.name or "objective"
-        affine = self.linear.affine(term.value, EMPTY_FRAME)
-        entries = sum(1 if b.rows is None else len(b.rows) for b in affine.blocks)
-        name = f"term `{term.name}`" if term.name else "the objective"
-        self.ev.budget.problem(entries, term.span, name)
-        starts, columns, values = assemble(1, affine.blocks)
-        total = affine.constant.reshape(-1)
-        self._refuse_not_finite(term.span, name, EMPTY_FRAME, starts, values, ~np.isfinite(total))
-        return Term(term.name, columns, values, float(total[0]), term.span)
+        terms: list[Term] = []
+        for term in objective.terms:
+            self.terms.owner = term.name or "objective"
+            affine = self.linear.affine(term.value, EMPTY_FRAME)
+            entries = sum(1 if b.rows is None else len(b.rows) for b in affine.blocks)
+            name = f"term `{term.name}`" if term.name else "the objective"
+            self.ev.budget.problem(entries, term.span, name)
+            starts, columns, values = assemble(1, affine.blocks)
+            total = affine.constant.reshape(-1)
+            self._refuse_not_finite(term.span, name, EMPTY_FRAME, starts, values, ~np.isfinite(total))
+            terms.append(Term(term.name, columns, values, float(total[0]), term.span))
+        unit = _unit_text(objective.unit.text)
+        return Objective(objective.sense, tuple(terms), objective.name, unit, objective.span)
 
 
 def _unit(type_: ValueType) -> str:

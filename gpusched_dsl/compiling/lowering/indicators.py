@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
-from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
+from gpusched_dsl.compiling.lowering.affine_reader import AffineReader, caller_keys
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
 from gpusched_dsl.ir.arrays import Floats
@@ -49,7 +49,8 @@ class Reification:
             case VariableRef():
                 return self.linear.affine(expr, frame)
             case LetRef():
-                return self.linear.of_let(expr, frame, self.affine)
+                let = self.ev.model.lets[expr.name]
+                return self.affine(let.value, self.ev.let_frame(expr, frame)).rekeyed(caller_keys(let, expr))
             case Fallback():
                 return self.linear.affine(expr, frame)
             case ComparisonChain():

@@ -8,7 +8,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.references import plain_keys
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
-from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
+from gpusched_dsl.compiling.lowering.affine_reader import AffineReader, caller_keys
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.compiling.lowering.expected_values import lower_expectation
 from gpusched_dsl.compiling.lowering.indicators import Reification
@@ -46,7 +46,8 @@ class Linearizer(AffineReader):
             case VariableRef():
                 return self._variable(expr, frame)
             case LetRef():
-                return self.of_let(expr, frame, self.affine)
+                let = self.ev.model.lets[expr.name]
+                return self.affine(let.value, self.ev.let_frame(expr, frame)).rekeyed(caller_keys(let, expr))
             case Negate():
                 return -self.affine(expr.operand, frame)
             case Arithmetic(op="+"):
@@ -54,11 +55,17 @@ class Linearizer(AffineReader):
             case Arithmetic(op="-"):
                 return self.affine(expr.left, frame) + -self.affine(expr.right, frame)
             case Arithmetic(op="*") if not (expr.left.decision and expr.right.decision):
-                return self._scaled(expr, frame)
+                factor, expression = (expr.right, expr.left) if expr.left.decision else (expr.left, expr.right)
+                return self.affine(expression, frame).scaled(self.ev.numbers(factor, frame))
             case Arithmetic(op="/") if not expr.right.decision:
-                return self._quotient(expr, frame)
-            case Reduction(op="sum"):
-                return self.total(expr, frame, self.affine)
+                divisor = self.ev.numbers(expr.right, frame)
+                self.ev.refuse_where(divisor == 0, "GSM3003", "division by zero", expr.right, frame, "is zero")
+                return self.affine(expr.left, frame).scaled(divisor, np.divide)
+            case Reduction(op="sum" | "count"):
+                grown = self.ev.expand(frame, expr.indexing, expr.span)
+                read = self.affine if expr.op == "sum" else self.truths.affine
+                body = read(expr.body, grown.frame)
+                return body.summed(grown.parent, frame.size, frozenset(expr.indexing.variables))
             case IfThenElse() if not expr.condition.decision:
                 mask = self.ev.mask(expr.condition, frame)
                 return self.branches(mask, expr.then, expr.otherwise, frame, self.affine)
@@ -69,8 +76,6 @@ class Linearizer(AffineReader):
                 return self.branches(found, expr.reference, expr.fallback, frame, self.affine)
             case Expected():
                 return lower_expectation(self, self.nonlinear, expr, frame)
-            case Reduction(op="count"):
-                return self.total(expr, frame, self.truths.affine)
             case ComparisonChain() | Logic() | Reduction(op="any" | "all"):
                 return self.truths.affine(expr, frame)
         return self.nonlinear.affine(expr, frame)
@@ -91,15 +96,6 @@ class Linearizer(AffineReader):
             position = position + family.first
         block = AffineBlock(rows, position, one, expr.name, plain_keys(expr.subscripts))
         return Affine(frame.size, np.asarray(zero), (block,))
-
-    def _scaled(self, expr: Arithmetic, frame: Frame) -> Affine:
-        factor, expression = (expr.right, expr.left) if expr.left.decision else (expr.left, expr.right)
-        return self.affine(expression, frame).scaled(self.ev.numbers(factor, frame))
-
-    def _quotient(self, expr: Arithmetic, frame: Frame) -> Affine:
-        divisor = self.ev.numbers(expr.right, frame)
-        self.ev.refuse_where(divisor == 0, "GSM3003", "division by zero", expr.right, frame, "is zero")
-        return self.affine(expr.left, frame).divided(divisor)
 
     def _decided(self, expr: IfThenElse, frame: Frame) -> Affine:
         """`if z then a else b` with a decided z: `b + z * (a - b)`."""
