@@ -2,7 +2,7 @@
 
 A deadline belongs to the context of a thread, so that functions deep inside need no argument for it. Long work calls
 `checkpoint()` between its steps; without an active deadline that does nothing. What is beyond the end of an inner
-deadline only is abandoned there (`within_share`); what is beyond the end of all of them ends the solve.
+deadline only is abandoned there (`ShareOfTime`); what is beyond the end of all of them ends the solve.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TypeVar
+from contextvars import ContextVar, Token
 
 TIME, INTERRUPT = "time", "interrupt"
 
@@ -19,8 +18,6 @@ POLL = 0.001  # seconds between two questions whether somebody wants to stop: a 
 
 READING, GROUNDING, AGGREGATION = "reading data", "grounding", "aggregation"
 REFORMULATION, TIGHTENING, SOLVING = "reformulation", "tightening", "solving"
-
-T = TypeVar("T")
 
 
 class StoppedEarly(Exception):
@@ -175,21 +172,31 @@ def share_left(share: float) -> float | None:
     return None if left is None else share * left
 
 
-def within_share(share: float, work: Callable[[], T]) -> T | None:
-    """What `work` gives, or None where it takes longer than a share of what is left; all the time without a limit.
+class ShareOfTime:
+    """A `with` block that ends early if it takes longer than a share of the time left; never without a limit.
 
     Raises Stopped where the whole deadline is over, or somebody wants to stop.
     """
-    outer = _ACTIVE.get()
-    seconds = share_left(share)
-    if outer is None or seconds is None:
-        return work()
-    try:
-        with limit(seconds):
-            return work()
-    except StoppedEarly:
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+        self._token: Token[Deadline | None] | None = None
+
+    def __enter__(self) -> None:
+        seconds = share_left(self.share)
+        if seconds is not None:
+            self._token = _ACTIVE.set(Deadline(seconds, outer=_ACTIVE.get()))
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if self._token is None:
+            return False
+        _ACTIVE.reset(self._token)
+        if not isinstance(error, StoppedEarly):
+            return False
+        outer = _ACTIVE.get()
+        assert outer is not None, "without a deadline there is no share"
         outer.check()
-        return None
+        return True
 
 
 @contextmanager

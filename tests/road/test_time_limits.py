@@ -20,7 +20,7 @@ from gpusched_dsl.compiling.lowering import ground as grounding
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Analysis, PassResult, Target
 from gpusched_dsl.ir import deadline
-from gpusched_dsl.ir.deadline import POLL, StoppedEarly, checkpoint, grace, limit, stage, within_share
+from gpusched_dsl.ir.deadline import POLL, ShareOfTime, StoppedEarly, checkpoint, grace, limit, stage
 
 LIMIT = 0.6
 PATIENCE = 20.0  # far more than a limit, far less than for ever
@@ -196,7 +196,9 @@ def test_without_a_deadline_nothing_stops() -> None:
     checkpoint()
     with stage("anything"):
         checkpoint()
-    assert within_share(0.5, lambda: 7) == 7
+    with ShareOfTime(0.5):
+        reached = 7
+    assert reached == 7
 
 
 def test_an_inner_deadline_is_never_later() -> None:
@@ -213,11 +215,13 @@ def test_an_inner_deadline_is_never_later() -> None:
 def test_a_share_ends_alone_and_a_stop_ends_all() -> None:
     stopping = False
     with limit(60.0, lambda: stopping) as whole:
-        assert within_share(0.001, forever) is None
+        with ShareOfTime(0.001):
+            forever()
+            raise AssertionError("the share is over")
         assert whole.reason == ""
         stopping = True
-        with pytest.raises(StoppedEarly, match="interrupt"):
-            within_share(0.5, forever)
+        with pytest.raises(StoppedEarly, match="interrupt"), ShareOfTime(0.5):
+            forever()
 
 
 def test_a_checkpoint_asks_for_a_stop_now_and_then_and_for_the_time_always(monkeypatch: pytest.MonkeyPatch) -> None:

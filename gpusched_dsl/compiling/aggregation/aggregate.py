@@ -13,10 +13,10 @@ from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Compon
 from gpusched_dsl.compiling.aggregation.patterns import by_patterns
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes
+from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_of
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, OutOfBudget
-from gpusched_dsl.compiling.symmetry.quotient import Quotient, candidates, classes_of, quotient
-from gpusched_dsl.ir.deadline import AGGREGATION, StoppedEarly, checkpoint, stage, within_share
+from gpusched_dsl.compiling.symmetry.quotient import Quotient, candidates, quotient
+from gpusched_dsl.ir.deadline import AGGREGATION, ShareOfTime, StoppedEarly, checkpoint, stage
 from gpusched_dsl.language.checked import CheckedModel, CheckedSet
 from gpusched_dsl.language.source import Span
 
@@ -62,8 +62,9 @@ def aggregate(model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> A
     if not any(v.kind in ("integer", "binary") for v in model.variables.values()):
         return Aggregation(None, ())
     attempts: list[AggregationAttempt] = []
-    with stage(AGGREGATION):
-        return within_share(SHARE, lambda: _try_sets(model, store, limits, attempts)) or _abandon(attempts)
+    with stage(AGGREGATION), ShareOfTime(SHARE):
+        return _try_sets(model, store, limits, attempts)
+    return Aggregation(None, tuple(attempts), abandoned=True)
 
 
 def _try_sets(
@@ -90,10 +91,6 @@ def _try_sets(
             attempts.append(AggregationAttempt(declared, elements, classes, Obstacle(TOO_LONG)))
             raise
     return Aggregation(None, tuple(attempts))
-
-
-def _abandon(attempts: list[AggregationAttempt]) -> Aggregation:
-    return Aggregation(None, tuple(attempts), abandoned=True)
 
 
 def _aggregate_components(small: Quotient) -> AggregatedProblem:

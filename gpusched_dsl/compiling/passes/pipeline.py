@@ -40,7 +40,7 @@ from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegra
 from gpusched_dsl.compiling.tightening.positive_parts import PositiveParts
 from gpusched_dsl.compiling.tightening.unused_columns import UnusedColumns
 from gpusched_dsl.compiling.work_budget import TooMuchWork, WorkBudget
-from gpusched_dsl.ir.deadline import TIGHTENING, checkpoint, stage, within_share
+from gpusched_dsl.ir.deadline import TIGHTENING, ShareOfTime, checkpoint, stage
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.entry_points import added
 
@@ -138,8 +138,7 @@ def _apply_optional(reformulated: ReformulatedProblem, passes: Sequence[Pass], t
     done = reformulated
     analysis: Analysis | None = None
 
-    def improve() -> ReformulatedProblem:
-        nonlocal done, analysis
+    with stage(TIGHTENING), ShareOfTime(SHARE):
         for improvement in passes:
             checkpoint()
             analysis = analysis or Analysis(done.problem, swept=True)
@@ -150,9 +149,7 @@ def _apply_optional(reformulated: ReformulatedProblem, passes: Sequence[Pass], t
                 elif step.notes:
                     done = replace(done, notes=done.notes + step.notes)
         return done
-
-    with stage(TIGHTENING):
-        return within_share(SHARE, improve) or replace(done, notes=(*done.notes, _out_of_time(done.problem)))
+    return replace(done, notes=(*done.notes, _out_of_time(done.problem)))
 
 
 def _out_of_time(problem: Problem) -> Note:

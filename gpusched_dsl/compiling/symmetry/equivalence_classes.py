@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.symmetry.generic import Obstacle, ReadNames
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
 from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.domains import Domain, Packing, Universe
+from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.source import Span
 
 
@@ -43,34 +44,36 @@ class Classes:
         return order, np.concatenate(([0], np.cumsum(self.sizes)))
 
 
-def classes_by_data(store: ValueStore, reading: ReadNames, universe: Universe) -> Classes:
+def classes_of(model: CheckedModel, store: ValueStore, root: str) -> Classes:
     """The coarsest classes within which every parameter and set that the problem reads is the same for all elements.
 
-    Raises Obstacle where data relate elements of the set to one another.
+    Raises Obstacle where the text tells elements of the set apart, or data relate them to one another.
     """
+    reading, universe = read_by_decisions(model, root), store.universes[root]
     of = np.zeros(len(universe.labels), dtype=np.int64)
     because: list[tuple[str, Span | None]] = []
     for name, span in reading.randoms.items():
         if _places(store.randoms[name].domain, universe):
             raise Obstacle(f"the random quantity `{name}` has a value of its own for each element", span)
-    tables: list[tuple[str, Span, Domain, np.ndarray | None]] = [
-        *((n, s, store.params[n].domain, store.params[n].values) for n, s in reading.params.items()),
-        *((n, s, store.sets[n], None) for n, s in reading.sets.items() if n in store.sets),
-    ]
-    for name, span, domain, _ in tables:
+    domains: dict[str, Domain] = {name: store.params[name].domain for name in reading.params}
+    domains |= {name: store.sets[name] for name in reading.sets if name in store.sets}
+    spans = {**reading.params, **reading.sets}
+    for name, domain in domains.items():
         if len(_places(domain, universe)) > 1:
-            raise Obstacle(f"`{name}` relates elements to one another", span)
-    for name, span, domain, values in sorted(tables, key=lambda t: t[2].size):  # small ones may tell all apart
+            raise Obstacle(f"`{name}` relates elements to one another", spans[name])
+    for name in sorted(domains, key=lambda n: domains[n].size):  # small ones may tell all apart
+        domain = domains[name]
         if len(of) and int(of.max()) + 1 == len(of):
             break  # all are told apart already
         places = _places(domain, universe)
         if not places:
             continue
+        values = store.params[name].values if name in reading.params else None
         if values is None and domain.arity == 1 and domain.size == len(universe.labels):
             continue  # the whole set
         finer = _refine(of, domain, places[0], values)
         if int(finer.max(initial=0)) > int(of.max(initial=0)):
-            because.append((name, span))
+            because.append((name, spans[name]))
             of = finer
     return Classes(of, tuple(because))
 

@@ -10,8 +10,8 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_by_data
-from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
+from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_of
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.orbit_representatives import MEMBERS, REPRESENTATIVES, Representing
 from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.domains import Domain, IntervalDomain, TupleDomain, Universe
@@ -66,11 +66,6 @@ def candidates(model: CheckedModel) -> Iterates[CheckedSet]:
     roots = {v.type.root for x in model.variables.values() for v in x.indexing.variables if isinstance(v.type, Element)}
     found = [s for n, s in model.sets.items() if n in roots and s.root == n and not s.ordered]
     yield from sorted(found, key=lambda s: not s.identical)
-
-
-def classes_of(model: CheckedModel, store: ValueStore, root: str) -> Classes:
-    """The classes of interchangeable elements of a set; raises Obstacle where the text tells elements apart."""
-    return classes_by_data(store, read_by_decisions(model, root), store.universes[root])
 
 
 def refuse_contradictions(model: CheckedModel, store: ValueStore) -> None:

@@ -19,8 +19,9 @@ from gpusched_dsl.compiling.build import Permissions, check_solvable, choose_sce
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.compiling.symmetry.equivalence_classes import classes_of
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.compiling.symmetry.quotient import Quotient, classes_of, place_of, quotient
+from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of, quotient
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify

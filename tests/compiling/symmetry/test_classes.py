@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from rented import line_of, read, rented
 
-from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_by_data
-from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
+from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_of
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
 
 DECLARED = """set Hours ordered;
   set Fast within Machines;
@@ -27,7 +27,7 @@ ROWS = """constraint fast: sum[m in Fast] on[m] <= 9;
 
 def classes_of_text(text: str) -> Classes:
     model, store = read(text)
-    return classes_by_data(store, read_by_decisions(model, "Machines"), store.universes["Machines"])
+    return classes_of(model, store, "Machines")
 
 
 class Drawn:

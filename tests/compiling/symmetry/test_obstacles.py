@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from rented import LIMITS, line_of, read, rented
 
+from gpusched_dsl.compiling.symmetry.equivalence_classes import classes_of
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.compiling.symmetry.quotient import classes_of, quotient
+from gpusched_dsl.compiling.symmetry.quotient import quotient
 
 COUPLED = "also adds up over all of them"
 OBSTACLES = {
