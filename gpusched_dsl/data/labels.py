@@ -144,7 +144,8 @@ def natural_labels(chunks: list[ColumnChunk]) -> list[pl.Series]:
 class Numbers:
     """A column as numbers. `given`: not empty; `numeric`: given and the writing of a number (NaN and inf are).
 
-    `vanished`: the number as it is written is not 0, but none of its digits is left in 64 bits.
+    The value of a cell that is no number is NaN. `vanished`: the number as it is written is not 0, but none of its
+    digits is left in 64 bits.
     """
 
     values: Floats
@@ -166,7 +167,7 @@ def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
         lowered = series.str.to_lowercase()
         truth = lowered.replace_strict({"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64)
         cast = cast.zip_with(cast.is_not_null(), truth)
-    values: Floats = _fill(cast, 0.0)
+    values: Floats = cast.to_numpy()
     numeric = given_in(cast)
     vanished = numeric & (values == 0)
     if series.dtype != pl.String:
@@ -179,8 +180,6 @@ def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
 
 def scale(values: Floats, factor: Fraction) -> Floats:
     """Values times an exact factor, rounded as little as possible (3600 s are 1 h, not 0.9999...)."""
-    if factor == 1:
-        return values
     top, bottom = factor.numerator, factor.denominator
     if max(top, bottom) >= 1 << 53:
         return values * float(factor)

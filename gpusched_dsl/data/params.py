@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,10 +74,14 @@ class ParamOrigin:
 @dataclass(frozen=True, eq=False, slots=True)
 class BoundParam:
     """`values` in the order of the domain: float64 in the declared unit, int64 codes for an element-valued parameter,
-    an object array of strings for a symbol."""
+    an object array of strings for a symbol. `origin` is None for a derived parameter.
+
+    `sound` is false after a finding: a number without a sound value is NaN then.
+    """
 
     values: Values
-    origin: ParamOrigin
+    origin: ParamOrigin | None = None
+    sound: bool = True
 
 
 def bind_param(
@@ -87,24 +91,21 @@ def bind_param(
     default: Values | None,
     diagnostics: Diagnostics,
     within: Domain | None = None,
-    judge: Callable[[BoundParam], None] | None = None,
-) -> BoundParam | None:
-    """The values of a parameter from all that is given for it; None after a finding.
+) -> BoundParam:
+    """The values of a parameter from all that is given for it.
 
     `default`: values over the whole domain for keys without one, or None when every key needs a value.
     `within`: for an element-valued parameter the set of the values it may take.
-    `judge` is given what was read, after a finding too (a number is then NaN where none is sound), so that faults in
-    some values do not hide what is wrong with others.
     Findings: GSM2101 missing, GSM2102 duplicate, GSM2103 key not in the index set, GSM2104 mistyped, GSM2105 NaN,
     GSM2106 infinite, GSM2107 empty key, GSM2108 unknown element, GSM2112 element not in `within`,
     GSM2113 not whole, GSM2114 not binary, GSM2115 nothing given.
     """
-    if default is None and domain.size and report_nothing(checked, chunks, diagnostics):
-        return None
     before = len(diagnostics)
     dtype = _dtype(checked)
     blank = np.nan if dtype is np.float64 else 0
     values: Values = np.full(domain.size, blank, dtype=dtype) if default is None else default.astype(dtype)
+    if default is None and domain.size and report_nothing(checked, chunks, diagnostics):
+        return BoundParam(values, sound=False)
     filled = np.full(domain.size, default is not None)
     singles = [chunk for chunk in chunks if isinstance(chunk, ValueChunk)]
     everywhere: Span | None = None
@@ -114,7 +115,9 @@ def bind_param(
             filled[:] = True
             values[:] = _single_value(checked, single, within, diagnostics)
     tables = [chunk for chunk in chunks if isinstance(chunk, ColumnChunk)]
-    parts = [_part(checked, domain, chunk, within, filled, diagnostics) for chunk in tables]
+    parts: list[_ChunkRows] = []
+    for chunk in tables:
+        parts.append(_part(checked, domain, chunk, within, filled, diagnostics))
     _report_duplicates(checked, domain, parts, diagnostics)
     for part in parts:
         values[part.positions] = part.values
@@ -130,10 +133,7 @@ def bind_param(
     _report_missing(checked, domain, filled, chunks, parts, diagnostics)
     sound = len(diagnostics) == before
     origin = ParamOrigin(checked.span, tuple(parts), everywhere, {at: patch.span for at, patch in patches.items()})
-    bound = BoundParam(values, origin)
-    if judge is not None:
-        judge(bound)
-    return bound if sound else None
+    return BoundParam(values, origin, sound)
 
 
 def _dtype(checked: CheckedParam) -> type:
@@ -168,7 +168,7 @@ def _part(
     if chunk.function is not None:
         weights = None if chunk.weights is None else chunk.weights[rows]
         positions, rows, values = aggregate(chunk.function, positions, rows, values, weights)
-    if values.dtype == np.float64:
+    if chunk.factor != 1 and values.dtype == np.float64:
         values = scale(values, chunk.factor)
     check_kind(checked, chunk, rows, values, within, diagnostics)
     return _ChunkRows(chunk, positions, rows, values, blank, blank_positions)

@@ -63,7 +63,8 @@ def test_bounds(tmp_path: Path, op: str, limit: float, wrong: str) -> None:
 def test_bounds_name_file_and_row(tmp_path: Path) -> None:
     chunk = csv_chunk(tmp_path, "job,x\nj1,1\nj2,25\nj3,26\n", ("job",))
     values = bind_param(param(), ALL_JOBS, [chunk], None, Diagnostics())
-    assert values is not None
+    assert values.sound
+    assert values.origin is not None
     found = Diagnostics()
     report_out_of_range(param(), ALL_JOBS, values.values, 24.0, bound("<=", 24.0), values.origin, found)
     message, notes = only(found, "GSM2109", "a.csv:3, column x")

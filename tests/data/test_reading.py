@@ -13,7 +13,8 @@ from binding_help import (
 from gpusched_dsl.data.binding import (
     FileReader,
     bind_root_set,
-    read_given,
+    chunk_of,
+    read_table,
 )
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -48,8 +49,7 @@ def table_given(source: Source, column: int | None) -> TableAssignment:
 def test_table_column(tmp_path: Path) -> None:
     source = Source("s.gsm", TEXT)
     found = Diagnostics()
-    chunk = read_given(table_given(source, 1), FileReader(tmp_path), found)
-    assert chunk is not None
+    chunk = read_table(table_given(source, 1))
     assert chunk.values is not None
     assert chunk.values.to_list() == [0.2, None]
     assert chunk.keys[0].to_list() == ["v1", "1"]
@@ -87,7 +87,8 @@ def test_a_file_is_read_once_for_all_its_items(tmp_path: Path, monkeypatch: pyte
     original = reading.read_located
     monkeypatch.setattr(reading, "read_located", lambda *a: calls.append(a) or original(*a))
     found = Diagnostics()
-    chunks = [read_given(g, reader, found) for g in givens]
+    files = [reader.read(g, found) for g in givens]
+    chunks = [chunk_of(g, f, found) for g, f in zip(givens, files, strict=True) if f is not None]
     assert len(calls) == 1
     assert not found
     assert [p.values.to_list() for p in chunks if p is not None and p.values is not None] == [["2"], ["3"]]
@@ -101,8 +102,8 @@ def test_columns_that_lack_are_told_and_the_others_read(tmp_path: Path) -> None:
     reader = FileReader(Path("/nowhere"))
     reader.expect(givens)
     found = Diagnostics()
-    assert read_given(givens[0], reader, found) is None
-    assert read_given(givens[1], reader, found) is not None
+    assert reader.read(givens[0], found) is None
+    assert reader.read(givens[1], found) is not None
     only(found, "GSM2011", "s.gsm:2:26")
 
 
@@ -112,8 +113,8 @@ def test_faults_inside_a_file_name_the_statement_too(tmp_path: Path) -> None:
     found = Diagnostics()
     given = file_given(source, "time", ("job", "kind"), "hours")
     reader = FileReader(tmp_path)
-    assert read_given(given, reader, found) is None
-    assert read_given(given, reader, found) is None
+    assert reader.read(given, found) is None
+    assert reader.read(given, found) is None
     only(found, "GSM2013", "a.csv:2")
     assert str(next(iter(found)).secondary[0].place) == "s.gsm:2:6"
 
@@ -121,5 +122,5 @@ def test_faults_inside_a_file_name_the_statement_too(tmp_path: Path) -> None:
 def test_missing_file_is_told_at_its_path(tmp_path: Path) -> None:
     source = Source("s.gsm", TEXT)
     found = Diagnostics()
-    assert read_given(file_given(source, "time", ("job", "kind"), "hours"), FileReader(tmp_path), found) is None
+    assert FileReader(tmp_path).read(file_given(source, "time", ("job", "kind"), "hours"), found) is None
     only(found, "GSM2001", "s.gsm:2:6")

@@ -142,7 +142,7 @@ def test_nothing_given() -> None:
     found = Diagnostics()
     assert bind_root_set(a_set(), [], found) is None
     assert bind_set(a_set(), (JOBS,), [], found) is None
-    assert bind_param(param(), ALL_JOBS, [], None, found) is None
+    assert not bind_param(param(), ALL_JOBS, [], None, found).sound
     assert [d.code for d in found] == ["GSM2115", "GSM2115"]  # the two sets read alike
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -22,14 +23,14 @@ from gpusched_dsl.data.binding import (
     ColumnChunk,
     DataChunk,
     FileReader,
-    ParamOrigin,
     ValueChunk,
     bind_param,
     bind_root_set,
     bind_set,
+    chunk_of,
     label_chunk,
     literal_chunk,
-    read_given,
+    read_table,
     report_failed_check,
     report_out_of_range,
 )
@@ -37,7 +38,7 @@ from gpusched_dsl.data.samples import files_of
 from gpusched_dsl.data.sources.files import FileLimits as FileLimits
 from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.deadline import checkpoint
-from gpusched_dsl.ir.domains import Domain, IntervalDomain, Scalar, Universe
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, Scalar
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedParam,
@@ -55,7 +56,6 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.assignments import (
-    Assignment,
     ExpressionAssignment,
     FileAssignment,
     LawAssignment,
@@ -166,36 +166,35 @@ class _Builder:
     def run(self) -> None:
         for name in self.model.data_order:
             checkpoint()
-            if not self.kept.takes(name, self.store):
-                self._guarded(name)
+            if self.kept.takes(name, self.store):
+                continue
+            with self._collecting():
+                if name in self.ready:
+                    self._ready(name, self.ready[name])
+                elif name in self.model.sets:
+                    self._set(self.model.sets[name])
+                elif name in self.model.randoms:
+                    self._random(self.model.randoms[name])
+                else:
+                    self._param(self.model.params[name])
         for check in self.model.checks:
             checkpoint()
             if self.kept.holds(check):
                 continue  # it held before
-            try:
+            with self._collecting():
                 domain = self.ev.index_domain(check.indexing, check.span)
                 holds = self.ev.mask(check.condition, self.ev.domain_frame(check.indexing, domain))
                 report_failed_check(check, domain.components, domain.columns(), holds, self.diagnostics)
-            except DiagnosticError as error:
-                self.diagnostics.extend(error.diagnostics)
-            except Unavailable:
-                continue
 
     def plain_store(self) -> ValueStore:
         store = self.store
         return ValueStore(dict(store.universes), dict(store.sets), dict(store.params), dict(store.randoms))
 
-    def _guarded(self, name: str) -> None:
-        """Make one set, parameter or random; a failure leaves it out, and what needs it is passed over in silence."""
+    @contextmanager
+    def _collecting(self) -> Iterator[None]:
+        """Continue with the next declaration after an error; skip in silence what needs a value that is missing."""
         try:
-            if name in self.ready:
-                self._ready(name, self.ready[name])
-            elif name in self.model.sets:
-                self._set(self.model.sets[name])
-            elif name in self.model.randoms:
-                self._random(self.model.randoms[name])
-            else:
-                self._param(self.model.params[name])
+            yield
         except DiagnosticError as error:
             self.diagnostics.extend(error.diagnostics)
         except Unavailable:
@@ -213,14 +212,21 @@ class _Builder:
         domain = self.ev.index_domain(declared.indexing, declared.span)
         values = ready.values(domain)
         if isinstance(ready, KnownValues):  # what was given has been held to its bounds before
-            self._hold_to_bounds(declared, domain, self.ev.domain_frame(declared.indexing, domain), values, None)
+            frame = self.ev.domain_frame(declared.indexing, domain)
+            for bound in declared.bounds:
+                limits = self.ev.numbers(bound.value, frame)
+                report_out_of_range(declared, domain, values, limits, bound, None, self.diagnostics)
         self.store.params[name] = Param(domain, values)
 
     # --- sets --------------------------------------------------------------------------------------------------------
 
     def _set(self, declared: CheckedSet) -> None:
         if declared.root == declared.name:
-            universe = self._universe(declared)
+            if isinstance(declared.value, LiteralSet):  # the model lists its elements
+                chunks: list[DataChunk | None] = [literal_chunk(declared.value, declared.span)]
+            else:
+                chunks = [*self._chunks(declared)]
+            universe = bind_root_set(declared, _label_chunks(chunks), self.diagnostics)
             if universe is not None:
                 self.store.universes[declared.name] = universe
                 self.store.sets[declared.name] = IntervalDomain(0, len(universe.labels) - 1, 1, universe)
@@ -234,50 +240,18 @@ class _Builder:
                 raise Unavailable(declared.name)
         else:
             components = tuple(map(self.store.component, declared.types))
-            domain = bind_set(declared, components, self._label_chunks(declared), self.diagnostics, within)
+            domain = bind_set(declared, components, _label_chunks(self._chunks(declared)), self.diagnostics, within)
         if domain is not None:
             self.store.sets[declared.name] = domain
 
-    def _universe(self, declared: CheckedSet) -> Universe | None:
-        if declared.value is not None:  # a root with its elements in the model text
-            assert isinstance(declared.value, LiteralSet)
-            chunk = literal_chunk(declared.value, declared.span)
-            assert chunk is not None
-            return bind_root_set(declared, [chunk], self.diagnostics)
-        return bind_root_set(declared, self._label_chunks(declared), self.diagnostics)
-
     def _formula(self, declared: CheckedSet) -> TypedSet | None:
         """What a scenario computes the set from, None where it lists labels or other values stand for it."""
-        for given in self._given(declared.name) if declared.name not in self.replaced else ():
+        for given in self.scenario.given.get(declared.name, ()) if declared.name not in self.replaced else ():
             if isinstance(given, ExpressionAssignment) and isinstance(given.value, TypedSet):
                 if isinstance(given.value, LiteralSet) and literal_chunk(given.value, given.span) is not None:
                     continue
                 return given.value
         return None
-
-    def _label_chunks(self, declared: CheckedSet) -> list[ColumnChunk]:
-        chunks: list[ColumnChunk] = [p for p in self.replaced.get(declared.name, ()) if isinstance(p, ColumnChunk)]
-        if chunks:
-            return chunks
-        for given in self._given(declared.name):
-            chunk: ColumnChunk | None
-            if isinstance(given, ExpressionAssignment):
-                assert isinstance(given.value, TypedSet)
-                literal = literal_chunk(given.value, given.span) if isinstance(given.value, LiteralSet) else None
-                chunk = literal or self._evaluated_labels(given.value, given)
-            else:
-                assert isinstance(given, TableAssignment | FileAssignment)
-                chunk = read_given(given, self.reader, self.diagnostics)
-            if chunk is None:
-                raise Unavailable(declared.name)
-            chunks.append(chunk)
-        return chunks
-
-    def _evaluated_labels(self, expr: TypedSet, given: Assignment) -> ColumnChunk:
-        domain = self.ev.domain(expr)
-        self.ev.budget.frame(domain.size, _LABEL_NUMBERS, expr.span, f"set `{given.target}`")
-        rows: list[tuple[Scalar, ...]] = list(zip(*domain.label_columns(), strict=True))
-        return label_chunk(rows, domain.arity, given.span)
 
     # --- parameters --------------------------------------------------------------------------------------------------
 
@@ -286,71 +260,78 @@ class _Builder:
         self.ev.budget.frame(domain.size, 1 + domain.arity, declared.span, f"parameter `{declared.name}`")
         frame = self.ev.domain_frame(declared.indexing, domain)
         within = None if declared.within is None else self.ev.domain(declared.within)
-        if declared.value is not None:
-            values: Values | None = self._evaluated(declared, declared.value, frame)
-            origin = None
-        else:
-            default = None if declared.default is None else self._evaluated(declared, declared.default, frame)
-
-            def judge(read: BoundParam) -> None:
-                self._hold_to_bounds(declared, domain, frame, read.values, read.origin)
-
-            bound = bind_param(declared, domain, self._pieces(declared), default, self.diagnostics, within, judge)
-            if bound is None:
-                raise Unavailable(declared.name)
-            values, origin = bound.values, bound.origin
-        assert values is not None
-        if declared.value is not None and isinstance(declared.type, Numeric):
-            what = f"parameter `{declared.name}` has no finite value"
-            self.ev.refuse_where(~np.isfinite(values), "GSM3004", what, declared.value, frame, "not finite")
         formula = declared.value or declared.default
-        if formula is not None and not report_computed(declared, formula, domain, values, within, self.diagnostics):
-            raise Unavailable(declared.name)
-        if origin is None:
-            self._hold_to_bounds(declared, domain, frame, values, None)
-        self.store.params[declared.name] = Param(domain, values)
-
-    def _hold_to_bounds(
-        self, declared: CheckedParam, domain: Domain, frame: Frame, values: Values, origin: ParamOrigin | None
-    ) -> None:
-        for limit in declared.bounds:
-            report_out_of_range(
-                declared, domain, values, self.ev.numbers(limit.value, frame), limit, origin, self.diagnostics
-            )
-
-    def _evaluated(self, declared: CheckedParam, expr: TypedExpr, frame: Frame) -> Values:
-        if isinstance(declared.type, Element):
-            values: Values = self.ev.codes(expr, frame)
-        elif isinstance(declared.type, TextType):
-            values = self.ev.values(expr, frame)
+        computed: Values | None = None
+        if formula is not None:
+            evaluate: Callable[[TypedExpr, Frame], Values] = self.ev.numbers
+            if isinstance(declared.type, Element | TextType):
+                evaluate = self.ev.codes if isinstance(declared.type, Element) else self.ev.values
+            computed = np.broadcast_to(evaluate(formula, frame), (frame.size,))
+        if declared.value is None:
+            bound = bind_param(declared, domain, self._chunks(declared), computed, self.diagnostics, within)
         else:
-            values = self.ev.numbers(expr, frame)
-        return np.broadcast_to(values, (frame.size,))
+            assert computed is not None
+            bound = BoundParam(computed)
+            if isinstance(declared.type, Numeric):
+                what = f"parameter `{declared.name}` has no finite value"
+                wrong = ~np.isfinite(computed)
+                self.ev.refuse_where(wrong, "GSM3004", what, declared.value, frame, "not finite")
+        # Bounds are checked after a finding too, so that faults in some values do not hide those in others.
+        for limit in declared.bounds:
+            limits = self.ev.numbers(limit.value, frame)
+            report_out_of_range(declared, domain, bound.values, limits, limit, bound.origin, self.diagnostics)
+        if not bound.sound:
+            raise Unavailable(declared.name)
+        if formula is not None and not report_computed(
+            declared, formula, domain, bound.values, within, self.diagnostics
+        ):
+            raise Unavailable(declared.name)
+        self.store.params[declared.name] = Param(domain, bound.values)
 
-    def _pieces(self, declared: CheckedParam) -> list[DataChunk]:
+    # --- what a scenario gives ---------------------------------------------------------------------------------------
+
+    def _chunks(self, declared: CheckedSet | CheckedParam) -> list[DataChunk]:
+        """The keys and values that the scenario gives for a set or parameter, or Python in its place."""
         if declared.name in self.replaced:
             return list(self.replaced[declared.name])
         chunks: list[DataChunk] = []
-        for given in self._given(declared.name):
+        for given in self.scenario.given.get(declared.name, ()):
+            chunk: DataChunk | None
             if isinstance(given, ExpressionAssignment):
-                assert isinstance(given.value, TypedExpr)
-                labels = tuple(self._label(s) for s in given.subscripts) if given.subscripts else None
-                chunks.append(ValueChunk(self._value(declared, given.value), given.span, labels, given.level))
-                continue
-            assert isinstance(given, TableAssignment | FileAssignment)
-            chunk = read_given(given, self.reader, self.diagnostics)
+                chunk = self._labels(given) if isinstance(declared, CheckedSet) else self._value(declared, given)
+            elif isinstance(given, TableAssignment):
+                chunk = read_table(given)
+            else:
+                assert isinstance(given, FileAssignment)
+                file = self.reader.read(given, self.diagnostics)
+                chunk = None if file is None else chunk_of(given, file, self.diagnostics)
             if chunk is None:
                 raise Unavailable(declared.name)
             chunks.append(chunk)
         return chunks
 
-    def _value(self, declared: CheckedParam, expr: TypedExpr) -> float | str:
-        """A single value as `bind_param` takes it: a number, an element's label, or a text."""
+    def _labels(self, given: ExpressionAssignment) -> ColumnChunk:
+        """The elements of a set from an expression."""
+        assert isinstance(given.value, TypedSet)
+        literal = literal_chunk(given.value, given.span) if isinstance(given.value, LiteralSet) else None
+        if literal is not None:
+            return literal
+        domain = self.ev.domain(given.value)
+        self.ev.budget.frame(domain.size, _LABEL_NUMBERS, given.value.span, f"set `{given.target}`")
+        rows: list[tuple[Scalar, ...]] = list(zip(*domain.label_columns(), strict=True))
+        return label_chunk(rows, domain.arity, given.span)
+
+    def _value(self, declared: CheckedParam, given: ExpressionAssignment) -> ValueChunk:
+        """A single value from an expression: a number, an element's label, or a text."""
+        expr = given.value
+        assert isinstance(expr, TypedExpr)
+        value: float | str
+        labels = tuple(self._label(s) for s in given.subscripts) if given.subscripts else None
         if isinstance(declared.type, TextType):
-            return str(self.ev.values(expr, EMPTY_FRAME).reshape(-1)[0])
-        if isinstance(declared.type, Element):
-            return self._label(expr)
-        return self.ev.number(expr)
+            value = str(self.ev.values(expr, EMPTY_FRAME).reshape(-1)[0])
+        else:
+            value = self._label(expr) if isinstance(declared.type, Element) else self.ev.number(expr)
+        return ValueChunk(value, given.span, labels, given.level)
 
     def _label(self, expr: TypedExpr) -> Scalar:
         if isinstance(expr, StringLiteral):
@@ -358,9 +339,6 @@ class _Builder:
         if isinstance(expr.type, Element):
             return self.store.universes[expr.type.root].labels[int(self.ev.codes(expr, EMPTY_FRAME).reshape(-1)[0])]
         return int(self.ev.number(expr))
-
-    def _given(self, name: str) -> tuple[Assignment, ...]:
-        return self.scenario.given.get(name, ())
 
     # --- randoms -----------------------------------------------------------------------------------------------------
 
@@ -378,6 +356,10 @@ class _Builder:
         laws = laws_of(declared, law, self.ev, self.reader, self.diagnostics)
         if laws is not None:
             self.store.randoms[declared.name] = laws
+
+
+def _label_chunks(chunks: Iterable[DataChunk | None]) -> list[ColumnChunk]:
+    return [chunk for chunk in chunks if isinstance(chunk, ColumnChunk)]
 
 
 def _law(scenario: CheckedScenario, random: CheckedRandom) -> TypedLaw | None:

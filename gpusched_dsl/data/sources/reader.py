@@ -177,15 +177,8 @@ def _report(
         )
 
 
-def read_given(
-    given: TableAssignment | FileAssignment, reader: FileReader, diagnostics: Diagnostics
-) -> ColumnChunk | None:
-    """The keys and values of a table column or of an item of a data statement; None after a finding (GSM20xx)."""
-    if isinstance(given, TableAssignment):
-        return read_table(given)
-    file = reader.read(given, diagnostics)
-    if file is None:
-        return None
+def chunk_of(given: FileAssignment, file: FileColumns, diagnostics: Diagnostics) -> ColumnChunk | None:
+    """The keys and values of an item of a data statement, from its file; None after a finding (GSM2030)."""
     keys = tuple(file.columns[key] for key in given.keys)
     values = None if given.value is None else file.columns[given.value]
     origin = FileOrigin(given.span, file, given.keys, given.value)
