@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import open_scenario
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
+from gpusched_dsl.cli.tables import show_comparison
 from gpusched_dsl.compiling.build import Built
-from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.reporting.comparison import REMARK
-from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.grid import Grid, plain, rich_table
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.comparison import Comparison
-
-STDOUT = "-"
-SPACE = 3  # between columns
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -83,17 +77,13 @@ def _check_targets(options: argparse.Namespace) -> None:
     """Find out before a long run that its table could not be written."""
     if options.json == options.csv == STDOUT:
         raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
-    for out in (options.json, options.csv):
-        if out not in (None, STDOUT):
-            check_writable(Path(out))
+    check_targets(options.json, options.csv)
 
 
 def _show(found: Comparison, output: Output) -> None:
     if found.rows:
-        if output.is_terminal and not output.quiet:
-            _show_on_terminal(found, output)
-        else:
-            output.say(plain(found.grid()).rstrip("\n"))
+        if not show_comparison(found, output):
+            output.note("the terminal is too narrow for the cost by term: `--csv -` and `--json -` show it")
         output.say()
     for line in found.footer():
         output.say(line)
@@ -101,34 +91,11 @@ def _show(found: Comparison, output: Output) -> None:
     output.report(found.contradictions)
 
 
-def _show_on_terminal(found: Comparison, output: Output) -> None:
-    """The table, without the cost by term where the terminal is too narrow for it: numbers do not wrap."""
-    console, grid = output.console(), found.grid()
-    fits = width(grid) <= console.width
-    console.print(rich_table(grid if fits else found.grid(terms=False)))
-    if not fits:
-        output.note("the terminal is too narrow for the cost by term: `--csv -` and `--json -` show it")
-
-
-def width(grid: Grid) -> int:
-    """How many characters a line of the table takes, without the remarks, which wrap."""
-    columns = [column for column in grid.columns if column.header != REMARK]
-    return sum(max(len(text) for text in (c.header, *c.texts)) + SPACE for c in columns)
-
-
 def _write(found: Comparison, options: argparse.Namespace, output: Output) -> None:
     if options.json is not None:
-        _write_one(json_text(found.to_dict()), options.json, output)
+        write_document(found.json_text(), options.json, output)
     if options.csv is not None:
-        _write_one(found.csv_text(), options.csv, output)
-
-
-def _write_one(text: str, out: str, output: Output) -> None:
-    if out == STDOUT:
-        print(text, end="")
-    else:
-        write_text(Path(out), text)
-        output.note(f"wrote {out}")
+        write_document(found.csv_text(), options.csv, output)
 
 
 def _exit_code(found: Comparison) -> int:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import LoadedProblem, build_problem, choose_instance
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, watch_progress
+from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.compiling.passes.names import folds
 from gpusched_dsl.compiling.selection import SelectedScenario
-from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.ir.deadline import StoppedEarly
-from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.grid import plain, rich_table
 
 if TYPE_CHECKING:
     from gpusched_dsl.explaining.explanation import Explanation
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
-STDOUT = "-"
 EXITS = {"infeasible": exits.INFEASIBLE, "unbounded": exits.UNBOUNDED}
 
 
@@ -32,8 +29,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.explaining.explain import describe, search
     from gpusched_dsl.solving.solve import deadline_of
 
-    if options.json not in (None, STDOUT):
-        check_writable(Path(options.json))
+    check_targets(options.json)
     if options.policy is not None:
         from gpusched_dsl.cli.explain_policy import explain_policy
 
@@ -66,11 +62,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
             told = search(told, solver, SearchClock(options.time_limit, watch))
             stopped = watch.stop_requested
         _show_answer(told, output)
-    if options.json == STDOUT:
-        print(json_text(told.to_dict()), end="")
-    elif options.json is not None:
-        write_text(Path(options.json), json_text(told.to_dict()))
-        output.note(f"wrote {options.json}")
+    if options.json is not None:
+        write_document(told.json_text(), options.json, output)
     if told.status == "unknown":
         return exits.INTERRUPTED if stopped else exits.NO_SOLUTION_YET
     return EXITS.get(told.status, exits.BAD_INPUT if told.refused else exits.OK)
@@ -93,10 +86,7 @@ def _show_description(told: Explanation, output: Output) -> None:
     for title, grid in grids(told):
         output.say()
         output.say(title)
-        if output.is_terminal and not output.quiet:
-            output.console().print(rich_table(grid))
-        else:
-            output.say(plain(grid).rstrip("\n"))
+        show_grid(grid, output)
     _tell([*told.reasons, *told.refused, *told.warnings], output)
     output.flush()
 

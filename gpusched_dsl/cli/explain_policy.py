@@ -6,17 +6,16 @@ import argparse
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.documents import STDOUT, write_document
 from gpusched_dsl.cli.instance import read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.compiling.build import check_solvable, choose_scenario
-from gpusched_dsl.data.sources.writing import write_text
 from gpusched_dsl.language.blocks.policies.describe import policy_in_words, settings_of
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.library import any_policy_named, policy_named
 from gpusched_dsl.reporting.document import json_text
 
-STDOUT = "-"
 NO_SCENARIO = {"GSM4016", "GSM6005", "GSM6006"}  # none, several, or one of another model
 
 
@@ -44,11 +43,7 @@ def explain_policy(options: argparse.Namespace, output: Output) -> int:
             "words": words,
             "settings": [{"name": s.name, "text": s.text, "meaning": s.meaning, "policy": s.policy} for s in settings],
         }
-        if options.json == STDOUT:
-            print(json_text(found), end="")
-        else:
-            write_text(Path(options.json), json_text(found))
-            output.note(f"wrote {options.json}")
+        write_document(json_text(found), options.json, output)
     return exits.OK
 
 

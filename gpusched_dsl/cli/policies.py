@@ -7,19 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import read_workspace
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.data.sources.writing import check_writable, write_text
+from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.policies.catalogue import ListedPolicy, listed_policies, listed_rules
 from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.grid import Grid, GridColumn, plain, rich_table
-
-STDOUT = "-"
+from gpusched_dsl.reporting.grid import Grid, GridColumn
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    if options.json not in (None, STDOUT):
-        check_writable(Path(options.json))
+    check_targets(options.json)
     if options.json == STDOUT:
         output.only_findings()
     if options.rules:
@@ -32,11 +30,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
         policies = listed_policies(workspace, options.model)
         found = {"policies": [policy.to_dict() for policy in policies]}
         _show_policies(policies, output)
-    if options.json == STDOUT:
-        print(json_text(found), end="")
-    elif options.json is not None:
-        write_text(Path(options.json), json_text(found))
-        output.note(f"wrote {options.json}")
+    if options.json is not None:
+        write_document(json_text(found), options.json, output)
     return exits.OK
 
 
@@ -69,8 +64,5 @@ def _show_rules(output: Output) -> None:
                 GridColumn("numbers", ["; ".join(rule.parameters) for rule in rules]),
             )
         )
-        if output.is_terminal and not output.quiet:
-            output.console().print(rich_table(grid))
-        else:
-            output.say(plain(grid, indent="").rstrip("\n"))
+        show_grid(grid, output, indent="")
         output.say()

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
 from gpusched_dsl.cli.solver_options import own_options
-from gpusched_dsl.data.sources.writing import check_writable, write_text
+from gpusched_dsl.cli.tables import show_comparison
+from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.contradiction import CODE
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text, number_text, seconds_text, with_unit
 from gpusched_dsl.language.workspace import Workspace, load_workspace
-from gpusched_dsl.reporting.document import json_text
-from gpusched_dsl.reporting.grid import plain, rich_table
 
 DISAGREES = "GSM9003"  # a replay that is not the run event by event
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
 
-STDOUT = "-"
 FINISHED = ("finished", "horizon")
 
 
@@ -91,9 +90,7 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
         raise UsageError("GSM6002", "several documents cannot all go to standard output", "give the others files")
     if options.csv == STDOUT and not several:
         raise UsageError("GSM6002", "`--csv` writes several tables of one run", "name a folder: `--csv DIR`")
-    for out in (options.json, options.html, options.csv if several else None):
-        if out not in (None, STDOUT):
-            check_writable(Path(out))
+    check_targets(options.json, options.html, options.csv if several else None)
     if options.csv is not None and not several:
         check_writable(Path(options.csv), folder=True)
 
@@ -121,14 +118,14 @@ def _tell_one(result: RunResult, options: argparse.Namespace, output: Output) ->
         output.say(line)
     output.report(result.warnings)
     if options.json is not None:
-        _write(json_text(result.to_dict()), options.json, output)
+        write_document(result.json_text(), options.json, output)
     if options.csv is not None:
         files = result.to_csv(options.csv)
         output.note(f"wrote {count_text(len(files), 'file')} into {options.csv}")
     if options.html is not None:
         from gpusched_dsl.reporting.runs.page import page
 
-        _write(page([result]), options.html, output)
+        write_document(page([result]), options.html, output)
     return exit_code([result])
 
 
@@ -139,13 +136,13 @@ def _tell_several(found: RunComparison, options: argparse.Namespace, output: Out
     own = (warning for result in found.results for warning in result.warnings if warning.code != CODE)
     output.report((*own, *told))
     if options.json is not None:
-        _write(json_text(found.to_dict()), options.json, output)
+        write_document(found.json_text(), options.json, output)
     if options.csv is not None:
-        _write(found.csv_text(), options.csv, output)
+        write_document(found.csv_text(), options.csv, output)
     if options.html is not None:
         from gpusched_dsl.reporting.runs.page import page
 
-        _write(page(found.results, found.grid(), found.footer()), options.html, output)
+        write_document(page(found.results, found.grid(), found.footer()), options.html, output)
     if found.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if found.interrupted else exit_code(list(found.results))
@@ -165,28 +162,14 @@ def exit_code(results: list[RunResult]) -> int:
 
 def _show(found: RunComparison, output: Output) -> None:
     """What ran, the table, and what stands below it."""
-    from gpusched_dsl.cli.compare import width
-
     first = found.results[0]
     online, scenario = first.outcome.online, first.about.scenario
     output.say(f"{online.base.name} driven by {online.name}{f', scenario {scenario}' if scenario else ''}")
     output.say()
-    if output.is_terminal and not output.quiet:
-        console, grid = output.console(), found.grid()
-        console.print(rich_table(grid if width(grid) <= console.width else found.grid(terms=False)))
-    else:
-        output.say(plain(found.grid()).rstrip("\n"))
+    show_comparison(found, output)
     output.say()
     for line in found.footer():
         output.say(line)
-
-
-def _write(text: str, out: str, output: Output) -> None:
-    if out == STDOUT:
-        print(text, end="")
-    else:
-        write_text(Path(out), text)
-        output.note(f"wrote {out}")
 
 
 # --- progress --------------------------------------------------------------------------------------------------------

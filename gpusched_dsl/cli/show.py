@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.language.text.numbers import count_text, number_text, with_unit
-from gpusched_dsl.reporting.grid import plain, rich_table
 from gpusched_dsl.reporting.placement import Placement
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.schedule import schedule, totals
@@ -30,10 +30,7 @@ def show_placement(placed: Placement, output: Output) -> None:
         return
     output.say(_caption(placed))
     shown = grid.head(MOST_ROWS)
-    if output.is_terminal and not output.quiet:
-        output.console().print(rich_table(shown))
-    else:
-        output.say(plain(shown).rstrip("\n"))
+    show_grid(shown, output)
     if grid.rows > MOST_ROWS:
         output.say(f"  ... and {grid.rows - MOST_ROWS:,} more rows; `--csv` and `--json` write all of them")
 

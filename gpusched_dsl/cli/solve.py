@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import LoadedProblem, choose_instance
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
 from gpusched_dsl.cli.listener import ProgressListener
@@ -17,12 +18,11 @@ from gpusched_dsl.cli.show import show_result
 from gpusched_dsl.cli.solver_options import own_options
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.selection import SelectedScenario
-from gpusched_dsl.data.sources.writing import check_writable, write_text
+from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.deadline import READING, Deadline
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import seconds_text
-from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.summary import size_text
 from gpusched_dsl.workflows.method import Method, SolverMethod, choose_method
@@ -31,7 +31,6 @@ from gpusched_dsl.workflows.solve import SolveConfig, solve_compiled, solve_scen
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import SolveOptions
 
-STDOUT = "-"
 SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, "scip": {"display/verblevel": 4}}
 
 
@@ -150,8 +149,7 @@ def exit_code(result: Result) -> int:
 
 def _check_targets(options: argparse.Namespace) -> None:
     """Find out before a long solve that its result could not be written."""
-    if options.json not in (None, STDOUT):
-        check_writable(Path(options.json))
+    check_targets(options.json)
     if options.csv is not None:
         check_writable(Path(options.csv), folder=True)
 
@@ -175,11 +173,8 @@ def _solver_options(options: argparse.Namespace) -> SolveOptions:
 
 
 def _write(result: Result, options: argparse.Namespace, output: Output) -> None:
-    if options.json == STDOUT:
-        print(json_text(result.to_dict()), end="")
-    elif options.json is not None:
-        write_text(Path(options.json), json_text(result.to_dict()))
-        output.note(f"wrote {options.json}")
+    if options.json is not None:
+        write_document(result.json_text(), options.json, output)
     if options.csv is None:
         return
     if result.has_point:

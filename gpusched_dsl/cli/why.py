@@ -6,15 +6,12 @@ import argparse
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watch_progress
-from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.policies.library import is_policy
-from gpusched_dsl.reporting.document import json_text
-
-STDOUT = "-"
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -22,8 +19,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.explaining.clock import SearchClock
     from gpusched_dsl.workflows.why import why
 
-    if options.json not in (None, STDOUT):
-        check_writable(Path(options.json))
+    check_targets(options.json)
     judge = backend(options.judge)
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
     if is_policy(workspace, options.method):
@@ -41,9 +37,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
         )
     for line in found.lines():
         output.say(line)
-    if options.json == STDOUT:
-        print(json_text(found.to_dict()), end="")
-    elif options.json is not None:
-        write_text(Path(options.json), json_text(found.to_dict()))
-        output.note(f"wrote {options.json}")
+    if options.json is not None:
+        write_document(found.json_text(), options.json, output)
     return exits.OK

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusched_dsl.explaining.explanation_data import ExplanationData
+from gpusched_dsl.reporting.report import Report
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation(ExplanationData):
+class Explanation(ExplanationData, Report):
     """Sizes, class, reformulations, and why there is no solution or no end.
 
     `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (not found out in time) or `not asked`. `problem`

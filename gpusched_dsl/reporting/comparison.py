@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpusched_dsl.compiling.provenance import Provenance
-from gpusched_dsl.ir.contradiction import REMARK as CONTRADICTED
 from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.solver_result import relative_gap
-from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
-from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
+from gpusched_dsl.language.text.numbers import column_texts, number_text, seconds_text, with_unit
+from gpusched_dsl.reporting.document import findings_document, finite
+from gpusched_dsl.reporting.grid import Grid, GridColumn
+from gpusched_dsl.reporting.method_comparison import SAME, MethodComparison
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.version import __version__
 
-if TYPE_CHECKING:
-    import polars as pl
-
 FORMAT = "gsdsl-comparison/1"
-REMARK = "remark"
 SHOWN = 3  # constraints that a plan breaks
-SAME = ROUNDING  # of their size: values that differ by less are equally good
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +58,13 @@ class ComparisonRow:
         return self.findings[0].message if self.result is None and self.findings else ""
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparison(MethodComparison[ComparisonRow]):
     """Rows in the order of the methods. Money and the like are in the unit of the first objective.
 
     `bound` is the best that any run proved, None where none did; `bound_by` the method. `interrupted`: methods that
     come after the last row were not run. `print` shows it as the command line does.
+    `table` has a row per run: `method`, `seed`, `status`, the terms, the objective, `gap`, `seconds`, `best`, `remark`.
     """
 
     model: str
@@ -77,26 +72,17 @@ class Comparison:
     objective: str
     unit: str
     minimise: bool
-    rows: tuple[ComparisonRow, ...]
     bound: float | None = None
     bound_by: str | None = None
-    interrupted: bool = False
     origins: Provenance = field(default_factory=Provenance, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    @cached_property
-    def best(self) -> float | None:
-        """The best value of the first objective."""
-        values = [row.objective for row in self.rows if row.objective is not None]
-        return None if not values else min(values) if self.minimise else max(values)
+    def ranked(self, row: ComparisonRow) -> float | None:
+        """The first objective."""
+        return row.objective
 
-    def is_best(self, row: ComparisonRow) -> bool:
-        """Whether no row is better."""
-        if row.objective is None or self.best is None:
-            return False
-        if self.refutes(row):
-            return False
-        return abs(row.objective - self.best) <= SAME * max(1.0, abs(self.best))
+    def _choose(self, values: Sequence[float]) -> float:
+        return min(values) if self.minimise else max(values)
 
     def refutes(self, row: ComparisonRow) -> bool:
         """Whether the value of a row is better than the bound: then one of the two is wrong."""
@@ -113,10 +99,6 @@ class Comparison:
             for row in self.rows
             if row.objective is not None and self.bound is not None and self.refutes(row)
         )  # fmt: skip
-
-    def remark(self, row: ComparisonRow) -> str:
-        """What stands beside a row: its own remark, or that its value cannot be."""
-        return "; ".join(text for text in (CONTRADICTED if self.refutes(row) else "", row.remark) if text)
 
     def gap(self, row: ComparisonRow) -> float | None:
         """How far a row is from the best bound; None where one of the two is not there."""
@@ -140,15 +122,12 @@ class Comparison:
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def table(self) -> pl.DataFrame:
-        """A row per run: `method`, `seed`, `status`, every term, the objective, `gap`, `seconds`, `best`, `remark`."""
+    def _schema(self) -> dict[str, Any]:
         import polars as pl
 
         numbers = dict.fromkeys((*self.terms, self.objective, "gap", "seconds"), pl.Float64)
         texts = {"method": pl.String, "seed": pl.Int64, "status": pl.String}
-        schema = {**texts, **numbers, "best": pl.Boolean, "remark": pl.String}
-        return pl.DataFrame([self._record(row) for row in self.rows], schema=schema, orient="row")
+        return {**texts, **numbers, "best": pl.Boolean, "remark": pl.String}
 
     def _record(self, row: ComparisonRow) -> dict[str, Any]:
         terms = {} if row.result is None else row.result.terms
@@ -174,19 +153,11 @@ class Comparison:
         for name in self.terms if terms else ():
             values = [None if row.result is None else row.result.terms.get(name) for row in self.rows]
             columns.append(GridColumn(name, column_texts(values, digits=6), right=True))
-        totals = column_texts([row.objective for row in self.rows], digits=6)
-        marked = [f"{text} {self._mark(row)}" for text, row in zip(totals, self.rows, strict=True)]
-        columns.append(GridColumn(f"{self.objective}{unit}  ", marked, right=True))
+        columns.append(self._marked(f"{self.objective}{unit}", [row.objective for row in self.rows]))
         if self.bound is not None:
-            columns.append(GridColumn("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
+            columns.append(self._gaps())
         columns.append(GridColumn("time", [seconds_text(row.seconds) for row in self.rows], right=True))
-        if any(self.remark(row) for row in self.rows):
-            columns.append(GridColumn(REMARK, [self.remark(row) for row in self.rows]))
-        return Grid(tuple(columns))
-
-    def _mark(self, row: ComparisonRow) -> str:
-        """`*` at the best value, `!` at one that is better than the bound."""
-        return "!" if self.refutes(row) else "*" if self.is_best(row) else " "
+        return Grid((*columns, *self._remarks()))
 
     def footer(self) -> list[str]:
         """What stands below the table: the bound that gaps are told of, and whether methods are missing."""
@@ -194,12 +165,7 @@ class Comparison:
         if self.bound is not None:
             best = "no plan is better" if self.minimise else "no plan gives more"
             lines.append(f"bound {with_unit(number_text(self.bound), self.unit)}, proved by {self.bound_by}: {best}")
-        if self.interrupted:
-            lines.append("interrupted: the methods after the last row were not run")
-        return lines
-
-    def __str__(self) -> str:
-        return "\n".join([plain(self.grid()).rstrip("\n"), *self.footer()])
+        return lines + self._interruption()
 
     def __repr__(self) -> str:
         return f"<Comparison {self.model}, {self.scenario}: {', '.join(row.method for row in self.rows)}>"
@@ -208,29 +174,6 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as `docs/schema/comparison.schema.json` describes it; numbers that are not finite are None."""
-        from gpusched_dsl.reporting.document import finite
-        rows = []
-        for row in self.rows:
-            record = self._record(row)
-            rows.append(
-                {
-                    "method": row.method,
-                    "kind": "policy" if row.is_policy else "solver",
-                    "seed": row.seed,
-                    "status": row.status,
-                    "reason": "" if row.result is None else row.result.reason,
-                    "objective": row.objective,
-                    "terms": {} if row.result is None else row.result.terms,
-                    "bound": None if row.result is None else row.result.bound,
-                    "gap": record["gap"],
-                    "best": record["best"],
-                    "seconds": round(row.seconds, 6),
-                    "compile_seconds": round(row.compile_seconds, 6),
-                    "statistics": {} if row.result is None else row.result.solved.statistics,
-                    "remark": record["remark"],
-                    "findings": [{"code": d.code, "message": d.message} for d in row.findings],
-                }
-            )
         versions = {"gsdsl": __version__}
         for row in self.rows:
             versions.update({} if row.result is None else row.result.versions)
@@ -246,7 +189,7 @@ class Comparison:
                 "bound": self.bound,
                 "bound_by": self.bound_by,
                 "interrupted": self.interrupted,
-                "rows": rows,
+                "rows": [self._row_document(row) for row in self.rows],
                 "options": dict(model.options) if model is not None else {},
                 "settings": dict(self.origins.settings),
                 "solver_options": dict(self.options),
@@ -257,22 +200,25 @@ class Comparison:
         )
         return found
 
-    def to_json(self, path: str | Path) -> None:
-        """Write the comparison as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
-        from gpusched_dsl.reporting.document import json_text
-
-        write_text(Path(path), json_text(self.to_dict()))
-
-    def csv_text(self) -> str:
-        """The table as CSV."""
-        return self.table.write_csv()
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write the table as CSV, whole or not at all; raises DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
-
-        write_text(Path(path), self.csv_text())
+    def _row_document(self, row: ComparisonRow) -> dict[str, Any]:
+        result = row.result
+        return {
+            "method": row.method,
+            "kind": "policy" if row.is_policy else "solver",
+            "seed": row.seed,
+            "status": row.status,
+            "reason": "" if result is None else result.reason,
+            "objective": row.objective,
+            "terms": {} if result is None else result.terms,
+            "bound": None if result is None else result.bound,
+            "gap": self.gap(row),
+            "best": self.is_best(row),
+            "seconds": round(row.seconds, 6),
+            "compile_seconds": round(row.compile_seconds, 6),
+            "statistics": {} if result is None else result.solved.statistics,
+            "remark": self.remark(row),
+            "findings": findings_document(row.findings),
+        }
 
 
 def _broken_rows(findings: tuple[Diagnostic, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.ir.arrays import Floats
@@ -12,6 +13,7 @@ from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.reporting.tables import tidy
 
 if TYPE_CHECKING:
+    from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
     from gpusched_dsl.reporting.result_data import ResultData
 
 FORMAT = "gsdsl-result/1"
@@ -70,7 +72,7 @@ def document(result: ResultData) -> dict[str, Any]:
             "nonzeros": size.nonzeros,
         },
         "statistics": solved.statistics,
-        "warnings": [{"code": w.code, "message": w.message} for w in result.findings],
+        "warnings": findings_document(result.findings),
     }
     # Points are finite: they have been verified. All else is small.
     return {key: value if key == "variables" else finite(value) for key, value in found.items()}
@@ -93,6 +95,10 @@ def _entries(family: Family, point: Floats | None, whole: bool) -> list[dict[str
 
 def _is_whole(result: ResultData, family: Family) -> bool:
     return bool(result.solved.problem.integer[family.slice].all())
+
+
+def findings_document(found: Iterable[Diagnostic]) -> list[dict[str, str]]:
+    return [{"code": finding.code, "message": finding.message} for finding in found]
 
 
 def finite(value: Any) -> Any:

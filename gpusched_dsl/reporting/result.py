@@ -18,6 +18,7 @@ from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.index_names import index_names, names_of_domain
+from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.result_data import ResultData
 from gpusched_dsl.reporting.tables import table
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Result(ResultData):
+class Result(ResultData, Report):
     """What a solve gave. Numbers are in the units that the model declares.
 
     `result["run"]` is the table of the values that are not zero, `result.table("run", zeros=True)` of all;
@@ -93,13 +94,6 @@ class Result(ResultData):
         from gpusched_dsl.reporting.document import document
 
         return document(self)
-
-    def to_json(self, path: str | Path) -> None:
-        """Write the result as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
-        from gpusched_dsl.reporting.document import json_text
-
-        write_text(Path(path), json_text(self.to_dict()))
 
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write one CSV per variable (nonzeros) and `placement.csv` into a folder, which is made if need be.

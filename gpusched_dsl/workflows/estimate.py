@@ -24,6 +24,7 @@ from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
+from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.runs.summary import short
 
 SAMPLES = 100
@@ -33,7 +34,7 @@ SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Report):
     """What would become of a job. Arrays have one entry for each run; NaN where the job does not come so far in it.
 
     Times are counted from the start of the run, in `unit`; `cost` is the job's share of all that is charged, in

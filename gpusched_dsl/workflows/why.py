@@ -27,6 +27,7 @@ from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import STATES
+from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.runs.summary import short
 from gpusched_dsl.workflows.estimate import job_code, nothing_to_tell
 
@@ -44,7 +45,7 @@ class Alternative:
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionExplanation:
+class DecisionExplanation(Report):
     """Why a job runs where it does or waits, by the plan that holds `at` a time.
 
     `plan` is what the plan costs by the model, and the job's elements in it. Of a job that runs there are

@@ -5,23 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpusched_dsl.ir.contradiction import REMARK, contradiction
-from gpusched_dsl.ir.tolerances import ROUNDING
+from gpusched_dsl.ir.contradiction import contradiction
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.online.bounds.single_job import RunBound
-from gpusched_dsl.reporting.document import finite
-from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
+from gpusched_dsl.reporting.document import findings_document, finite
+from gpusched_dsl.reporting.grid import Grid, GridColumn
+from gpusched_dsl.reporting.method_comparison import MethodComparison
 from gpusched_dsl.reporting.runs.metrics import METRICS
 from gpusched_dsl.reporting.runs.result import RunResult
 
-if TYPE_CHECKING:
-    import polars as pl
-
 FORMAT = "gsdsl-run-comparison/1"
-SAME = ROUNDING  # of their size: totals that differ by less are equally good
 FINISHED = ("finished", "horizon")
 
 
@@ -47,14 +43,12 @@ class RunRow:
 
 
 @dataclass(frozen=True, eq=False)
-class RunComparison:
+class RunComparison(MethodComparison[RunRow]):
     """Rows in the order of the methods; `interrupted`: methods that come after the last row were not run.
 
-    `print` shows it as the command line does; `comparison["Greedy"]` is the result of a method.
+    `print` shows it as the command line does; `comparison["Greedy"]` is the result of a method. `table` has a row per
+    method: `method`, `ended`, `best`, `gap`, the terms, and all figures of `METRICS`.
     """
-
-    rows: tuple[RunRow, ...]
-    interrupted: bool = False
 
     def __getitem__(self, method: str) -> RunResult:
         """The result of a method; KeyError where there is none."""
@@ -72,24 +66,14 @@ class RunComparison:
         """The terms of money that any method was charged."""
         return tuple(dict.fromkeys(name for result in self.results for name in result.costs))
 
-    @cached_property
-    def best(self) -> float | None:
-        """The least total of the runs that came to their end."""
-        return min((r.total for r in self.results if r.ended in FINISHED), default=None)
-
-    def is_best(self, row: RunRow) -> bool:
-        """Whether no method was cheaper."""
-        if row.result is None or self.best is None or row.result.ended not in FINISHED:
-            return False
-        if self.refutes(row):
-            return False
-        return row.result.total - self.best <= SAME * max(1.0, abs(self.best))
+    def ranked(self, row: RunRow) -> float | None:
+        """The total of a run that came to its end."""
+        return None if row.result is None or row.result.ended not in FINISHED else row.result.total
 
     def refutes(self, row: RunRow) -> bool:
         """Whether the total of a row is below the bound: then one of the two is wrong."""
-        if row.result is None or self.bound is None or row.result.ended not in FINISHED:
-            return False
-        return self.bound.refuted_by(row.result.total)
+        total = self.ranked(row)
+        return total is not None and self.bound is not None and self.bound.refuted_by(total)
 
     @property
     def contradictions(self) -> tuple[Diagnostic, ...]:
@@ -100,10 +84,6 @@ class RunComparison:
             for row in self.rows
             if row.result is not None and bound is not None and bound.value is not None and self.refutes(row)
         )
-
-    def remark(self, row: RunRow) -> str:
-        """What stands beside a row: why it was refused, jobs that are unfinished, a total that cannot be."""
-        return "; ".join(text for text in (REMARK if self.refutes(row) else "", row.remark) if text)
 
     @cached_property
     def bound(self) -> RunBound | None:
@@ -118,21 +98,17 @@ class RunComparison:
 
     def gap(self, row: RunRow) -> float | None:
         """(total - bound) / total."""
-        if row.result is None or self.bound is None or row.result.ended not in FINISHED:
-            return None
-        return self.bound.gap(row.result.total)
+        total = self.ranked(row)
+        return None if total is None or self.bound is None else self.bound.gap(total)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def table(self) -> pl.DataFrame:
-        """A row per method: `method`, `ended`, `best`, `gap`, the terms, and all figures of `METRICS`."""
+    def _schema(self) -> dict[str, Any]:
         import polars as pl
 
-        rows = [self._record(row) for row in self.rows]
         texts: dict[str, Any] = {"method": pl.String, "ended": pl.String, "best": pl.Boolean}
         numbers = dict.fromkeys(("gap", *(_term(t) for t in self.terms), *METRICS), pl.Float64)
-        return pl.DataFrame(rows, schema={**texts, **numbers, "seconds": pl.Float64, "remark": pl.String}, orient="row")
+        return {**texts, **numbers, "seconds": pl.Float64, "remark": pl.String}
 
     def _record(self, row: RunRow) -> dict[str, Any]:
         result = row.result
@@ -158,19 +134,11 @@ class RunComparison:
         for name in self.terms if terms and len(self.terms) > 1 else ():
             values = [None if r.result is None else r.result.costs.get(name, 0.0) for r in self.rows]
             columns.append(GridColumn(name, column_texts(values, digits=6), right=True))
-        totals = column_texts([None if r.result is None else r.result.total for r in self.rows], digits=6)
-        marked = [f"{text} {self._mark(row)}" for text, row in zip(totals, self.rows, strict=True)]
-        columns.append(GridColumn(f"{_header('total', money)}  ", marked, right=True))
+        totals = [None if r.result is None else r.result.total for r in self.rows]
+        columns.append(self._marked(_header("total", money), totals))
         if self.bound is not None and self.bound.value is not None:
-            columns.append(GridColumn("gap", [percent_text(self.gap(row)) for row in self.rows], right=True))
-        columns += self._figures(time, terms)
-        if any(self.remark(row) for row in self.rows):
-            columns.append(GridColumn("remark", [self.remark(row) for row in self.rows]))
-        return Grid(tuple(columns))
-
-    def _mark(self, row: RunRow) -> str:
-        """`*` at the least total, `!` at one that is below the bound."""
-        return "!" if self.refutes(row) else "*" if self.is_best(row) else " "
+            columns.append(self._gaps())
+        return Grid((*columns, *self._figures(time, terms), *self._remarks()))
 
     def _figures(self, time: str, all_of_them: bool) -> list[GridColumn]:
         columns = [self._share("late", "late_share")]
@@ -208,12 +176,7 @@ class RunComparison:
             lines.append(f"bound {with_unit(number_text(bound.value), money)}: {bound.how}")
         elif bound is not None:
             lines.append(f"no bound: {bound.how}")
-        if self.interrupted:
-            lines.append("interrupted: the methods after the last row were not run")
-        return lines
-
-    def __str__(self) -> str:
-        return "\n".join([plain(self.grid()).rstrip("\n"), *self.footer()])
+        return lines + self._interruption()
 
     def __repr__(self) -> str:
         return f"<RunComparison {', '.join(row.method for row in self.rows)}>"
@@ -233,7 +196,7 @@ class RunComparison:
                     "ended": row.status,
                     "best": self.is_best(row),
                     "gap": self.gap(row),
-                    "findings": [{"code": d.code, "message": d.message} for d in row.findings],
+                    "findings": findings_document(row.findings),
                     "remark": self.remark(row),
                     "result": None if row.result is None else row.result.to_dict(),
                 }
@@ -241,17 +204,6 @@ class RunComparison:
             ],
         }
         return {key: finite(value) for key, value in found.items()}
-
-    def save(self, path: str | Path) -> None:
-        """Write the comparison as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
-        from gpusched_dsl.reporting.document import json_text
-
-        write_text(Path(path), json_text(self.to_dict()))
-
-    def csv_text(self) -> str:
-        """The table as CSV."""
-        return self.table.write_csv()
 
     def to_html(self, path: str | Path) -> None:
         """Write a page with the table and charts of every run; raises DiagnosticError (GSM6008)."""

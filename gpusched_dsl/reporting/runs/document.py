@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.reporting.document import finite
+from gpusched_dsl.reporting.document import findings_document, finite
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
@@ -47,6 +47,6 @@ def document(result: RunResultData) -> dict[str, Any]:
         "seconds": round(about.seconds, 6),
         "resumed_steps": about.resumed_steps,
         "event_by_event": list(outcome.event_by_event),
-        "warnings": [{"code": w.code, "message": w.message} for w in result.warnings],
+        "warnings": findings_document(result.warnings),
     }
     return {key: finite(value) for key, value in found.items()}

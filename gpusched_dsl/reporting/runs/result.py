@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 
 @dataclass(frozen=True, eq=False)
-class RunResult(RunResultData):
+class RunResult(RunResultData, Report):
     """What came of a run. Times are in `unit`, the unit of the run's clock, money in `money`.
 
     `bound` is a proved lower bound of `total` where the way of charging allows one (`bound.value` is None else, and
@@ -22,13 +23,6 @@ class RunResult(RunResultData):
         from gpusched_dsl.reporting.runs.document import document
 
         return document(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write the result as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
-        from gpusched_dsl.reporting.document import json_text
-
-        write_text(Path(path), json_text(self.to_dict()))
 
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write `jobs.csv`, `schedule.csv`, `steps.csv`, `node_types.csv` and `metrics.csv`; gives the files.

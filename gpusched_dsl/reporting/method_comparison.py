@@ -1,0 +1,133 @@
+"""The base of comparisons: methods as rows, the best of them, and the values that refute a bound."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from gpusched_dsl.ir.contradiction import REMARK as CONTRADICTED
+from gpusched_dsl.ir.tolerances import ROUNDING
+from gpusched_dsl.language.text.numbers import column_texts, percent_text
+from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
+from gpusched_dsl.reporting.report import Report
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SAME = ROUNDING  # of their size: values that differ by less are equally good
+REMARK = "remark"
+
+
+class MethodRow(Protocol):
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def remark(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=MethodRow)
+
+
+@dataclass(frozen=True, eq=False)
+class MethodComparison(Report, Generic[Row]):
+    """Rows in the order of the methods; `interrupted`: the methods after the last row were not run."""
+
+    rows: tuple[Row, ...]
+    interrupted: bool = False
+
+    # --- what a comparison defines -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def ranked(self, row: Row) -> float | None:
+        """The value that the row is ranked by; None if it is not ranked."""
+
+    @abstractmethod
+    def refutes(self, row: Row) -> bool:
+        """Whether the value of a row is better than the bound: then one of the two is wrong."""
+
+    @abstractmethod
+    def gap(self, row: Row) -> float | None:
+        """The relative distance of a row to the bound; None if one of the two is missing."""
+
+    @abstractmethod
+    def _schema(self) -> dict[str, Any]:
+        """The columns of the table with their types."""
+
+    @abstractmethod
+    def _record(self, row: Row) -> dict[str, Any]:
+        """A row of the table."""
+
+    @abstractmethod
+    def grid(self, *, terms: bool = True) -> Grid:
+        """The table as texts, `*` at the best value; without `terms` in fewer columns."""
+
+    @abstractmethod
+    def footer(self) -> list[str]:
+        """The lines below the table."""
+
+    def _choose(self, values: Sequence[float]) -> float:
+        """The best of several values."""
+        return min(values)
+
+    # --- ranking -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def best(self) -> float | None:
+        """The best value of all rows that are ranked."""
+        values = [value for row in self.rows if (value := self.ranked(row)) is not None]
+        return self._choose(values) if values else None
+
+    def is_best(self, row: Row) -> bool:
+        """Whether no row is better."""
+        value = self.ranked(row)
+        if value is None or self.best is None or self.refutes(row):
+            return False
+        return abs(value - self.best) <= SAME * max(1.0, abs(self.best))
+
+    def remark(self, row: Row) -> str:
+        """What stands beside a row: its own remark, or that its value cannot be."""
+        return "; ".join(text for text in (CONTRADICTED if self.refutes(row) else "", row.remark) if text)
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """All rows as a table."""
+        import polars as pl
+
+        return pl.DataFrame([self._record(row) for row in self.rows], schema=self._schema(), orient="row")
+
+    def csv_text(self) -> str:
+        """The table as CSV."""
+        return self.table.write_csv()
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table as CSV, whole or not at all; raises DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import write_text
+
+        write_text(Path(path), self.csv_text())
+
+    def __str__(self) -> str:
+        return "\n".join([plain(self.grid()).rstrip("\n"), *self.footer()])
+
+    def _marked(self, header: str, values: Sequence[float | None]) -> GridColumn:
+        """The values with `*` at the best one, and `!` at those that are better than the bound."""
+        marks = ["!" if self.refutes(row) else "*" if self.is_best(row) else " " for row in self.rows]
+        texts = [f"{text} {mark}" for text, mark in zip(column_texts(values, digits=6), marks, strict=True)]
+        return GridColumn(f"{header}  ", texts, right=True)
+
+    def _gaps(self) -> GridColumn:
+        return GridColumn("gap", [percent_text(self.gap(row)) for row in self.rows], right=True)
+
+    def _remarks(self) -> list[GridColumn]:
+        """The column of remarks, if there are any."""
+        texts = [self.remark(row) for row in self.rows]
+        return [GridColumn(REMARK, texts)] if any(texts) else []
+
+    def _interruption(self) -> list[str]:
+        return ["interrupted: the methods after the last row were not run"] if self.interrupted else []
