@@ -23,7 +23,7 @@ from gpusched_dsl.policies.local_search import UNLIMITED
 from gpusched_dsl.policies.memory import values_to_remember, wanted_again
 from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.queues.run import appends, run_queues
-from gpusched_dsl.policies.relabelling import stay
+from gpusched_dsl.policies.relabelling import relabel_schedule
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.workload import NONE, Schedule, empty_schedule
@@ -84,7 +84,7 @@ def decide(
         initial = schedule_from(cluster, running)
     outcome = run(cluster.work, instructions, settings, seed, initial, stop or never, tell)
     if running is not None and any(rule.name == "nodes" for rule in policy.keep):
-        stay(cluster.work, outcome.schedule, schedule_from(cluster, running))
+        relabel_schedule(cluster.work, outcome.schedule, schedule_from(cluster, running))
     codes = cluster.entries(outcome.schedule.node, outcome.schedule.way)
     values = {cluster.placement.variable: VariableValues(codes, np.ones(len(codes[0])))}
     return Decision(

@@ -14,6 +14,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy, at
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
+from gpusched_dsl.policies.relabelling import relabel_values
 
 MOST_SEED = 2**31  # solvers take no larger seed
 
@@ -57,10 +58,8 @@ class PolicyPlanner:
         )
         values = decision.values
         if question.running is not None and not self.policy.keep and self.policy.split is None:
-            from gpusched_dsl.online.planners.relabel import relabel
-
             model, store = question.instance.scenario.model, question.instance.store
-            values = relabel(model, store, values, question.running)
+            values = relabel_values(model, store, values, question.running)
         return Plan(
             values,
             self.name,

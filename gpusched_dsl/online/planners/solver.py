@@ -20,7 +20,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.policy import seed_of
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
-from gpusched_dsl.online.planners.relabel import relabel
+from gpusched_dsl.policies.relabelling import relabel_values
 from gpusched_dsl.solving.aggregated import Entries, solve_built
 from gpusched_dsl.solving.solution import Solution
 
@@ -115,7 +115,7 @@ class SolverPlanner:
             found[family.name] = VariableValues(tuple(c[used] for c in family.domain.columns()), point[used])
         values: Mapping[str, VariableValues] = found
         if question.running is not None:
-            values = relabel(question.instance.scenario.model, question.instance.store, found, question.running)
+            values = relabel_values(question.instance.scenario.model, question.instance.store, found, question.running)
         return Plan(
             values,
             self.name,

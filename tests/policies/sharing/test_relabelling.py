@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sharing_clusters import cluster, filled
 
-from gpusched_dsl.policies.relabelling import stay
+from gpusched_dsl.policies.relabelling import relabel_schedule
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
@@ -41,7 +41,7 @@ def test_against_enumeration(seed: int) -> None:
     best = most_kept(work, plan, earlier)
     before = sorted(contents(plan, n) for n in range(5))
     ways = plan.way.copy()
-    kept = stay(work, plan, earlier)
+    kept = relabel_schedule(work, plan, earlier)
     both = (plan.node != NONE) & (plan.way == earlier.way)
     assert kept == best == int((plan.node[both] == earlier.node[both]).sum())
     assert sorted(contents(plan, n) for n in range(5)) == before
@@ -57,5 +57,5 @@ def test_what_need_not_move_does_not() -> None:
     nobody = filled(work, rng)
     nobody.node[:] = NONE
     nodes = plan.node.copy()
-    assert stay(work, plan, nobody) == 0
+    assert relabel_schedule(work, plan, nobody) == 0
     assert plan.node.tolist() == nodes.tolist()
