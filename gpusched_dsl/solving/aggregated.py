@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +33,7 @@ from gpusched_dsl.solving.postsolve import restate_objective
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, resolve, solve_problem
-from gpusched_dsl.solving.starts import OUTSIDE, Entry, codes_of, point_from, without_place
+from gpusched_dsl.solving.starts import Given, point_from, read_entries, without_place
 from gpusched_dsl.solving.unfinished import solution_without_problem
 from gpusched_dsl.solving.verification import CheckedPoint, check_point
 
@@ -43,7 +43,7 @@ MOST_WHOLE = 3_000_000
 MOST_SECONDS = 10.0  # for a plan by element that must be moved to be clean
 SECONDS_PER_NONZERO = 1e-6  # that grounding takes, more or less
 
-Entries = Mapping[str, Sequence[Entry]]
+Entries = Mapping[str, Given]
 
 
 def solve_built(
@@ -213,24 +213,23 @@ def _aggregated_start(folded: AggregatedProblem, start: Entries) -> tuple[Floats
     values: list[Floats] = []
     families = {f.name: f for f in quotient.problem.variables}
     told = point_from(quotient.problem, {n: e for n, e in start.items() if n not in families})[1]
-    for name, entries in start.items():
+    for name, given in start.items():
         family = families.get(name)
-        if family is None or not entries:
+        if family is None:
             continue
-        codes = codes_of(family.domain, [labels for labels, _ in entries])
-        inside = (
-            np.logical_and.reduce([c != OUTSIDE for c in codes]) if codes else np.ones(len(entries), dtype=np.bool_)
-        )
+        codes, amount, inside = read_entries(family.domain, given)
+        if not len(amount):
+            continue
         at = place_of(family.domain, quotient.universe)
-        element = np.full(len(entries), -1, dtype=np.int64)
+        element = np.full(len(amount), -1, dtype=np.int64)
         if at is not None:
             element[inside] = codes[at][inside]
+            codes[at] = codes[at].copy()
             codes[at][inside] = quotient.classes.first[quotient.classes.of[codes[at][inside]]]
-        place = np.full(len(entries), -1, dtype=np.int64)
+        place = np.full(len(amount), -1, dtype=np.int64)
         place[inside] = family.domain.locate([c[inside] for c in codes]) if codes else 0
-        amount = np.array([value for _, value in entries], dtype=np.float64)
         known = (place >= 0) & np.isfinite(amount)
-        told += without_place(name, entries, known)
+        told += without_place(name, family.domain, given, known)
         columns.append(family.first + place[known])
         elements.append(element[known])
         values.append(amount[known])

@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.data.sources.writing import LARGEST_INPUT
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
-from gpusched_dsl.ir.domains import Component, Domain
+from gpusched_dsl.ir.domains import Component, Domain, decode
 from gpusched_dsl.ir.index_labels import label_rows, nonzero_positions
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 Entry = tuple[Sequence[str | int], float]
+# The values of a family: by labels, or in codes of the instance that is solved.
+Given = Sequence[Entry] | VariableValues
 OUTSIDE = np.int64(-(1 << 61))  # the code of a label that is no element
 
 
@@ -69,7 +72,7 @@ def entries_of_mapping(values: Mapping[str, Any]) -> dict[str, list[Entry]]:
     return entries
 
 
-def point_from(problem: Problem, entries: Mapping[str, Sequence[Entry]]) -> tuple[Floats, list[Diagnostic]]:
+def point_from(problem: Problem, entries: Mapping[str, Given]) -> tuple[Floats, list[Diagnostic]]:
     """A point with these values, NaN where they say nothing, and warnings for what has no place in it.
 
     Entries leave zeros out. An entry that is left out is zero (or the nearest bound) where each of its labels stands in
@@ -79,29 +82,33 @@ def point_from(problem: Problem, entries: Mapping[str, Sequence[Entry]]) -> tupl
     point = np.full(problem.columns, np.nan)
     warnings: list[Diagnostic] = []
     families = {f.name: f for f in problem.variables}
-    for name, listed in entries.items():
+    for name, given in entries.items():
         family = families.get(name)
         if family is None:
             help = did_you_mean(name, families)
             warnings.append(_make_warning(f"the warm start has values for `{name}`, which is no variable here", help))
             continue
-        positions = _locate(family, [labels for labels, _ in listed])
-        known = positions >= 0
-        values = np.array([value for _, value in listed], dtype=np.float64)
-        known &= np.isfinite(values)
+        codes, values, known = read_entries(family.domain, given)
+        positions = np.full(len(values), -1, dtype=np.int64)
+        positions[known] = family.domain.locate([c[known] for c in codes]) if codes else 0
+        known = (positions >= 0) & np.isfinite(values)
         if known.any():
             point[family.slice] = np.where(_stated_entries(family, positions[known]), 0.0, np.nan)
         point[family.first + positions[known]] = values[known]
-        warnings += without_place(name, listed, known)
+        warnings += without_place(name, family.domain, given, known)
     return np.clip(point, problem.lower, problem.upper), warnings
 
 
-def without_place(name: str, listed: Sequence[Entry], known: Bools) -> list[Diagnostic]:
+def without_place(name: str, domain: Domain, given: Given, known: Bools) -> list[Diagnostic]:
     """The warning that some values of a start are not known here; none where all are."""
     if known.all():
         return []
-    example = list(listed[int(np.flatnonzero(~known)[0])][0])
-    text = f"{int((~known).sum())} of {len(listed)} values of `{name}` in the warm start have no place here"
+    first = int(np.flatnonzero(~known)[0])
+    if isinstance(given, VariableValues):
+        [example] = decode(domain.components, [c[first : first + 1] for c in given.codes])
+    else:
+        example = tuple(given[first][0])
+    text = f"{int((~known).sum())} of {len(known)} values of `{name}` in the warm start have no place here"
     return [_make_warning(text, f"such as `{name}[{', '.join(map(str, example))}]`")]
 
 
@@ -113,23 +120,15 @@ def _stated_entries(family: Family, positions: Codes) -> Bools:
     return said
 
 
-def codes_of(domain: Domain, tuples: Sequence[Sequence[str | int]]) -> list[Codes]:
-    """A column of codes per component, `OUTSIDE` for labels that are no element and for tuples of another length."""
-    padded = [t if len(t) == domain.arity else (None,) * domain.arity for t in tuples]
-    return [_codes(component, [t[at] for t in padded]) for at, component in enumerate(domain.components)]
-
-
-def _locate(family: Family, tuples: Sequence[Sequence[str | int]]) -> Codes:
-    domain: Domain = family.domain
-    if not domain.arity:
-        return np.where(np.array([not len(t) for t in tuples], dtype=bool), 0, -1).astype(np.int64)
-    columns = codes_of(domain, tuples)
-    inside = np.logical_and.reduce([c != OUTSIDE for c in columns])
-    result = np.full(len(tuples), -1, dtype=np.int64)
-    rows = np.flatnonzero(inside)
-    if len(rows):
-        result[rows] = domain.locate([c[rows] for c in columns])
-    return result
+def read_entries(domain: Domain, given: Given) -> tuple[list[Codes], Floats, Bools]:
+    """Columns of codes, the values, and which entries have elements of the right number; other codes are `OUTSIDE`."""
+    if isinstance(given, VariableValues):
+        return list(given.codes), given.values, np.ones(len(given.values), dtype=np.bool_)
+    values = np.array([value for _, value in given], dtype=np.float64)
+    known = np.array([len(labels) == domain.arity for labels, _ in given], dtype=np.bool_)
+    padded = [labels if fits else (None,) * domain.arity for (labels, _), fits in zip(given, known, strict=True)]
+    codes = [_codes(component, [t[at] for t in padded]) for at, component in enumerate(domain.components)]
+    return codes, values, np.logical_and.reduce([known, *(c != OUTSIDE for c in codes)])
 
 
 def _codes(component: Component, labels: Iterable[str | int | None]) -> Codes:

@@ -17,7 +17,6 @@ from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
-from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import active, grace, limit, share_left
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.ir.problem import Problem
@@ -30,7 +29,7 @@ from gpusched_dsl.solving.abandoned import CODE as ABANDONED
 from gpusched_dsl.solving.aggregated import Entries, solve_built
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.solving.starts import OUTSIDE, codes_of, entries_of_point
+from gpusched_dsl.solving.starts import entries_of_point, read_entries
 
 START_SHARE = 1 / 3  # of the time that is left, for a plan to start from
 START_SECONDS = 1.0  # at least, for completing it
@@ -284,12 +283,10 @@ def _variable_values(built: Built, policy: CheckedPolicy, start: Entries) -> dic
     found: dict[str, VariableValues] = {}
     for name, entries in start.items():
         variable = model.variables.get(name)
-        if variable is None or not entries:
+        if variable is None:
             continue
         components = tuple(store.component(v.type) for v in variable.indexing.variables)
         domain = TupleDomain(components, (np.zeros(0, dtype=np.int64),) * len(components))
-        codes = codes_of(domain, [labels for labels, _ in entries])
-        values: Floats = np.array([value for _, value in entries], dtype=np.float64)
-        known = np.logical_and.reduce([c != OUTSIDE for c in codes]) if codes else np.ones(len(values), dtype=np.bool_)
+        codes, values, known = read_entries(domain, entries)
         found[name] = VariableValues(tuple(c[known] for c in codes), values[known])
     return found

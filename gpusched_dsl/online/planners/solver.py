@@ -14,14 +14,13 @@ from gpusched_dsl.compiling.build import Built, Permissions
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, StoppedEarly, active, limit
-from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.policy import seed_of
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 from gpusched_dsl.policies.relabelling import relabel_values
-from gpusched_dsl.solving.aggregated import Entries, solve_built
+from gpusched_dsl.solving.aggregated import solve_built
 from gpusched_dsl.solving.solution import Solution
 
 ATTEMPTS = 2
@@ -96,9 +95,8 @@ class SolverPlanner:
         try:
             with limit(seconds) as deadline:  # the limit covers what is built for this plan
                 built = build_from(question.instance, self.permissions, fold=self.fold)
-                start = None if question.running is None else label_values(question.instance, question.running)
                 monitor = self.monitor or Stopping(deadline)
-                solved, _ = solve_built(built, backend, options, start, monitor, before)
+                solved, _ = solve_built(built, backend, options, question.running, monitor, before)
         except StoppedEarly as stopped:
             if stopped.reason == INTERRUPT:
                 raise _interruption() from None
@@ -164,15 +162,3 @@ def build_from(instance: Instance, permissions: Permissions, *, fold: bool = Tru
         permissions=permissions,
         sha256={},
     )
-
-
-def label_values(instance: Instance, values: Mapping[str, VariableValues]) -> Entries:
-    """Values by labels, as solves start from."""
-    found = {}
-    for name, given in values.items():
-        variables = instance.scenario.model.variables[name].indexing.variables
-        components = [instance.store.component(v.type) for v in variables]
-        columns = [decode_column(u, c) for u, c in zip(components, given.codes, strict=True)]
-        keys = zip(*columns, strict=True) if columns else [()] * len(given.values)
-        found[name] = list(zip(keys, given.values.tolist(), strict=True))
-    return found

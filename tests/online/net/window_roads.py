@@ -11,6 +11,7 @@ from window_cases import WindowCase
 from window_simulator import Taken, WindowSimulation
 
 from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.ir.domains import decode
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import NEVER_CAME, UNFINISHED, relaxation_bound
 from gpusched_dsl.online.journal.recorder import Recorder
@@ -18,7 +19,6 @@ from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.protocol import Plan
-from gpusched_dsl.online.planners.solver import label_values
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
@@ -65,8 +65,12 @@ def by_places(case: WindowCase, instance: Instance, plan: Plan) -> dict[str, dic
     def place(label: str | int) -> int:
         return label - case.first if isinstance(label, int) else int(label[1:])
 
-    listed = label_values(instance, plan.values)
-    return {name: {tuple(map(place, key)): value for key, value in given} for name, given in listed.items()}
+    found = {}
+    for name, given in plan.values.items():
+        variables = instance.scenario.model.variables[name].indexing.variables
+        keys = decode([instance.store.component(v.type) for v in variables], given.codes)
+        found[name] = {tuple(map(place, k)): v for k, v in zip(keys, given.values.tolist(), strict=True)}
+    return found
 
 
 def against_simulation(case: WindowCase, run: RunOutcome, plans: list[Taken]) -> list[str]:
