@@ -39,7 +39,7 @@ def backend(name: str) -> Backend:
     if point is None:
         names = ", ".join(backend_names())
         help = did_you_mean(name, backend_names()) or f"the backends are {names}"
-        raise DiagnosticError([Diagnostic("GSM4001", f"there is no backend `{name}`", help=help)])
+        raise DiagnosticError([Diagnostic("GSM4001", f"unknown backend `{name}`", help=help)])
     try:
         made: Backend = point.load()()
     except Exception as failure:  # another package's import may fail in any way

@@ -44,6 +44,6 @@ def _failure(backend: Backend, home: str, failure: Exception) -> Diagnostic:
     return Diagnostic(
         "GSM4007",
         f"the backend `{backend.name}` failed: {what}",
-        notes=(f"it is of the package `{home.partition('.')[0]}`, not of gsdsl",),
+        notes=(f"it belongs to the package `{home.partition('.')[0]}`, not to gsdsl",),
         help="report it to the authors of that package, or choose another backend",
     )

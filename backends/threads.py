@@ -146,4 +146,3 @@ class SolverThreads:
             least = SolverThread()
             self._threads.append(least)
         return least
-

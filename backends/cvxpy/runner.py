@@ -73,7 +73,7 @@ def runner_named(name: str) -> Runner:
     """Raises DiagnosticError (GSM4005) when CVXPY does not find the solver."""
     if name.upper() not in cp.installed_solvers():
         known = [n.lower() for n in cp.installed_solvers()]
-        help = did_you_mean(name, known) or f"installed are {', '.join(known)}"
+        help = did_you_mean(name, known) or f"installed solvers are {', '.join(known)}"
         raise DiagnosticError([Diagnostic("GSM4005", f"CVXPY has no solver `{name}`", help=help)])
     return ClarabelRunner() if name.upper() == "CLARABEL" else OtherRunner(name.upper())
 
@@ -177,4 +177,4 @@ def _solve(problem: cp.Problem, solver: Any, **given: Any) -> None:
 
 def _failure(what: str) -> DiagnosticError:
     help = "numbers of very different size are the usual cause; try other units, or another backend"
-    return DiagnosticError([Diagnostic("GSM4007", f"CVXPY ended without an answer: {what}", help=help)])
+    return DiagnosticError([Diagnostic("GSM4007", f"CVXPY ended without a result: {what}", help=help)])

@@ -32,7 +32,7 @@ def comments(reformulated: ReformulatedProblem) -> tuple[str, ...]:
     """Lines on what was reformulated, to stand at the head of the file; none for a problem that was linear."""
     if not reformulated.notes:
         return ()
-    lines = ["terms that are not linear, and what stands for them:"]
+    lines = ["nonlinear terms and their reformulations:"]
     for note in reformulated.notes:
         lines += textwrap.wrap(_describe(note), WIDTH, initial_indent="- ", subsequent_indent="  ")
     if reformulated.bound_error:
@@ -60,4 +60,4 @@ def _amounts(note: Note) -> Iterator[str]:
 def _for_files(diagnostic: Diagnostic) -> Diagnostic:
     if diagnostic.code not in NOT_TAKEN:
         return diagnostic
-    return replace(diagnostic, help="export as JSON, which keeps every term as it is, or make the term linear")
+    return replace(diagnostic, help="export as JSON, which keeps every term, or make the term linear")

@@ -39,10 +39,10 @@ def write_lp(problem: Problem, file: Path | str | BinaryIO, names: bool = True, 
     Raises DiagnosticError (GSM4023) for a problem without columns, or with definitions or conditions.
     """
     if problem.columns == 0:
-        message = "an LP file cannot state a problem without variables"
+        message = "an LP file needs at least one variable"
         raise DiagnosticError([Diagnostic("GSM4023", message, help="write MPS or JSON instead")])
     if any(d.size for d in problem.definitions) or len(problem.conditions.rows):
-        message = "an LP file states linear rows only, and this problem has other terms"
+        message = "an LP file has only linear rows, but this problem has other terms"
         help = 'write `linear(problem, "lp").problem` of `gpusched_dsl.backends.files.linearise`, or JSON'
         raise DiagnosticError([Diagnostic("GSM4023", message, help=help)])
     with _open(file) as out:

@@ -393,11 +393,11 @@ def _refusal(highs: highspy.Highs, problem: Problem) -> Diagnostic:
     cost, column, objective = largest_cost_of(problem)
     if cost >= limit:
         notes, place = (*notes, f"the largest cost is {cost:g}, of {column}"), place or objective
-    return Diagnostic("GSM4006", "HiGHS refused the problem", place, notes=notes, help=help)
+    return Diagnostic("GSM4006", "HiGHS rejected the problem", place, notes=notes, help=help)
 
 
 def _failure(what: str, problem: Problem) -> Diagnostic:
     help = "numbers of very different size are the usual cause; try other units, or another backend"
     largest, where, span = largest_number(problem)
     note = f"the largest number is {largest:g}, of {where}"
-    return Diagnostic("GSM4007", f"HiGHS ended without an answer: {what}", span, notes=(note,), help=help)
+    return Diagnostic("GSM4007", f"HiGHS ended without a result: {what}", span, notes=(note,), help=help)

@@ -54,8 +54,8 @@ def _set_extra(highs: highspy.Highs, name: str, value: bool | int | float | str)
         help = did_you_mean(name, known) or "the options are listed in the documentation of HiGHS"
         return Diagnostic("GSM4004", f"HiGHS has no option `{name}`", help=help)
     if highs.setOptionValue(name, _in_type_of(current, value)) != highspy.HighsStatus.kOk:
-        kind = {bool: "true or false", int: "an integer", float: "a number"}.get(type(current), "one of a few words")
-        help = f"it takes {kind}; now it is `{current}`"
+        kind = {bool: "true or false", int: "an integer", float: "a number"}.get(type(current), "a word")
+        help = f"its value must be {kind}; its current value is `{current}`"
         written = f"{value:g}" if isinstance(value, float) else value
         return Diagnostic("GSM4005", f"HiGHS does not accept `{written}` for its option `{name}`", help=help)
     return None

@@ -209,7 +209,7 @@ class SolverProcess:
             code = -int(signal.SIGKILL)
         self._said.seek(0)
         words = [line.strip() for line in self._said.read().decode(errors="replace").splitlines() if line.strip()]
-        notes = (f"its last words: {words[-1][:SHOWN]}",) if words else ()
+        notes = (f"its last output: {words[-1][:SHOWN]}",) if words else ()
         return Diagnostic(
             CRASHED,
             f"the solver `{self.name}` crashed: its process ended with {_describe_exit(code)}",

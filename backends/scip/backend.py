@@ -364,4 +364,4 @@ def _finite(value: float) -> float | None:
 
 def _failure(what: str) -> Diagnostic:
     help = "numbers of very different size are the usual cause; try other units, or another backend"
-    return Diagnostic("GSM4007", f"SCIP ended without an answer: {what}", help=help)
+    return Diagnostic("GSM4007", f"SCIP ended without a result: {what}", help=help)

@@ -57,7 +57,7 @@ def _by_number(named: list[Any], count: int) -> list[Any]:
 def too_costly(problem: Problem) -> Diagnostic:
     """For a problem all of whose points cost so much that SCIP takes them for infeasible."""
     largest, where, span = largest_cost_of(problem)
-    message = f"the objective of every point is beyond {INFINITE:g}, which SCIP takes for infinite"
+    message = f"every objective value is above {INFINITE:g}, which SCIP treats as infinite"
     return Diagnostic("GSM4006", message, span, notes=(f"the largest cost is {largest:g}, of {where}",), help=HELP)
 
 
@@ -72,6 +72,6 @@ def reaches_infinity(problem: Problem) -> bool:
 
 def _refusal(problem: Problem, failure: Exception) -> Diagnostic:
     largest, where, span = largest_number(problem)
-    note = f"the largest number is {largest:g}, of {where}; SCIP takes {INFINITE:g} for infinite"
-    said = tuple(f"SCIP says: {line}" for line in take()[:1])
-    return Diagnostic("GSM4006", f"SCIP refused the problem: {failure}", span, notes=(*said, note), help=HELP)
+    note = f"the largest number is {largest:g}, of {where}; SCIP treats {INFINITE:g} as infinite"
+    said = tuple(f"SCIP reports: {line}" for line in take()[:1])
+    return Diagnostic("GSM4006", f"SCIP rejected the problem: {failure}", span, notes=(*said, note), help=HELP)

@@ -84,7 +84,7 @@ def _set_extra(model: pyscipopt.Model, name: str, value: bool | int | float | st
         model.setParam(name, _in_type_of(current, value))
     except Exception:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
         kind = {bool: "true or false", int: "an integer", float: "a number"}.get(type(current), "a word")
-        help = f"it takes {kind}; now it is `{current}`"
+        help = f"its value must be {kind}; its current value is `{current}`"
         written = f"{value:g}" if isinstance(value, float) else value
         return Diagnostic("GSM4005", f"SCIP does not accept `{written}` for its parameter `{name}`", help=help)
     if name == "display/verblevel":

@@ -97,23 +97,42 @@ def _add_shared(parser: Parser, default: str | None) -> None:
 def _solve(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
     _add_instance(parser)
-    parser.add_argument("--backend", default="highs", metavar="NAME",
-                        help="highs, scip, cvxpy, or a policy such as Greedy (default: highs)")
+    parser.add_argument(
+        "--backend",
+        default="highs",
+        metavar="NAME",
+        help="highs, scip, cvxpy, or a policy such as Greedy (default: highs)",
+    )
     _add_effort(parser)
-    parser.add_argument("--seed", type=_integer, default=0, metavar="N",
-                        help="the random seed of the solver or policy (default: 0)")
+    parser.add_argument(
+        "--seed", type=_integer, default=0, metavar="N", help="the random seed of the solver or policy (default: 0)"
+    )
     _add_judge(parser)
-    parser.add_argument("--bound", action="store_true",
-                        help="beside the plan of a policy, the bound that the judge proves (at most "
-                             "--time-limit or 60 seconds)")
-    parser.add_argument("--heuristic", choices=("auto", "on", "off"), default="auto",
-                        help="search for a good start before the solver does (default: where the problem is large)")
+    parser.add_argument(
+        "--bound",
+        action="store_true",
+        help="beside the plan of a policy, the bound that the judge proves (at most --time-limit or 60 seconds)",
+    )
+    parser.add_argument(
+        "--heuristic",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="search for a good start before the solver does (default: where the problem is large)",
+    )
     _add_solver_option(parser)
-    parser.add_argument("--decompose", choices=("auto", "on", "off"), default="auto",
-                        help="solve block by block where the model says `decompose by` (default: where it is large)")
+    parser.add_argument(
+        "--decompose",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="solve block by block where the model says `decompose by` (default: where it is large)",
+    )
     _add_without(parser)
-    parser.add_argument("--warm-start", type=_place, metavar="START",
-                        help="start from a result that --json wrote, or from the plan of a policy")
+    parser.add_argument(
+        "--warm-start",
+        type=_place,
+        metavar="START",
+        help="start from a result that --json wrote, or from the plan of a policy",
+    )
     parser.add_argument("--json", type=_place, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
     parser.add_argument("--csv", type=_place, metavar="DIR", help="write one CSV file per variable into a folder")
     parser.add_argument("--verbose", action="store_true", help="show the solver's own log")
@@ -122,17 +141,31 @@ def _solve(parser: Parser) -> None:
 def _compare(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file")
     _add_instance(parser)
-    parser.add_argument("--methods", type=_names, required=True, metavar="A,B,...",
-                        help="solvers and policies, such as highs,FIFO,Greedy")
-    parser.add_argument("--seeds", type=_seeds, default=(0,), metavar="N,N,...",
-                        help="policies that draw run once for each (default: 0)")
+    parser.add_argument(
+        "--methods",
+        type=_names,
+        required=True,
+        metavar="A,B,...",
+        help="solvers and policies, such as highs,FIFO,Greedy",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=_seeds,
+        default=(0,),
+        metavar="N,N,...",
+        help="policies that draw run once for each (default: 0)",
+    )
     _add_effort(parser)
     _add_judge(parser)
-    parser.add_argument("--bound", action="store_true",
-                        help="let the judge prove a bound even where no solver is among the methods (at most "
-                             "--time-limit or 60 seconds)")
-    parser.add_argument("--json", type=_place, metavar="OUT",
-                        help="write the comparison as JSON (`-`: to standard output)")
+    parser.add_argument(
+        "--bound",
+        action="store_true",
+        help="let the judge prove a bound even where no solver is among the methods (at most "
+        "--time-limit or 60 seconds)",
+    )
+    parser.add_argument(
+        "--json", type=_place, metavar="OUT", help="write the comparison as JSON (`-`: to standard output)"
+    )
     parser.add_argument("--csv", type=_place, metavar="OUT", help="write the table as CSV (`-`: to standard output)")
 
 
@@ -141,62 +174,125 @@ def _run(parser: Parser) -> None:
     parser.add_argument("--online", metavar="NAME", help="which online block (needed where there are several)")
     _add_instance(parser)
     one = parser.add_mutually_exclusive_group()
-    one.add_argument("--method", default="highs", metavar="NAME",
-                     help="what makes the plans: a solver, or a policy such as Greedy (default: highs)")
-    one.add_argument("--methods", type=_names, metavar="A,B,...",
-                     help="run each of these by itself, and compare them in one table")
-    parser.add_argument("--fallback", metavar="NAME",
-                        help="makes a plan where the method finds none in time (default: that of the online block)")
-    parser.add_argument("--seed", type=_integer, default=0, metavar="N",
-                        help="of all that is drawn: by the run, solvers and policies (default: 0)")
-    parser.add_argument("--gap", type=_not_negative, default=1e-4, metavar="G",
-                        help="relative gap at which a solver's plan counts as optimal (default: 0.0001)")
+    one.add_argument(
+        "--method",
+        default="highs",
+        metavar="NAME",
+        help="what makes the plans: a solver, or a policy such as Greedy (default: highs)",
+    )
+    one.add_argument(
+        "--methods", type=_names, metavar="A,B,...", help="run each of these by itself, and compare them in one table"
+    )
+    parser.add_argument(
+        "--fallback",
+        metavar="NAME",
+        help="makes a plan where the method finds none in time (default: that of the online block)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=_integer,
+        default=0,
+        metavar="N",
+        help="of all that is drawn: by the run, solvers and policies (default: 0)",
+    )
+    parser.add_argument(
+        "--gap",
+        type=_not_negative,
+        default=1e-4,
+        metavar="G",
+        help="relative gap at which a solver's plan counts as optimal (default: 0.0001)",
+    )
     parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="for each plan")
     parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
     _add_solver_option(parser)
-    parser.add_argument("--journal", type=_place, metavar="DB",
-                        help="record every plan in this file, and go on with the run that it has")
-    parser.add_argument("--replay", action="store_true",
-                        help="with --journal: make all its plans again, and tell which are others")
-    parser.add_argument("--verify", choices=("none", "sample", "full"), default="sample",
-                        help="check plans against the model, and fast replays: some (default), all, or none")
-    parser.add_argument("--live", type=_place, metavar="SOURCE",
-                        help="take events from this file or named pipe (`-`: standard input) instead of simulating "
-                        "them, and write decisions to standard output, both as lines of JSON")
+    parser.add_argument(
+        "--journal",
+        type=_place,
+        metavar="DB",
+        help="record every plan in this file, and go on with the run that it has",
+    )
+    parser.add_argument(
+        "--replay", action="store_true", help="with --journal: make all its plans again, and tell which are others"
+    )
+    parser.add_argument(
+        "--verify",
+        choices=("none", "sample", "full"),
+        default="sample",
+        help="check plans against the model, and fast replays: some (default), all, or none",
+    )
+    parser.add_argument(
+        "--live",
+        type=_place,
+        metavar="SOURCE",
+        help="take events from this file or named pipe (`-`: standard input) instead of simulating "
+        "them, and write decisions to standard output, both as lines of JSON",
+    )
     parser.add_argument("--start", metavar="DATE", help="with --live: the date at time 0, as in 2026-03-01T00:00Z")
-    parser.add_argument("--tell-from", type=_integer, metavar="STEP",
-                        help="with --live and --journal: tell recorded decisions again from this step on")
-    parser.add_argument("--bound", action="store_true",
-                        help="for runs in windows: a bound from the linear relaxation of the whole horizon")
+    parser.add_argument(
+        "--tell-from",
+        type=_integer,
+        metavar="STEP",
+        help="with --live and --journal: tell recorded decisions again from this step on",
+    )
+    parser.add_argument(
+        "--bound",
+        action="store_true",
+        help="for runs in windows: a bound from the linear relaxation of the whole horizon",
+    )
     parser.add_argument("--json", type=_place, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
-    parser.add_argument("--csv", type=_place, metavar="OUT",
-                        help="write tables into a folder; of several methods: the table (`-`: to standard output)")
+    parser.add_argument(
+        "--csv",
+        type=_place,
+        metavar="OUT",
+        help="write tables into a folder; of several methods: the table (`-`: to standard output)",
+    )
     parser.add_argument("--html", type=_place, metavar="OUT", help="write a page with charts (`-`: to standard output)")
 
 
 def _estimate(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file that has or imports an `online` block")
     parser.add_argument("--job", required=True, metavar="JOB", help="the job that is asked about")
-    parser.add_argument("--at", type=_not_negative, metavar="TIME",
-                        help="when it is asked, in the unit of the run's clock (default: when the job is submitted)")
-    parser.add_argument("--samples", type=_samples, default=100, metavar="N",
-                        help="runs from there on, with what nobody can know drawn anew (default: 100)")
+    parser.add_argument(
+        "--at",
+        type=_not_negative,
+        metavar="TIME",
+        help="when it is asked, in the unit of the run's clock (default: when the job is submitted)",
+    )
+    parser.add_argument(
+        "--samples",
+        type=_samples,
+        default=100,
+        metavar="N",
+        help="runs from there on, with what nobody can know drawn anew (default: 100)",
+    )
     _add_driven(parser)
-    parser.add_argument("--json", type=_place, metavar="OUT",
-                        help="write the estimate as JSON (`-`: to standard output)")
+    parser.add_argument(
+        "--json", type=_place, metavar="OUT", help="write the estimate as JSON (`-`: to standard output)"
+    )
 
 
 def _why(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file that has or imports an `online` block")
     parser.add_argument("--job", required=True, metavar="JOB", help="the job that is asked about")
-    parser.add_argument("--at", type=_not_negative, required=True, metavar="TIME",
-                        help="the plan that holds at this time, in the unit of the run's clock, is explained")
+    parser.add_argument(
+        "--at",
+        type=_not_negative,
+        required=True,
+        metavar="TIME",
+        help="the plan that holds at this time, in the unit of the run's clock, is explained",
+    )
     _add_driven(parser)
-    parser.add_argument("--journal", type=_place, metavar="DB",
-                        help="take the plans from this journal, as far as it goes")
+    parser.add_argument(
+        "--journal", type=_place, metavar="DB", help="take the plans from this journal, as far as it goes"
+    )
     _add_judge(parser)
-    parser.add_argument("--patience", type=_not_negative, default=60.0, metavar="SECONDS",
-                        help="for finding out what other plans would cost (default: 60)")
+    parser.add_argument(
+        "--patience",
+        type=_not_negative,
+        default=60.0,
+        metavar="SECONDS",
+        help="for finding out what other plans would cost (default: 60)",
+    )
     parser.add_argument("--json", type=_place, metavar="OUT", help="write the answer as JSON (`-`: to standard output)")
 
 
@@ -204,18 +300,29 @@ def _add_driven(parser: Parser) -> None:
     """Which run is meant."""
     parser.add_argument("--online", metavar="NAME", help="which online block (needed where there are several)")
     _add_instance(parser)
-    parser.add_argument("--method", default="highs", metavar="NAME",
-                        help="what makes the plans: a solver, or a policy such as Greedy (default: highs)")
-    parser.add_argument("--fallback", metavar="NAME",
-                        help="makes a plan where the method finds none in time (default: that of the online block)")
+    parser.add_argument(
+        "--method",
+        default="highs",
+        metavar="NAME",
+        help="what makes the plans: a solver, or a policy such as Greedy (default: highs)",
+    )
+    parser.add_argument(
+        "--fallback",
+        metavar="NAME",
+        help="makes a plan where the method finds none in time (default: that of the online block)",
+    )
     parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="of all that is drawn (default: 0)")
     parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="for each plan")
 
 
 def _policies(parser: Parser) -> None:
-    parser.add_argument("file", nargs="?", type=_place, metavar="FILE",
-                        help="a .gsm file: its policies, and those of the library for its models (default: all of "
-                             "the library)")
+    parser.add_argument(
+        "file",
+        nargs="?",
+        type=_place,
+        metavar="FILE",
+        help="a .gsm file: its policies, and those of the library for its models (default: all of the library)",
+    )
     parser.add_argument("--model", metavar="NAME", help="only those for this model")
     parser.add_argument("--rules", action="store_true", help="the rules and moves that a policy may name, instead")
     parser.add_argument("--json", type=_place, metavar="OUT", help="write them as JSON (`-`: to standard output)")
@@ -224,58 +331,100 @@ def _policies(parser: Parser) -> None:
 
 def _add_effort(parser: Parser) -> None:
     """How much is tried, by solvers and by policies."""
-    parser.add_argument("--gap", type=_not_negative, default=1e-4, metavar="G",
-                        help="relative gap at which a solution counts as optimal (default: 0.0001)")
-    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS",
-                        help="stop after so many seconds with the best found")
+    parser.add_argument(
+        "--gap",
+        type=_not_negative,
+        default=1e-4,
+        metavar="G",
+        help="relative gap at which a solution counts as optimal (default: 0.0001)",
+    )
+    parser.add_argument(
+        "--time-limit", type=_not_negative, metavar="SECONDS", help="stop after so many seconds with the best found"
+    )
     parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
 
 
 def _add_solver_option(parser: Parser) -> None:
-    parser.add_argument("--solver-option", action="append", default=[], metavar="NAME=VALUE",
-                        help="an option of the solver itself, such as mip_heuristic_effort=0.2")
+    parser.add_argument(
+        "--solver-option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the solver itself, such as mip_heuristic_effort=0.2",
+    )
 
 
 def _add_judge(parser: Parser) -> None:
-    parser.add_argument("--judge", default="highs", metavar="NAME",
-                        help="the solver that completes and checks the plan of a policy (default: highs)")
+    parser.add_argument(
+        "--judge",
+        default="highs",
+        metavar="NAME",
+        help="the solver that completes and checks the plan of a policy (default: highs)",
+    )
 
 
 def _explain(parser: Parser) -> None:
-    parser.add_argument("file", nargs="?", type=_place, metavar="FILE",
-                        help=PROBLEM_HELP + "; may be left out with `--policy` for those of the library")
+    parser.add_argument(
+        "file",
+        nargs="?",
+        type=_place,
+        metavar="FILE",
+        help=PROBLEM_HELP + "; may be left out with `--policy` for those of the library",
+    )
     parser.add_argument("--policy", metavar="NAME", help="tell in words what this policy does, instead")
     parser.add_argument("--model", metavar="NAME", help="with `--policy`: the one for this model")
     _add_instance(parser)
-    parser.add_argument("--backend", default="highs", metavar="NAME",
-                        help="explain the problem as this backend gets it (default: highs)")
+    parser.add_argument(
+        "--backend",
+        default="highs",
+        metavar="NAME",
+        help="explain the problem as this backend gets it (default: highs)",
+    )
     _add_without(parser)
-    parser.add_argument("--no-why", action="store_true",
-                        help="do not find out whether there is a solution, and why not")
-    parser.add_argument("--time-limit", type=_not_negative, default=60.0, metavar="SECONDS",
-                        help="for finding that out (default: 60)")
-    parser.add_argument("--json", type=_place, metavar="OUT",
-                        help="write the explanation as JSON (`-`: to standard output)")
+    parser.add_argument(
+        "--no-why", action="store_true", help="do not find out whether there is a solution, and why not"
+    )
+    parser.add_argument(
+        "--time-limit", type=_not_negative, default=60.0, metavar="SECONDS", help="for finding that out (default: 60)"
+    )
+    parser.add_argument(
+        "--json", type=_place, metavar="OUT", help="write the explanation as JSON (`-`: to standard output)"
+    )
 
 
 def _add_without(parser: Parser) -> None:
-    parser.add_argument("--without", action="append", default=[], metavar="PASS",
-                        help="leave out a tightening pass (`all`: every one); may be given several times")
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="leave out a tightening pass (`all`: every one); may be given several times",
+    )
 
 
 def _add_instance(parser: Parser) -> None:
     """What says which problem of a file is meant, and what may be read and taken for it."""
     parser.add_argument("--scenario", metavar="NAME", help="which scenario (needed where there are several)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                        help="set a parameter or an option of the model, such as period=30[min]")
-    parser.add_argument("--memory-limit", type=_positive, metavar="GIB",
-                        help="refuse to build what would take more memory (default: half of the machine, at most 8)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter or an option of the model, such as period=30[min]",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=_positive,
+        metavar="GIB",
+        help="refuse to build what would take more memory (default: half of the machine, at most 8)",
+    )
     _add_outside(parser)
 
 
 def _add_outside(parser: Parser) -> None:
-    parser.add_argument("--allow-outside", action="store_true",
-                        help="allow imports and data from outside the folder of the file")
+    parser.add_argument(
+        "--allow-outside", action="store_true", help="allow imports and data from outside the folder of the file"
+    )
 
 
 def _check(parser: Parser) -> None:
@@ -284,9 +433,13 @@ def _check(parser: Parser) -> None:
 
 
 def _fmt(parser: Parser) -> None:
-    parser.add_argument("files", nargs="+", type=_place, metavar="FILE",
-                        help=".gsm files or folders of them, rewritten in place; `-` reads standard input and writes "
-                             "standard output")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=_place,
+        metavar="FILE",
+        help=".gsm files or folders of them, rewritten in place; `-` reads standard input and writes standard output",
+    )
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is not formatted")
     parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
 
@@ -295,51 +448,94 @@ def _test(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", type=_place, metavar="FILE", help=".gsm files or folders of them")
     parser.add_argument("--filter", metavar="TEXT", default="", help="only tests whose name contains TEXT")
     parser.add_argument("--backend", metavar="NAME", help="only the runs with this backend or policy")
-    parser.add_argument("--every-backend", action="store_true",
-                        help="run all backends, also those that a test does not name, on what they take")
-    parser.add_argument("--memory-limit", type=_positive, metavar="GIB",
-                        help="refuse to build what would take more memory (default: half of the machine, at most 8)")
+    parser.add_argument(
+        "--every-backend",
+        action="store_true",
+        help="run all backends, also those that a test does not name, on what they take",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=_positive,
+        metavar="GIB",
+        help="refuse to build what would take more memory (default: half of the machine, at most 8)",
+    )
     _add_outside(parser)
 
 
 def _export(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help=PROBLEM_HELP)
-    parser.add_argument("--to", choices=TARGETS, required=True,
-                        help="LP or MPS text, the problem as JSON, or the formulation as mathematics")
+    parser.add_argument(
+        "--to",
+        choices=TARGETS,
+        required=True,
+        help="LP or MPS text, the problem as JSON, or the formulation as mathematics",
+    )
     parser.add_argument("--out", type=_place, metavar="FILE", help="where to write (default: standard output)")
-    parser.add_argument("--model", metavar="NAME",
-                        help="which model to write as mathematics (default: all of the file)")
+    parser.add_argument(
+        "--model", metavar="NAME", help="which model to write as mathematics (default: all of the file)"
+    )
     _add_instance(parser)
 
 
 def _profile(parser: Parser) -> None:
-    parser.add_argument("action", choices=PROFILE_ACTIONS, metavar="fit|summarise",
-                        help="fit: learn from a table of profiles and predict the pairs of job and GPU model that it "
-                             "lacks; summarise: burst, idle and peak from a table of samples")
+    parser.add_argument(
+        "action",
+        choices=PROFILE_ACTIONS,
+        metavar="fit|summarise",
+        help="fit: learn from a table of profiles and predict the pairs of job and GPU model that it "
+        "lacks; summarise: burst, idle and peak from a table of samples",
+    )
     parser.add_argument("table", type=_place, metavar="TABLE", help="a .csv or .parquet file")
-    parser.add_argument("--out", type=_place, metavar="FILE",
-                        help="write the table that scenarios read, as .csv or .parquet (`-`: to standard output)")
+    parser.add_argument(
+        "--out",
+        type=_place,
+        metavar="FILE",
+        help="write the table that scenarios read, as .csv or .parquet (`-`: to standard output)",
+    )
     parser.add_argument("--gpus", type=_place, metavar="FILE", help="table of GPUs: gpu_type, memory_mb")
-    parser.add_argument("--jobs", type=_place, metavar="FILE",
-                        help="fit: table of jobs: job_id and what describes them; jobs without a row are predicted")
-    parser.add_argument("--group", choices=("job", "model"), default="job",
-                        help="fit: what never stands on both sides of a split (default: job)")
-    parser.add_argument("--folds", type=_folds, default=5, metavar="K",
-                        help="fit: parts of the cross-validation (default: 5)")
-    parser.add_argument("--learner", choices=LEARNERS, default="auto",
-                        help="fit: what learns (default: auto, the best by an inner cross-validation)")
+    parser.add_argument(
+        "--jobs",
+        type=_place,
+        metavar="FILE",
+        help="fit: table of jobs: job_id and what describes them; jobs without a row are predicted",
+    )
+    parser.add_argument(
+        "--group",
+        choices=("job", "model"),
+        default="job",
+        help="fit: what never stands on both sides of a split (default: job)",
+    )
+    parser.add_argument(
+        "--folds", type=_folds, default=5, metavar="K", help="fit: parts of the cross-validation (default: 5)"
+    )
+    parser.add_argument(
+        "--learner",
+        choices=LEARNERS,
+        default="auto",
+        help="fit: what learns (default: auto, the best by an inner cross-validation)",
+    )
     parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="fit: of folds and forests (default: 0)")
-    parser.add_argument("--json", type=_place, metavar="OUT",
-                        help="fit: write the errors as JSON (`-`: to standard output)")
-    parser.add_argument("--split", choices=("two-means", "median"), default="two-means",
-                        help="summarise: where samples are parted in burst and idle (default: two-means)")
+    parser.add_argument(
+        "--json", type=_place, metavar="OUT", help="fit: write the errors as JSON (`-`: to standard output)"
+    )
+    parser.add_argument(
+        "--split",
+        choices=("two-means", "median"),
+        default="two-means",
+        help="summarise: where samples are parted in burst and idle (default: two-means)",
+    )
 
 
 def _trace(parser: Parser) -> None:
     parser.add_argument("file", nargs="?", type=_place, metavar="FILE", help="a trace or table as it was published")
     parser.add_argument("--as", dest="format", metavar="FORMAT", help="its format, such as philly, gavel, swf")
-    parser.add_argument("--formats", nargs="?", const="", metavar="FORMAT",
-                        help="list the formats and generators, or the columns and options of one")
+    parser.add_argument(
+        "--formats",
+        nargs="?",
+        const="",
+        metavar="FORMAT",
+        help="list the formats and generators, or the columns and options of one",
+    )
     parser.add_argument("--first", metavar="N", help="keep so many rows, in the order of submission")
     parser.add_argument("--skip", metavar="N", help="number of first rows to skip")
     parser.add_argument("--after", metavar="TIME", help="only jobs from this time of the trace on, such as 10[h]")
@@ -349,8 +545,9 @@ def _trace(parser: Parser) -> None:
     parser.add_argument("--most-gpus", metavar="N", help="only jobs that request at most this number of GPUs")
     parser.add_argument("--least-duration", metavar="TIME", help="only jobs that ran at least this time")
     parser.add_argument("--clock", metavar="first|file", help="where times begin (default: at the first job kept)")
-    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
-                        help="any other option of the format")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="any other option of the format"
+    )
     parser.add_argument("--csv", type=_place, metavar="OUT", help="write the table as CSV (`-`: to standard output)")
     parser.add_argument("--parquet", type=_place, metavar="OUT", help="write the table as Parquet")
 
@@ -425,7 +622,7 @@ def _positive(text: str) -> float:
 def _integer(text: str) -> int:
     value = _number(text)
     if not value.is_integer() or value < 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is not an integer from 0 on")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a nonnegative integer")
     return int(value)
 
 

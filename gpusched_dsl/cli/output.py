@@ -125,5 +125,11 @@ def _is_terminal(stream: TextIO) -> bool:
 def _console(stream: TextIO, colored: bool) -> Console:
     from rich.console import Console
 
-    return Console(file=stream, force_terminal=True if colored else None, no_color=not colored, highlight=False,
-                   markup=False, emoji=False)
+    return Console(
+        file=stream,
+        force_terminal=True if colored else None,
+        no_color=not colored,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )

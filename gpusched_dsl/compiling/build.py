@@ -120,7 +120,7 @@ def choose_scenario(workspace: Workspace, wanted: str | None = None) -> str:
             return wanted
         listed = _list_names("scenario", list(workspace.scenarios))
         help = did_you_mean(wanted, workspace.scenarios) or listed
-        raise DiagnosticError([Diagnostic("GSM6007", f"there is no scenario `{wanted}`", help=help)])
+        raise DiagnosticError([Diagnostic("GSM6007", f"unknown scenario `{wanted}`", help=help)])
     own = [b.name.text for b in workspace.main_blocks() if isinstance(b, tree.Scenario)]
     names = own or list(workspace.scenarios)
     if len(names) == 1:
@@ -128,7 +128,7 @@ def choose_scenario(workspace: Workspace, wanted: str | None = None) -> str:
     if names:
         message = f"there are {len(names)} scenarios: {', '.join(f'`{n}`' for n in names)}"
         raise DiagnosticError([Diagnostic("GSM6006", message, help=f"choose one, such as `--scenario {names[0]}`")])
-    message = "there is no scenario: nothing says which data the model is for"
+    message = "no scenario: the model has no data"
     raise DiagnosticError([Diagnostic("GSM6005", message, help=_how_to_give_data(workspace))])
 
 

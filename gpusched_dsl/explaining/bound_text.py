@@ -28,7 +28,7 @@ class BoundGroup:
     @property
     def label(self) -> str:
         """A few words for under the declaration."""
-        what = {"lower": "lower bound", "upper": "upper bound", "integer": "whole numbers"}[self.kind]
+        what = {"lower": "lower bound", "upper": "upper bound", "integer": "integrality"}[self.kind]
         return f"{what} of {len(self.columns):,} entries" if self.family.size > 1 and len(self.columns) > 1 else what
 
 
@@ -54,7 +54,7 @@ def _found_out(problem: Problem, declared: Problem, kind: str, columns: Codes) -
         tighter = problem.upper[own] < declared.upper[own]
     else:
         return ""
-    return " (which follows from conditions and terms that they stand in)" if tighter.any() else ""
+    return " (implied by conditions and terms that contain them)" if tighter.any() else ""
 
 
 def _text(problem: Problem, family: Family, kind: str, columns: Codes) -> str:
@@ -64,7 +64,7 @@ def _text(problem: Problem, family: Family, kind: str, columns: Codes) -> str:
     if more:
         few = f"{len(columns):,} of `{family.name}` ({names[0]}, ...)"
     if kind == "integer":
-        return f"{few} in whole numbers"
+        return f"{few} integer"
     bounds = (problem.lower if kind == "lower" else problem.upper)[columns]
     sign = ">=" if kind == "lower" else "<="
     if np.all(bounds == bounds[0]):

@@ -9,13 +9,13 @@ from gpusched_dsl.language.text.numbers import count_text
 
 CLASSES = {
     "LP": "linear",
-    "MILP": "linear, with whole variables",
+    "MILP": "linear, with integer variables",
     "QP": "convex and quadratic",
-    "MIQP": "convex and quadratic, with whole variables",
+    "MIQP": "convex and quadratic, with integer variables",
     "convex": "",
-    "MICP": "convex, with whole variables",
-    "NLP": "not convex",
-    "MINLP": "not convex, with whole variables",
+    "MICP": "convex, with integer variables",
+    "NLP": "nonconvex",
+    "MINLP": "nonconvex, with integer variables",
 }
 
 
@@ -27,6 +27,6 @@ def model_class(problem: Problem) -> tuple[str, tuple[Diagnostic, ...]]:
 
 def _note(term: ClassifiedTerm) -> Diagnostic:
     is_convex = term.shape == "convex"
-    message = f"`{term.name}` is not linear, but convex" if is_convex else f"`{term.name}` is not convex: {term.why}"
+    message = f"`{term.name}` is nonlinear, but convex" if is_convex else f"`{term.name}` is not convex: {term.why}"
     label = count_text(term.entries, "term") if term.entries > 1 else ""
     return Diagnostic("GSM3304", message, term.span, label, severity=Severity.NOTE)

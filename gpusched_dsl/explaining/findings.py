@@ -23,9 +23,9 @@ MOST_ROWS = 12  # told one by one
 MOST_CHANGES = 8
 MOST_NAMES = 3
 
-INTERRUPTED = "the search ended early: not all of these may be needed for the conflict"
-ROWS_MINIMAL = "without any one of these rows there is a solution; of the bounds, not all may be needed"
-NOT_PROVED = "these exclude each other; whether each of them is needed was not found out in time"
+INTERRUPTED = "the search ended early: some of these may not be needed for the conflict"
+ROWS_MINIMAL = "without any one of these rows there is a solution; some of the bounds may not be needed"
+NOT_PROVED = "these exclude each other; there was no time to check whether all of them are needed"
 
 
 def conflict_finding(
@@ -61,9 +61,9 @@ def _message(conflict: Conflict) -> str:
     if not rows:
         column = int(conflict.columns[0])
         name = entry_name(conflict.problem.column_family(column), column)
-        return f"the bounds of `{name}` leave it no value"
+        return f"the bounds of `{name}` allow no value"
     if len(rows) == 1:
-        return f"`{rows[0]}` cannot hold" + (" whatever the variables are" if len(conflict.columns) else "")
+        return f"`{rows[0]}` cannot be satisfied" + (" by any values of the variables" if len(conflict.columns) else "")
     listed = ", ".join(f"`{r}`" for r in rows[:MOST_NAMES])
     more = f" and {count_text(len(rows) - MOST_NAMES, 'more row')}" if len(rows) > MOST_NAMES else ""
     if not more:
@@ -146,7 +146,7 @@ def relaxation_text(problem: Problem, relaxation: Relaxation) -> str:
             changes.append(_change(problem, family, row, above, float(problem.row_upper[row]), "more"))
     rest = len(relaxation.rows) - MOST_CHANGES
     changes += [f"and {rest:,} more"] if rest > 0 else []
-    proof = "" if relaxation.proved else " (smaller changes may do)"
+    proof = "" if relaxation.proved else " (smaller changes may suffice)"
     return f"there is a solution with {', '.join(changes)}{proof}"
 
 
@@ -157,7 +157,7 @@ def _change(problem: Problem, family: Family, row: int, amount: float, side: flo
         side, word = -side, {"less": "more", "more": "less"}[word]
     name, size = entry_name(family, row), with_unit(short(amount), family.unit)
     if side == 0:
-        return f"`{name}` broken by {size}"
+        return f"`{name}` violated by {size}"
     new = side + amount if word == "more" else side - amount
     now, before = with_unit(short(new), family.unit), with_unit(short(side), family.unit)
     return f"{now} instead of {before} in `{name}` ({size} {word})"
@@ -181,20 +181,18 @@ def ray_finding(problem: Problem, ray: Ray) -> Diagnostic:
         for n, s, c in zip(names, ray.steps.tolist(), ray.columns.tolist(), strict=True)
     ]
     shown = " and ".join(steps[:MOST_CHANGES])
-    more = f" and {len(steps) - MOST_CHANGES:,} more change with them" if len(steps) > MOST_CHANGES else ""
+    more = f" and {len(steps) - MOST_CHANGES:,} more change too" if len(steps) > MOST_CHANGES else ""
     gain = with_unit(short(abs(ray.gain)), objective.unit)
     notes = [f"{name} {'falls' if ray.gain < 0 else 'grows'} by {gain} each time that {shown}{more}"]
-    notes.append(
-        "no constraint stops it" + ("; with fewer variables it could not go on for ever" if ray.minimal else "")
-    )
+    notes.append("no constraint stops it" + ("; no smaller set of variables is unbounded" if ray.minimal else ""))
     return Diagnostic(
         "GSM3302",
-        f"{name} can be improved without end",
+        f"{name} is unbounded",
         objective.span,
-        "unbounded",
+        "improves without limit",
         tuple(Label(span, _few(texts)) for span, texts in labels.items()),
         tuple(notes),
-        "give one of these variables a bound, or state what limits them as a constraint; check the signs of the costs",
+        "give one of these variables a bound, or state their limit as a constraint; check the signs of the costs",
     )
 
 

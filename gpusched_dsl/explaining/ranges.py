@@ -13,7 +13,7 @@ from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.source import Span
 
-HELP = "state the data in units in which all numbers are within a few powers of ten of 1, or tighten large constants"
+HELP = "choose units such that all numbers are within a few powers of ten of 1, or tighten large constants"
 
 
 def range_warnings(problem: Problem, constraints: Sequence[ConstraintSize]) -> list[Diagnostic]:
@@ -45,7 +45,7 @@ def _range_warning(problem: Problem, where: str, ends: list[tuple[int, float]], 
     names = [entry_name(problem.column_family(c), c) for c in (small_at, large_at)]
     return Diagnostic(
         "GSM3303",
-        f"the coefficients of {where} lie a factor of {large / small:.1g} apart",
+        f"the coefficients of {where} differ by a factor of {large / small:.1g}",
         span,
         f"{short(small)} for {names[0]}, {short(large)} for {names[1]}",
         help=HELP,

@@ -89,7 +89,7 @@ class RowText:
     def remark(self, lower: Floats, upper: Floats) -> str:
         """Why the row cannot hold within bounds of the columns, as far as it alone shows it; else empty."""
         if not len(self.left.columns) and self.right is None:
-            return "no variable stands in it"
+            return "it has no variable"
         low, high = _range(self.left, lower, upper)
         other_low, other_high = (self.lower, self.upper) if self.right is None else _range(self.right, lower, upper)
         if self.right is not None:
@@ -116,16 +116,16 @@ class RowText:
             return ""
         step = int(np.gcd.reduce(np.abs(values).astype(np.int64)))
         hit = np.floor(self.upper / step) >= np.ceil(self.lower / step)
-        return "" if hit else f"in whole numbers it is a multiple of {self._number(step)}"
+        return "" if hit else f"for integer variables it is a multiple of {self._number(step)}"
 
     def reached(self, reach: Reach) -> str:
         """What the rest of a conflict makes of the row."""
         if self.right is not None:
             verb = "exceeds" if reach.at_least else "stays below"
-            return f"with the others the left side {verb} the right one by at least {self._number(abs(reach.value))}"
+            return f"given the others, the left side {verb} the right side by at least {self._number(abs(reach.value))}"
         at_least = reach.at_least != self.turned
         value = self._number(-reach.value if self.turned else reach.value)
-        return f"with the others it is at {'least' if at_least else 'most'} {value}"
+        return f"given the others, it is at {'least' if at_least else 'most'} {value}"
 
     def _number(self, value: float) -> str:
         return with_unit(short(value), self.unit)

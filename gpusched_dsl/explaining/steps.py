@@ -49,8 +49,8 @@ class _StepNames:
             bounds = np.flatnonzero(hit & (one.rows == row))
             shown = [self._bound(int(one.bounds[k]), float(one.values[k])) for k in bounds[:OF_EACH]]
             more = f" and {len(bounds) - OF_EACH} more" if len(bounds) > OF_EACH else ""
-            whole = " in whole numbers" if one.rounded[bounds].any() else ""
-            lines.append(f"{self._row(int(row))} leaves {', '.join(shown)}{more}{whole}")
+            whole = " for integers" if one.rounded[bounds].any() else ""
+            lines.append(f"{self._row(int(row))} implies {', '.join(shown)}{more}{whole}")
         below = one.bounds < count
         self.lower[one.bounds[below]] = one.values[below]
         self.upper[one.bounds[~below] - count] = one.values[~below]
@@ -59,7 +59,7 @@ class _StepNames:
     def end(self, trace: PropagationTrace) -> str:
         if trace.column is not None:
             low, high = (short(float(b[trace.column])) for b in (self.lower, self.upper))
-            return f"{self._column(trace.column)} would have to be at least {low} and at most {high}"
+            return f"{self._column(trace.column)} must be at least {low} and at most {high}"
         assert trace.row is not None
         activity = Activity.of(self.part.matrix, self.lower, self.upper)
         reached = activity.smallest if trace.upper else activity.largest
@@ -67,7 +67,7 @@ class _StepNames:
         unit = self.whole.row_family(int(self.rows[trace.row])).unit
         allowed, value = (with_unit(short(float(v)), unit) for v in (side, reached[trace.row]))
         word, limit = ("at least", "at most") if trace.upper else ("at most", "at least")
-        return f"{self._row(trace.row)} sums up to {word} {value}, where it must be {limit} {allowed}"
+        return f"{self._row(trace.row)} sums to {word} {value}, but must be {limit} {allowed}"
 
     def _bound(self, bound: int, value: float) -> str:
         at, column = divmod(bound, self.part.columns)

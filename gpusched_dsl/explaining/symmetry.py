@@ -17,7 +17,7 @@ def aggregation_lines(aggregation: Aggregation) -> list[str]:
     """Lines for people."""
     lines = [line for attempt in aggregation.attempts for line in _lines(attempt, aggregation.found)]
     if aggregation.abandoned:
-        lines.append("the search for interchangeable elements was abandoned: its share of the time limit was over")
+        lines.append("the search for interchangeable elements was abandoned: its share of the time limit was used")
     return lines
 
 
@@ -25,20 +25,20 @@ def _lines(attempt: AggregationAttempt, found: AggregatedProblem | None) -> Iter
     name = attempt.declared.name
     if attempt.obstacle is not None:
         if attempt.declared.identical or _reaches(attempt):
-            yield f"elements of {name} are not counted but named{_place(attempt.obstacle.span)}: {attempt.obstacle}"
+            yield f"elements of {name} are not aggregated{_place(attempt.obstacle.span)}: {attempt.obstacle}"
         return
     assert found is not None
     assert attempt.classes is not None
     classes = attempt.classes
     what = "all interchangeable"
     if classes.count > 1:
-        what = f"{count_text(classes.count, 'class', 'classes')} of interchangeable ones"
+        what = f"{count_text(classes.count, 'class', 'classes')} of interchangeable elements"
         if classes.because:
-            what += f", told apart by {', '.join(n for n, _ in classes.because)}"
-    yield f"{count_text(attempt.elements, 'element')} of {name}, {what}: counted, not named"
+            what += f", distinguished by {', '.join(n for n, _ in classes.because)}"
+    yield f"{count_text(attempt.elements, 'element')} of {name}, {what}: aggregated"
     yield f"  {size_text(full_size(found.quotient))} became {size_text(found.problem)}"
     for proof in dict.fromkeys(part.proof for part in found.parts):
-        yield f"  exact, as {proof}"
+        yield f"  exact because {proof}"
 
 
 def _reaches(attempt: AggregationAttempt) -> bool:

@@ -49,7 +49,7 @@ def grids(told: ExplanationData) -> Iterator[tuple[str, Grid]]:
     if declared:
         yield "variables", _variables(declared)
     if made:
-        yield "columns for terms that are not linear", _variables(made)
+        yield "columns for nonlinear terms", _variables(made)
     if told.constraints:
         yield "constraints", _constraints(told.constraints)
     passes = {one.name for one in pipeline.tightenings()}
@@ -68,17 +68,17 @@ def status_lines(told: ExplanationData) -> list[str]:
     took = seconds_text(told.seconds)
     match told.status:
         case "feasible":
-            return [f"feasible: there are values that satisfy all constraints (found out in {took})"]
+            return [f"feasible: some values satisfy all constraints (found in {took})"]
         case "infeasible" if told.conflict is not None:
             solves = count_text(told.conflict.solves, "sub-problem")
-            return [f"infeasible: no values satisfy all constraints (found out in {took}, {solves})"]
+            return [f"infeasible: no values satisfy all constraints (proved in {took}, {solves})"]
         case "infeasible":
             return [f"infeasible: no values satisfy all constraints ({took})"]
         case "unbounded":
-            return [f"unbounded: the objective can be improved without end (found out in {took})"]
+            return [f"unbounded: the objective can be improved for ever (proved in {took})"]
         case "unknown":
             return [
-                f"not known: {took} did not suffice to find a solution or to show that there is none",
+                f"unknown: {took} did not suffice to find a solution or to prove that none exists",
                 "Allow more time (`--time-limit`).",
             ]
     return []

@@ -71,7 +71,7 @@ def blocks_of(problem: Problem, root: str) -> Blocks:
     a term that is not linear, and where there is no block or no row that links.
     """
     if not problem.is_linear:
-        raise NoBlocksError(None, "the problem has terms that are not linear")
+        raise NoBlocksError(None, "the problem has nonlinear terms")
     code = np.full(problem.columns, SHARED, dtype=np.int32)
     universe: Universe | None = None
     indexed = False
@@ -90,14 +90,14 @@ def blocks_of(problem: Problem, root: str) -> Blocks:
                 raise NoBlocksError(family, f"`{family.name}[{index}]` belongs to two elements of `{root}`")
         code[family.slice] = first
     if universe is None:
-        empty = f"no variable that is indexed by `{root}` has an element"
+        empty = f"the variables indexed by `{root}` have no elements"
         raise NoBlocksError(None, empty if indexed else f"no variable is indexed by `{root}`")
     used, numbers = np.unique(code[code >= 0], return_inverse=True)
     column = code.copy()
     column[code >= 0] = numbers
     row = _blocks_of_rows(problem, column)
     if not (row == SHARED).any():
-        raise NoBlocksError(None, f"no constraint links the elements of `{root}`: each can be solved by itself")
+        raise NoBlocksError(None, f"no constraint links the elements of `{root}`: each can be solved separately")
     return Blocks(root, tuple(universe.labels[c] for c in used.tolist()), column, row)
 
 

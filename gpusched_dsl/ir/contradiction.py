@@ -9,7 +9,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import with_unit
 
 CODE: Final = "GSM9002"
-REMARK: Final = "better than its bound: not to be trusted"
+REMARK: Final = "better than its bound: do not trust this value"
 # Of the larger of the two. Rows are satisfied within 1e-6 and jobs end within 1e-9 of their work: beyond, no rounding.
 TOLERANCE: Final = FEASIBILITY
 
@@ -29,5 +29,5 @@ def contradiction(what: str, value: float, bound: float, unit: str, bound_by: st
         CODE,
         f"{what} is {shown}, better than its bound {least}: one of them is wrong",
         notes=(f"the bound: {bound_by}",),
-        help="this is a defect of gsdsl: do not use these numbers, and please report it with the input if you may",
+        help="this is a defect of gsdsl: do not use these numbers, and please report it, if possible with the input",
     )

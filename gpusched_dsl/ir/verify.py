@@ -57,7 +57,7 @@ class Violation:
         if self.kind == "value":
             return f"`{self.name}` is {self.value}"
         if self.kind == "integer":
-            return f"`{self.name}` is {self.value!r}, which is not whole"
+            return f"`{self.name}` is {self.value!r}, which is not an integer"
         side, limit = ("below", self.lower) if self.value < self.lower else ("above", self.upper)
         return f"`{self.name}` is {self.value!r}, which is {side} {limit!r}"
 

@@ -42,9 +42,7 @@ def plain(grid: Grid, indent: str = "  ") -> str:
     widths = [max(len(c.header), *(len(t) for t in c.texts), 0) for c in grid.columns]
 
     def line(texts: Sequence[str]) -> str:
-        cells = [
-            t.rjust(w) if c.right else t.ljust(w) for t, w, c in zip(texts, widths, grid.columns, strict=True)
-        ]
+        cells = [t.rjust(w) if c.right else t.ljust(w) for t, w, c in zip(texts, widths, grid.columns, strict=True)]
         return (indent + GAP.join(cells)).rstrip()
 
     lines = [line([c.header for c in grid.columns])]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 
 CODE = "GSM4018"
-EXACT = "the result is exact all the same, but the solver may need longer"
+EXACT = "the result is still exact, but the solver may need more time"
 MORE_TIME = "a longer `--time-limit` gives it more time"
 
 
@@ -45,7 +45,7 @@ def abandoned_passes(notes: Sequence[Note]) -> tuple[Diagnostic, ...]:
         return ()
     listed = "; ".join(f"`{note.made_by}` was {note.did}" for note in left)
     help = MORE_TIME if any(note.made_by == ABANDONED for note in left) else ""
-    return (_make_warning(f"the problem was not tightened in full: {listed}", help, left[0].span),)
+    return (_make_warning(f"the problem was tightened only in part: {listed}", help, left[0].span),)
 
 
 def _make_warning(message: str, help: str, span: Span | None) -> Diagnostic:

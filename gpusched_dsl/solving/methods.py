@@ -32,7 +32,7 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
     listed = f"the solvers are {_list_names(solvers)}"
     listed += f"; the policies for `{model.name}` are {_list_names(policies)}" if policies else ""
     help = did_you_mean(name, (*solvers, *policies)) or listed
-    raise DiagnosticError([Diagnostic("GSM4001", f"there is no solver or policy `{name}`", help=help)])
+    raise DiagnosticError([Diagnostic("GSM4001", f"unknown solver or policy `{name}`", help=help)])
 
 
 def means_policy(workspace: Workspace, start: str) -> bool:

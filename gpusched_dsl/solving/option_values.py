@@ -75,12 +75,12 @@ def _is_file(value: Value) -> bool:
 
 # What each option must be, and what tests it.
 RULES: Mapping[str, tuple[str, Check]] = {
-    "time_limit": ("the time limit must be a number of seconds that is not negative", _number(0.0)),
-    "gap": ("the gap must be a finite number that is not negative", _number(0.0)),
+    "time_limit": ("the time limit must be a nonnegative number of seconds", _number(0.0)),
+    "gap": ("the gap must be a nonnegative finite number", _number(0.0)),
     "threads": ("the number of threads must be an integer of at least 1", _whole(1, MOST_THREADS)),
     "seed": (f"the seed must be an integer from 0 to {LARGEST_SEED}", _whole(0, LARGEST_SEED)),
     "samples": ("the number of samples must be an integer of at least 1", _whole(1)),
-    "at": ("the time `at` must be a finite number that is not negative", _number(0.0)),
+    "at": ("the time `at` must be a nonnegative finite number", _number(0.0)),
     "backend": ("the backend must be the name of a solver or policy", _is_text),
     "method": ("the method must be the name of a solver or policy", _is_text),
     "methods": ("methods must be a list of names of solvers and policies", _is_names),
@@ -96,7 +96,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "replay": ("`replay` must be True or False", _is_flag),
     "verify": ('`verify` must be "none", "sample" or "full"', VERIFY.__contains__),
     "settings": ("settings must be a dictionary of values by name", _is_mapping),
-    "solver_options": ("options of the solver must be a dictionary of values by name", _is_mapping),
+    "solver_options": ("solver options must be a dictionary of values by name", _is_mapping),
     "monitor": ("a monitor must have a method `progress` and a property `stop_requested`", _is_monitor),
     "stop": ("`stop` must be a function without arguments", callable),
     "tell": ("`tell` must be a function of the run", callable),
@@ -156,7 +156,7 @@ def plain_number(value: Value) -> Value:
 
 def _show(value: Value) -> str:
     text = repr(value)
-    return f"`{text}`" if len(text) <= 60 else f"a value of the type `{type(value).__name__}`"
+    return f"`{text}`" if len(text) <= 60 else f"a value of type `{type(value).__name__}`"
 
 
 def _suggest_number(name: str, value: Value) -> str | None:

@@ -25,10 +25,10 @@ def check_request(backend: Backend, problem: Problem, options: SolveOptions, sta
         findings += _integers(backend, problem)
     if start is not None:
         if start.shape != (problem.columns,):
-            message = f"the start has {start.size} values, the problem {problem.columns} columns"
+            message = f"the start has {start.size} values, but the problem has {problem.columns} columns"
             findings.append(Diagnostic("GSM4010", message))
         elif np.isinf(start).any():
-            findings.append(Diagnostic("GSM4010", "the start holds a value that is infinite"))
+            findings.append(Diagnostic("GSM4010", "the start contains an infinite value"))
     if findings:
         raise DiagnosticError(findings)
 
@@ -38,7 +38,7 @@ def _options(options: SolveOptions) -> list[Diagnostic]:
     if options.heuristic not in HEURISTIC:
         wrong.append(f"the heuristic must be {', '.join(HEURISTIC[:-1])} or {HEURISTIC[-1]}, not `{options.heuristic}`")
     if options.decompose not in MODES:
-        wrong.append(f"whether to decompose is one of {', '.join(f'`{m}`' for m in MODES)}, not `{options.decompose}`")
+        wrong.append(f"`decompose` must be one of {', '.join(f'`{m}`' for m in MODES)}, not `{options.decompose}`")
     words = [Diagnostic("GSM4011", message) for message in wrong]
     return [*option_findings(options), *words, *unknown_passes(options.without)]
 
@@ -46,12 +46,12 @@ def _options(options: SolveOptions) -> list[Diagnostic]:
 def unknown_passes(without: Collection[str]) -> list[Diagnostic]:
     """A finding for each name that no tightening pass has."""
     known = [*(one.name for one in pipeline.tightenings()), names.AGGREGATION, names.EVERY]
-    listed = f"these can be left out: {', '.join(f'`{name}`' for name in known)}"
+    listed = f"these passes can be skipped: {', '.join(f'`{name}`' for name in known)}"
     findings = []
     for name in sorted(set(without) - set(known)):
         near = did_you_mean(name, known)
         help = f"{near}; {listed}" if near else listed
-        findings.append(Diagnostic("GSM4011", f"there is no pass `{name}` to leave out", help=help))
+        findings.append(Diagnostic("GSM4011", f"unknown pass `{name}`", help=help))
     return findings
 
 
@@ -73,7 +73,7 @@ def _integers(backend: Backend, problem: Problem) -> list[Diagnostic]:
         help = "choose another backend, for instance `highs` or `scip`"
         return [Diagnostic("GSM4003", message, family.span, help=help)]
     term = problem.definitions[0]
-    message += f" beside nonlinear terms such as `{term.name}`"
+    message += f" together with nonlinear terms such as `{term.name}`"
     return [Diagnostic("GSM4003", message, term.span, help="choose another backend, for instance `scip`")]
 
 

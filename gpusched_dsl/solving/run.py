@@ -198,7 +198,7 @@ class Solving:
             assert self.session is not None
             answer = self.session.solve(self._rest_of_time(), beginning.point, self.monitor)
             if not isinstance(answer, SolverResult):
-                message = f"the backend `{self.backend.name}` gave `{type(answer).__name__}` for an answer"
+                message = f"the backend `{self.backend.name}` returned `{type(answer).__name__}` as a result"
                 raise DiagnosticError([Diagnostic("GSM4007", message)])
             return beginning.added_to(in_own_size(answer, factor), problem)
         except StoppedEarly as stopped:
@@ -333,7 +333,7 @@ def _lost_point(problem: Problem, solver: str) -> Diagnostic:
     name = f" `{objective.name}`" if objective.name else ""
     return Diagnostic(
         "GSM4007",
-        f"`{solver}` finds no point for the objective{name} although the earlier ones have one",
+        f"`{solver}` finds no point for the objective{name}, although the earlier objectives have one",
         objective.span,
         help="numbers of very different size are the usual cause; try other units, or another backend",
     )

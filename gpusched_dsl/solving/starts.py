@@ -36,7 +36,9 @@ def entries_of_file(path: Path) -> dict[str, list[Entry]]:
     try:
         return entries_of_document(found)
     except (KeyError, TypeError, AttributeError, ValueError) as failure:
-        raise DiagnosticError([_unusable(f"the warm start `{path}` is no result of `gsdsl solve --json`")]) from failure
+        raise DiagnosticError(
+            [_unusable(f"the warm start `{path}` is not a result of `gsdsl solve --json`")]
+        ) from failure
 
 
 def entries_of_document(found: Mapping[str, Any]) -> dict[str, list[Entry]]:
@@ -68,7 +70,7 @@ def entries_of_mapping(values: Mapping[str, Any]) -> dict[str, list[Entry]]:
         try:
             entries[name] = list(_given_entries(given))
         except (TypeError, ValueError) as failure:
-            raise DiagnosticError([_unusable(f"the warm start gives no numbers for `{name}`: {failure}")]) from failure
+            raise DiagnosticError([_unusable(f"the warm start has no numbers for `{name}`: {failure}")]) from failure
     return entries
 
 
@@ -86,7 +88,9 @@ def point_from(problem: Problem, entries: Mapping[str, Given]) -> tuple[Floats, 
         family = families.get(name)
         if family is None:
             help = did_you_mean(name, families)
-            warnings.append(_make_warning(f"the warm start has values for `{name}`, which is no variable here", help))
+            warnings.append(
+                _make_warning(f"the warm start has values for `{name}`, which is not a variable of this model", help)
+            )
             continue
         codes, values, known = read_entries(family.domain, given)
         positions = np.full(len(values), -1, dtype=np.int64)
@@ -108,7 +112,7 @@ def without_place(name: str, domain: Domain, given: Given, known: Bools) -> list
         [example] = decode(domain.components, [c[first : first + 1] for c in given.codes])
     else:
         example = tuple(given[first][0])
-    text = f"{int((~known).sum())} of {len(known)} values of `{name}` in the warm start have no place here"
+    text = f"{int((~known).sum())} of {len(known)} values of `{name}` in the warm start have no index in this model"
     return [_make_warning(text, f"such as `{name}[{', '.join(map(str, example))}]`")]
 
 
@@ -154,7 +158,7 @@ def _given_entries(given: Any) -> Iterable[Entry]:
 
 def _labels(index: Sequence[Any]) -> tuple[str | int, ...]:
     if not isinstance(index, list) or not all(isinstance(label, str | int) for label in index):
-        raise TypeError("an index is a list of labels")
+        raise TypeError("an index must be a list of labels")
     return tuple(index)
 
 

@@ -89,7 +89,7 @@ def refuse_worse(objective: Objective, claimed: float, value: ObjectiveValue, al
     """Raise DiagnosticError (GSM4009) where an objective is worse than claimed by more than is allowed."""
     worse = value.value - claimed if objective.sense == "minimize" else claimed - value.value
     if not worse <= allowed:
-        message = f"`{solver}` reports the objective {claimed!r}, but with its terms computed it is {value.value!r}"
+        message = f"`{solver}` reports the objective {claimed!r}, but its recomputed value is {value.value!r}"
         help = "numbers of very different size are the usual cause; try other units, or another backend"
         raise DiagnosticError([Diagnostic("GSM4009", message, objective.span, help=help)])
 
@@ -119,9 +119,9 @@ def _broken_point(checked: Verification, solver: str) -> Diagnostic:
     first, *others = checked.worst
     return Diagnostic(
         NOT_FEASIBLE,
-        f"the point that `{solver}` returned is not feasible: {first}",
+        f"the point of `{solver}` is infeasible: {first}",
         first.family.span,
         notes=tuple(f"also, {violation}" for violation in others),
-        help="the point was refused; numbers of very different size are the usual cause: try other units, a tighter "
+        help="the point was rejected; numbers of very different size are the usual cause: try other units, a tighter "
         "feasibility tolerance of the solver, or another backend",
     )

@@ -41,9 +41,7 @@ def _methods(workspace: Workspace) -> set[str] | None:
     return {*backend_names(), *policy_names(workspace)}
 
 
-def _check_data(
-    workspace: Workspace, scenario: CheckedScenario, found: Diagnostics, permissions: Permissions
-) -> None:
+def _check_data(workspace: Workspace, scenario: CheckedScenario, found: Diagnostics, permissions: Permissions) -> None:
     missing = missing_targets(scenario)
     if missing:
         if _stands_alone(workspace, scenario.name):

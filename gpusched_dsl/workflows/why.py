@@ -128,9 +128,7 @@ def _forced_document(forced: ForcedDecision, before: Cost | None) -> dict[str, A
     return {
         "possible": forced.cost is not None,
         "entries": list(forced.entries),
-        "changes": {}
-        if forced.cost is None or before is None
-        else {n: v for n, v, _ in forced.cost.changes(before)},
+        "changes": {} if forced.cost is None or before is None else {n: v for n, v, _ in forced.cost.changes(before)},
         "moved": list(forced.moved),
         "in_the_way": [{"give_way": change, "row": row} for change, row in forced.rows],
     }

@@ -52,7 +52,7 @@ def test_a_crash_is_a_diagnostic(crash: str, words: str, package: Path, monkeypa
         solve_problem(SMALL, crashing)
     (finding,) = caught.value.diagnostics
     assert (finding.code, words in finding.message) == ("GSM4017", True)
-    assert finding.notes == (("its last words: out of luck",) if crash == "exit" else ())
+    assert finding.notes == (("its last output: out of luck",) if crash == "exit" else ())
     monkeypatch.delenv("CRASH")
     assert solve_problem(SMALL, crashing).objective == 1.0  # in a new process
     crashing.close()

@@ -122,7 +122,7 @@ def test_the_remedy_is_a_file_that_keeps_the_term() -> None:
     with pytest.raises(DiagnosticError) as caught:
         linear(draft.problem(), "mps")
     (diagnostic,) = caught.value.diagnostics
-    assert (diagnostic.code, diagnostic.message[:22]) == ("GSM3201", "`mps` does not take `x")
+    assert (diagnostic.code, diagnostic.message[:25]) == ("GSM3201", "`mps` does not support `x")
     assert "JSON" in (diagnostic.help or "")
 
 

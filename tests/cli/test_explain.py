@@ -12,7 +12,7 @@ Run = Callable[..., object]
 
 FEASIBLE = """\
 Pack, scenario Small
-MILP: linear, with whole variables
+MILP: linear, with integer variables
 2 columns (2 integer), 1 row, 2 nonzeros
 
 variables
@@ -48,7 +48,7 @@ def test_a_feasible_problem(gsdsl: Run, pack: Path) -> None:
     done = gsdsl("explain", pack)
     assert done.code == 0
     assert done.out.startswith(FEASIBLE)
-    assert "feasible: there are values that satisfy all constraints" in done.out
+    assert "feasible: some values satisfy all constraints" in done.out
     assert done.err == ""
 
 
@@ -71,7 +71,7 @@ def test_an_infeasible_problem(gsdsl: Run, variant: Callable[..., Path], tmp_pat
     path = variant("<= room;", ">= 100[GB];")
     done = gsdsl("explain", path, "--json", tmp_path / "out.json")
     assert done.code == 3
-    assert "error[GSM3301]: `fits` cannot hold whatever the variables are" in done.out
+    assert "error[GSM3301]: `fits` cannot be satisfied by any values of the variables" in done.out
     assert "fits: 2 take[a] + 3 take[b] >= 100 GB, but it is at most 45 GB" in done.out
     assert "there is a solution with 45 GB instead of 100 GB in `fits` (55 GB less)" in done.out
     found = json.loads((tmp_path / "out.json").read_text())
@@ -109,7 +109,7 @@ def test_settings_and_problem_files(gsdsl: Run, pack: Path, tmp_path: Path) -> N
 def test_no_time_no_claim(gsdsl: Run, pack: Path) -> None:
     done = gsdsl("explain", pack, "--time-limit", 0)
     assert done.code == 5
-    assert "not known" in done.out
+    assert "unknown" in done.out
 
 
 def test_solve_points_here(gsdsl: Run, variant: Callable[..., Path]) -> None:
@@ -144,5 +144,5 @@ def test_ctrl_c_before_anything_is_known(tmp_path: Path, child: Callable[..., An
     (tmp_path / "weights.csv").write_text(weights(3))
     code, out, err = stopped_after(1.0, tmp_path, child)
     assert code == 130, err
-    assert "not known" in out, err
+    assert "unknown" in out, err
     assert json.loads((tmp_path / "out.json").read_text())["conflict"] is None

@@ -232,7 +232,7 @@ def test_a_method_that_is_refused_stands_in_the_table(gsdsl: Run, three: Path, m
         (["--json", "-", "--html", "-"], "standard output"),
         (["--csv", "-"], "name a folder"),
         (["--method", "FIFO", "--methods", "FIFO,Greedy"], "not allowed with"),
-        (["--seed", "-1"], "not an integer"),
+        (["--seed", "-1"], "not a nonnegative integer"),
     ],
 )
 def test_wrong_use(gsdsl: Run, three: Path, arguments: list[str], said: str) -> None:

@@ -178,8 +178,8 @@ def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_pa
         (["--json", "no/such/folder/out.json"], "GSM6008", "folder"),
         (["--csv", "pack.gsm"], "GSM6008", "is a file"),
         (["--memory-limit", "1e-9"], "GSM3001", "limit"),
-        (["--without", "everything"], "GSM4011", "no pass `everything`"),
-        (["--decompose", "on"], "GSM4013", "does not say `decompose by`"),
+        (["--without", "everything"], "GSM4011", "unknown pass `everything`"),
+        (["--decompose", "on"], "GSM4013", "has no `decompose by`"),
     ],
 )
 def test_wrong_options_are_findings(

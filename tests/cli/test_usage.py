@@ -86,7 +86,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["solve", "a.gsm", "--gap", "-1"], "GSM6002", "negative"),
         (["solve", "a.gsm", "--gap", "nan"], "GSM6002", "not a number"),
         (["solve", "a.gsm", "--threads", "0"], "GSM6002", "from 1 to"),
-        (["solve", "a.gsm", "--seed", "1.5"], "GSM6002", "whole number"),
+        (["solve", "a.gsm", "--seed", "1.5"], "GSM6002", "nonnegative integer"),
         (["solve", "a.gsm", "--memory-limit", "0"], "GSM6002", "not positive"),
         (["solve", "a.gsm", "--time"], "GSM6002", "did you mean `--time-limit`"),
         (["solve", ""], "GSM6002", "is empty"),

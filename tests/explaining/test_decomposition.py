@@ -42,7 +42,7 @@ def test_blocks_are_counted() -> None:
     told = model().explain(why=False, without=["all"])
     text = str(told)
     assert TABLE in text
-    reason = "its 8 whole columns are few enough for a solver (fewer than 2,500)"
+    reason = "its 8 integer columns are few enough for a solver (fewer than 2,500)"
     assert f"not decomposed by Jobs, 3 blocks: {reason}\n" in text
     data = told.to_dict()
     assert data["decomposition"] == {

@@ -96,7 +96,7 @@ def test_an_unknown_pass_is_told_with_the_known_ones() -> None:
         first, second = caught.value.diagnostics
         assert (first.code, second.code) == ("GSM4011", "GSM4011")
         assert "`other`" in first.message
-        known = "these can be left out: `whole_bounds`, `aggregation`, `all`"
+        known = "these passes can be skipped: `whole_bounds`, `aggregation`, `all`"
         assert first.help == known
         assert second.help == f"did you mean `whole_bounds`?; {known}"
         with pytest.raises(gs.DiagnosticError, match="must be a list of names of passes"):

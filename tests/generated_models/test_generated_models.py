@@ -55,7 +55,7 @@ def test_models_are_solved_right(first: int) -> None:
 def test_a_refusal_that_claims_what_is_not_so_is_found() -> None:
     """Each kind of refusal has models to which it does not apply."""
     for code in sorted(REFUSALS):
-        messages = [f"`x` can only be made linear when `{v}` has an upper bound" for v in ("v0", "v1", "none")]
+        messages = [f"`x` can only be made linear if `{v}` has an upper bound" for v in ("v0", "v1", "none")]
         wrong = [
             false_claim(generated(seed, SMALL), "highs", "auto", code, message)
             for seed in range(12)

@@ -64,7 +64,7 @@ def test_a_set_that_no_variable_is_indexed_by_makes_no_blocks() -> None:
 
 def test_variables_without_an_element_make_no_blocks() -> None:
     none = TupleDomain((JOBS,), (np.array([], dtype=np.int64),))
-    with pytest.raises(NoBlocksError, match="no variable that is indexed by `Jobs` has an element"):
+    with pytest.raises(NoBlocksError, match="the variables indexed by `Jobs` have no elements"):
         blocks_of(problem({"x": none, "y": IntervalDomain(0, 1, component=NODES)}, [[0, 1]]), "Jobs")
 
 

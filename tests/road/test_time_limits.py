@@ -316,5 +316,5 @@ def test_what_was_left_out_is_told(model: gs.Model, monkeypatch: pytest.MonkeyPa
     slow_tightening(monkeypatch)
     result = model.solve(time_limit=6 * LIMIT, without=["aggregation"])
     assert [n.did for n in result.solved.reformulated.notes if n.made_by == "tightening"] == [
-        "left out in part: its share of the time limit was over"
+        "skipped in part: its share of the time limit was used"
     ]

@@ -93,7 +93,7 @@ def test_a_point_that_nobody_can_repair_is_refused() -> None:
     with pytest.raises(DiagnosticError) as caught:
         solve_problem(TIED, Named(between, between))
     assert codes(caught) == ["GSM4008"]
-    assert "is 0.5, which is not whole" in caught.value.diagnostics[0].message
+    assert "is 0.5, which is not an integer" in caught.value.diagnostics[0].message
 
 
 def test_a_vertex_that_is_worse_is_refused() -> None:

@@ -165,7 +165,7 @@ def test_the_turn_of_a_job_that_finds_no_room() -> None:
     assert found is not None
     assert (found.place, found.length) == (3, 3)
     assert dict(found.keys)["`deadline[j]`".strip("`")] == "8 h"
-    assert found.free == ("B: at most 0 left on one in use, 0 not in use",)
+    assert found.free == ("B: at most 0 free on a used node, 0 not in use",)
     assert [(t.rule, t.placed) for t in found.tried] == [
         ("best_fit", False), ("new_node", False), ("best_suboptimal", False),
     ]  # fmt: skip
@@ -199,7 +199,7 @@ def test_a_job_that_stays_where_it_was() -> None:
     found = answer("J1", 1, "Urgent")
     assert found.runs
     assert found.turn is not None
-    assert found.turn.notes == ("it stays where it is: `keep running`",)
+    assert found.turn.notes == ("it keeps its node: `keep running`",)
     assert found.turn.tried == ()
 
 
@@ -277,6 +277,6 @@ def test_types_of_nodes_that_are_numbers() -> None:
     found = why(read(NUMBERED), "d", 2, RunConfig(method="FIFO")).turn
     assert found is not None
     assert found.free == (
-        "gpus[n] = 4: at most 0 left on one in use, 0 not in use",
+        "gpus[n] = 4: at most 0 free on a used node, 0 not in use",
         "gpus[n] = 2: none in use, 1 not in use",
     )

@@ -22,13 +22,13 @@ from gpusched_dsl.language.source import Span
 
 # Tried in this order on every component; the first that proves itself exact is taken.
 TREATMENTS: Mapping[str, Treatment] = {
-    "taken as means": by_means,
-    "counted by pattern": by_patterns,
-    "counted slot by slot": by_counts,
+    "aggregated by means": by_means,
+    "aggregated by patterns": by_patterns,
+    "aggregated by counts per slot": by_counts,
 }
 
 SHARE = 1 / 3  # of the time that is left
-TOO_LONG = "it takes more than a third of the time limit to find out"
+TOO_LONG = "the analysis takes more than a third of the time limit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ def _try_sets(
 def _aggregate_components(small: Quotient) -> AggregatedProblem:
     # Neither terms nor rows under a condition: a plan by element has no truths that a solver chose.
     if not small.problem.is_linear:
-        raise Obstacle("terms that are not linear stand in the way", _nonlinear_place(small))
+        raise Obstacle("the problem has nonlinear terms", _nonlinear_place(small))
     return assemble(small, [_aggregate_component(small, component) for component in components_of(small)])
 
 
@@ -108,9 +108,9 @@ def _aggregate_component(small: Quotient, component: Component) -> AggregatedCom
         except Obstacle as obstacle:
             refused[way] = obstacle
     if not small.problem.integer[component.columns].any():
-        raise refused["taken as means"]
-    del refused["taken as means"]
-    reasons = "; ".join(f"they cannot be {way}, as {obstacle}" for way, obstacle in refused.items())
+        raise refused["aggregated by means"]
+    del refused["aggregated by means"]
+    reasons = "; ".join(f"they cannot be {way} because {obstacle}" for way, obstacle in refused.items())
     kind = OutOfBudget if any(isinstance(o, OutOfBudget) for o in refused.values()) else Obstacle
     raise kind(reasons, next(reversed(refused.values())).span)
 

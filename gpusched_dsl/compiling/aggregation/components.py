@@ -40,7 +40,7 @@ def components_of(quotient: Quotient) -> list[Component]:
     order = numbers[np.argsort(label[numbers], kind="stable")]
     parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if len(order) else []
     if len(parts) > FEW + quotient.full_columns // A_COMPONENT:
-        what = f"one element of `{quotient.root}` falls into {len(parts):,} parts, too many to look at one by one"
+        what = f"one element of `{quotient.root}` splits into {len(parts):,} components, too many to examine"
         raise Obstacle(what, quotient.problem.column_family(int(parts[0][0])).span)
     used = np.unique(rows)
     rows_of = used[np.argsort(label[count + used], kind="stable")]

@@ -87,7 +87,7 @@ class _Counts:
         mixed = np.flatnonzero((np.diff(local.shared.indptr) > 0) & (np.diff(local.own.indptr) > 1))
         if len(mixed):
             family = local.row_family(int(mixed[0]))
-            what = f"`{family.name}` reads several columns of an element together with some that belong to none"
+            what = f"`{family.name}` has several columns of one element together with columns of no element"
             raise Obstacle(what, family.span)
 
     def _check_rounding(self, free: Bools) -> None:
@@ -103,7 +103,7 @@ class _Counts:
             first = np.flatnonzero(bad)[0]
             family = self.local.column_family(int(at[first]))
             name = self.local.column_family(int(effects.state[which[first]])).name
-            what = f"`{family.name}` is more than a cost, so `{name}` must be whole; declare it binary"
+            what = f"`{family.name}` is not only a cost, so `{name}` must be integer; declare it binary"
             raise Obstacle(what, family.span)
 
     # --- the sums ----------------------------------------------------------------------------------------------------
@@ -119,10 +119,10 @@ class _Counts:
             sparse.identity(len(self.component.columns), format="csr"),
             self._expanded,
             self._gathered,
-            did=f"{names}: counted over {count} elements of `{root}` in each of {len(self.slots.slots):,} slots",
+            did=f"{names}: counts over {count} elements of `{root}` in each of {len(self.slots.slots):,} slots",
             proof=(
-                "what an element does in a slot excludes all else there, and from slot to slot only changes matter: "
-                "what goes on stays where it is, what begins takes any element that is free"
+                "an element does one thing in each slot, and only changes between slots matter:  "
+                "continued work keeps its element, and new work takes any free element"
             ),
         )
 

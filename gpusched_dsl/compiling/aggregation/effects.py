@@ -159,9 +159,9 @@ class _Search:
         self._refuse_bent(column, alone, none, up, which, (gamma / alpha, (beta + gamma) / alpha))
         down[alone] = none[alone]
         highest = np.maximum(np.maximum(none, up), down)
-        self._refuse(column, highest > local.most[column], "is bounded by less than what its rows may ask for")
+        self._refuse(column, highest > local.most[column], "has a tighter bound than its rows may require")
         fraction = local.integer[column] & ((up % 1 != 0) | (down % 1 != 0) | (none % 1 != 0))
-        self._refuse(column, fraction, "is whole, but its rows may ask for a fraction")
+        self._refuse(column, fraction, "is integer, but its rows may require a fraction")
         return none, up, down
 
     def _refuse_bent(
@@ -172,7 +172,7 @@ class _Search:
         straight = (low == none) & (low == up)
         line = (ends[0] == none[which]) & (ends[1] == up[which])
         straight[which[line]] = True
-        self._refuse(column, alone & ~straight, "follows a state along a line with a bend")
+        self._refuse(column, alone & ~straight, "depends on a state by a function that is not linear")
 
     def _refuse(self, column: Codes, wrong: Bools, why: str) -> None:
         if wrong.any():

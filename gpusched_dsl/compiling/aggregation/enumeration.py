@@ -79,7 +79,7 @@ def count_points(
 
 
 def _too_many(most: int) -> Obstacle:
-    return Obstacle(f"one element has more than {most:,} ways to be used")
+    return Obstacle(f"one element has more than {most:,} possible uses")
 
 
 class _System:

@@ -65,7 +65,7 @@ class _Slot:
         self.columns = columns[~kinds.carrier[columns]]
         if len(carriers) > 1:
             names = " and ".join(f"`{n}`" for n in dict.fromkeys(local.column_family(int(c)).name for c in carriers))
-            raise self._about(0, f"and others let one column stand on two carriers, {names}")
+            raise self._about(0, f"and others put one column on two carriers, {names}")
         self.carrier = int(carriers[0]) if len(carriers) else -1
 
     def _about(self, row: int, why: str) -> Obstacle:
@@ -79,7 +79,7 @@ class _Slot:
         none = np.zeros(0, dtype=np.int64)
         if not len(self.rows):
             if len(self.columns) > 1 or (len(self.columns) and self.carrier >= 0):
-                raise self._about(0, "may be 1 together with others on one element")
+                raise self._about(0, "may be 1 together with other columns of one element")
             return Exclusion(self.carrier, self.columns, none, np.zeros(1, dtype=np.int64))
         every, wide = len(self.rows), len(self.columns)
         span = self.local.row_family(int(self.kinds.exclusions[self.rows[0]])).span
@@ -91,12 +91,12 @@ class _Slot:
             raise self._about(int(self.row[np.flatnonzero(beside)[0]]), "lets a column exclude its carrier")
         inside[self.row[member], np.searchsorted(self.columns, self.column[member])] = True
         if not inside.any(axis=0).all():
-            raise self._about(0, "leaves out a column that other rows of the slot have")
+            raise self._about(0, "lacks a column that other rows of the slot have")
         top = self._largest(inside)
         core = inside[top].all(axis=0)
         rest = inside[top] & ~core
         if (rest.sum(axis=0) > 1).any():
-            raise self._about(int(top[0]), "and others exclude columns that overlap in part only")
+            raise self._about(int(top[0]), "and others exclude columns that overlap only in part")
         group, at = np.nonzero(rest)
         starts = np.searchsorted(group, np.arange(len(top) + 1))
         return Exclusion(self.carrier, self.columns[core], self.columns[at], starts.astype(np.int64))
@@ -116,5 +116,5 @@ class _Slot:
         )  # of equal ones the first stays
         top = np.flatnonzero(~weaker.any(axis=1))
         if (own[top] != self.carrier).any():
-            raise self._about(int(top[np.flatnonzero(own[top] != self.carrier)[0]]), "stands beside a carrier")
+            raise self._about(int(top[np.flatnonzero(own[top] != self.carrier)[0]]), "is separate from a carrier")
         return top

@@ -157,10 +157,10 @@ def _refuse_what_is_not_linear(quotient: Quotient, component: Component) -> None
     mine[component.columns] = True
     for definition in problem.definitions:
         if mine[definition.results].any() or mine[definition.arguments.matrix.columns].any():
-            what = f"`{definition.name or definition.op}` is no linear function of what an element decides"
+            what = f"`{definition.name or definition.op}` is not a linear function of the decisions of one element"
             raise Obstacle(what, definition.span)
     conditions = problem.conditions
     under = np.isin(conditions.rows, component.rows) | mine[conditions.columns]
     if under.any():
         family = problem.row_family(int(conditions.rows[np.flatnonzero(under)[0]]))
-        raise Obstacle(f"`{family.name}` holds under a condition", family.span)
+        raise Obstacle(f"`{family.name}` has a condition", family.span)

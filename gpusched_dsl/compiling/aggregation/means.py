@@ -28,7 +28,7 @@ def by_means(quotient: Quotient, component: Component) -> AggregatedComponent:
     whole = np.flatnonzero(local.integer)
     if len(whole):
         family = local.column_family(int(whole[0]))
-        raise Obstacle(f"`{family.name}` is whole, so elements cannot all take the mean", family.span)
+        raise Obstacle(f"`{family.name}` is integer, so the elements cannot all have the mean value", family.span)
     size = float(local.size)
     columns = local.new_columns(local.least * size, local.most * size, local.integer)
     rows = local.summed_rows(
@@ -54,6 +54,6 @@ def by_means(quotient: Quotient, component: Component) -> AggregatedComponent:
         sparse.identity(len(component.columns), format="csr"),
         expand,
         gather,
-        did=f"{names}: one sum over {local.size} elements of `{quotient.root}`, of which each takes the mean",
+        did=f"{names}: one sum over {local.size} elements of `{quotient.root}`; each element has the mean value",
         proof="all columns are continuous, so the mean over the elements satisfies the rows of each",
     )

@@ -82,7 +82,7 @@ def _refuse_shared(quotient: Quotient, rows: Codes) -> None:
         row = int(rows[matrix.row_of[shared[0]]])
         family = quotient.problem.row_family(row)
         other = quotient.problem.column_family(int(matrix.columns[shared[0]]))
-        what = f"`{family.name}` also reads `{other.name}`, which belongs to no element of `{quotient.root}`"
+        what = f"`{family.name}` also contains `{other.name}`, which belongs to no element of `{quotient.root}`"
         raise Obstacle(what, family.span)
 
 
@@ -215,7 +215,7 @@ class _Rows:
         entries = np.flatnonzero(self.member[self.row] >= 0)
         stray = (self.owner[entries] >= 0) & (self.owner[entries] != self.member[self.row[entries]])
         if stray.any():
-            self._refuse(int(self.row[entries[stray][0]]), "reads several members")
+            self._refuse(int(self.row[entries[stray][0]]), "contains several members")
         return self._merged(rows, entries, each=True)
 
     def common(self) -> TemplateRows:
@@ -230,7 +230,7 @@ class _Rows:
         lower, upper = problem.row_lower[self.rows[rows]], problem.row_upper[self.rows[rows]]
         unlike = np.flatnonzero((lower != lower[first][which]) | (upper != upper[first][which]))
         if len(unlike):
-            self._refuse(int(rows[unlike[0]]), "has other sides for other members")
+            self._refuse(int(rows[unlike[0]]), "has different sides for different members")
         kind_of = np.searchsorted(kinds, self.kind[self.row[entries]])
         key = kind_of * self.width + self.place[entries]
         known, at, inverse = np.unique(key, return_index=True, return_inverse=True)
@@ -238,7 +238,7 @@ class _Rows:
         values = self.values[entries]
         unlike = np.flatnonzero(values != values[at][inverse])
         if len(unlike):
-            self._refuse(int(self.row[entries[unlike[0]]]), "treats members unlike")
+            self._refuse(int(self.row[entries[unlike[0]]]), "has different coefficients for different members")
         place = known % self.width if self.width else known
         rows_of_kind = np.bincount(which, minlength=len(kinds))
         hub = place >= self.positions
@@ -246,7 +246,7 @@ class _Rows:
         wanted[~hub] = self.having[place[~hub]]
         missing = np.flatnonzero(np.bincount(inverse, minlength=len(known)) != wanted)
         if len(missing):
-            self._refuse(int(rows[first[known[missing[0]] // self.width]]), "does not hold for every member")
+            self._refuse(int(rows[first[known[missing[0]] // self.width]]), "does not exist for every member")
         self.work.spend(len(kinds) * self.width, problem.row_family(int(self.rows[0])).span if len(self.rows) else None)
         dense = np.zeros((len(kinds), self.width))
         dense.reshape(-1)[known] = values[at]
@@ -262,7 +262,7 @@ def _refuse_unlike_bounds(quotient: Quotient, used: Codes, whole: Bools) -> None
     bad = np.flatnonzero((problem.lower[used] != 0) | (problem.upper[used] != 1) | ~whole)
     if len(bad):
         family = problem.column_family(int(used[bad[0]]))
-        raise Obstacle(f"`{family.name}` is not 0 or 1 for each element of `{quotient.root}`", family.span)
+        raise Obstacle(f"`{family.name}` is not binary for each element of `{quotient.root}`", family.span)
 
 
 def _exclusive(quotient: Quotient, table: Codes) -> Bools:

@@ -87,7 +87,7 @@ class _Kinds:
         bad = at[~self.whole[self.place[at]] | (largest[self.place[at]] > 1 + ROUNDING)]
         if len(bad):
             name = self.local.column_family(int(self.place[bad[0]])).name
-            why = f"reads columns of no element, and no row keeps `{name}` from being 1 on several elements"
+            why = f"contains columns of no element, and no row limits `{name}` to one element"
             raise self._about(int(self.row[bad[0]]), why)
 
     # --- exclusions --------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class _Kinds:
         loose_entries = np.flatnonzero(entry & loose[self.place])
         if (np.bincount(self.row[loose_entries], minlength=len(self.rows))[rows] == 0).any():
             without = rows & (np.bincount(self.row[loose_entries], minlength=len(self.rows)) == 0)
-            why = "is no exclusion: with whole columns alone, at most one of them should be 1 (on a carrier that is 1)"
+            why = "is not an exclusion: of its integer columns at most one may be 1 (on a carrier that is 1)"
             raise self._about(int(np.flatnonzero(without)[0]), why)
         graph = sparse.coo_matrix(
             (
@@ -155,13 +155,13 @@ class _Kinds:
         host_of[group[self.columns + self.row[hosts]]] = self.place[hosts]
         clash = hosts[host_of[group[self.columns + self.row[hosts]]] != self.place[hosts]]
         if len(clash):
-            raise self._about(int(self.row[clash[0]]), "ties continuous columns to several whole ones")
+            raise self._about(int(self.row[clash[0]]), "links continuous columns to several integer columns")
         host = np.full(self.columns, -2, dtype=np.int64)
         host[loose] = host_of[group[: self.columns][loose]]
         sides = np.isin(self.lower, (0.0, -np.inf)) & np.isin(self.upper, (0.0, np.inf))
         owned = host_of[group[self.columns :]] >= 0
         if (rows & owned & ~sides).any():
-            why = "ties continuous columns to a whole one with a constant, which is not the same for sums"
+            why = "links continuous columns to an integer column with a constant, which is not valid for sums"
             raise self._about(int(np.flatnonzero(rows & owned & ~sides)[0]), why)
         self._check_bounds(host, rows)
         return host, rows
@@ -176,8 +176,8 @@ class _Kinds:
     def _unknown(self, place: int) -> str:
         name = self.local.column_family(place).name
         if not self.local.integer[place]:
-            return f"reads `{name}`, which carries others, but is not whole; declare it binary"
-        return f"reads `{name}`, which may be more than 0 or 1"
+            return f"contains `{name}`, which carries other columns but is not integer; declare it binary"
+        return f"contains `{name}`, which is not binary"
 
     def _check_bounds(self, host: Codes, rows: Bools) -> None:
         """A bound of a tied column, other than 0, must follow from one row of it and its host."""
@@ -203,5 +203,5 @@ class _Kinds:
         bad = bad[tied]
         if bad.any():
             family = local.column_family(int(tied[np.flatnonzero(bad)[0]]))
-            what = f"`{family.name}` has a bound of its own beside the rows that tie it to a whole column"
+            what = f"`{family.name}` has a bound besides the rows that link it to an integer column"
             raise Obstacle(what, family.span)

@@ -88,13 +88,13 @@ def _count_patterns(uses: Uses) -> AggregatedComponent:
     found = uses.listed()
     named = len(uses.elements) * len(uses.component.columns)
     if len(found.hubs) > _worth(named):
-        what = f"one element of `{uses.quotient.root}` has {len(found.hubs):,} ways to be used"
-        what = f"{what}, too many to be worth it for {named:,} columns of {len(uses.elements):,} elements"
+        what = f"one element of `{uses.quotient.root}` has {len(found.hubs):,} possible uses"
+        what = f"{what}, which does not pay for {named:,} columns of {len(uses.elements):,} elements"
         raise Obstacle(what, uses.span)
     if len(found.hubs) <= MOST_AT_ONCE:
         return _Counting(uses, found).part()
     if len(uses.quotient.problem.objectives) != 1:
-        what = f"one element of `{uses.quotient.root}` has too many ways to be used for several objectives"
+        what = f"one element of `{uses.quotient.root}` has too many possible uses for several objectives"
         raise Obstacle(what, uses.span)
     few = np.flatnonzero(found.counts.sum(axis=1) <= 1)
     return _Counting(uses, found.take(few), _Pooled(found, few)).part()
@@ -139,7 +139,7 @@ class _Counting:
             lambda values, shared: self._expanded(values, member, state),
             lambda spread: self._gathered(spread, member, state),
             f"{len(self.elements):,} elements counted by {self._all:,} patterns of {len(self.states):,} states",
-            "every element has one of the listed patterns, and members fill the places that the patterns leave",
+            "every element has one of the listed patterns, and members fill the places of the patterns",
             None if self.pooled is None else PatternPool(self._priced, self._within),
         )
 
@@ -226,7 +226,7 @@ class _Counting:
         starts = np.concatenate(([0], np.cumsum(free.sum(axis=1))))
         taken = np.bincount(state[placed], minlength=len(self.states))
         if (taken > np.diff(starts)).any():
-            raise ValueError("more members in a state than the patterns have places for")
+            raise ValueError("more members in a state than places in the patterns")
         rank = np.arange(len(placed)) - np.repeat(np.cumsum(taken) - taken, taken)
         host = places[starts[state[placed]] + rank]
         way, position = np.nonzero(self.states[state[placed]])

@@ -54,7 +54,7 @@ def _place_core(slot: ElementSlot, counts: Codes, wanted: Codes, carried: Bools,
     ends = np.concatenate(([0], np.cumsum(amounts)))
     starts = ends[exclusion.starts]
     if len(new) + np.diff(starts).max(initial=0) > len(free) or not carries[keep].all():
-        raise ValueError("more is to be done in a slot than elements are there for")
+        raise ValueError("more work in a slot than elements")
     column[free[: len(new)]] = new
     busy = np.flatnonzero(column >= 0)
     held[column[busy], busy] = True

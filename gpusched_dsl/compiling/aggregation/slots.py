@@ -123,12 +123,12 @@ class _Slots:
             if at >= self.columns:
                 families.append(self.local.row_family(int(rows[at - self.columns])))
         names = list(dict.fromkeys(f"`{f.name}`" for f in families))
-        said = f"{' and '.join(names)} {'ties' if len(names) == 1 else 'tie'}"
+        said = f"{' and '.join(names)} {'links' if len(names) == 1 else 'link'}"
         moving = self.local.column_family(one).name
         root = self.local.quotient.root
         what = (
-            f"{said} `{moving}` of one element of `{root}` to what the same element does later, so it matters "
-            "which of the elements goes on, and it is not enough to know how many do"
+            f"{said} `{moving}` of one element of `{root}` to later decisions of the same element, so the "
+            "identity of the continued elements matters, not only their number"
         )
         return Obstacle(what, families[0].span)
 
@@ -142,13 +142,13 @@ class _Slots:
         graph = sparse.coo_matrix((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(count, count)).tocsr()
         trees, label = connected_components(graph, directed=False)
         if len(links) != count - trees:
-            raise self._about_pair(0, "follows itself by two ways that no row ties together")
+            raise self._about_pair(0, "depends on itself by two paths that no row links")
         both = np.concatenate((self.pairs, self.pairs[:, ::-1]))
         key = both[:, 0] * count + slot[both[:, 1]]
         _, first, times = np.unique(key, return_index=True, return_counts=True)
         if (times > 1).any():
             row = int(first[np.flatnonzero(times > 1)[0]]) % max(len(self.pairs), 1)
-            raise self._about_pair(row, "follows two columns of one slot")
+            raise self._about_pair(row, "depends on two columns of one slot")
         _, roots = np.unique(label, return_index=True)
         order: list[int] = []
         parent = np.full(count, -1, dtype=np.int64)
@@ -176,7 +176,7 @@ class _Slots:
         counted = np.flatnonzero(self.local.integer & ~self.state & ~self.is_effect)
         if len(counted):
             family = self.local.column_family(int(counted[0]))
-            raise Obstacle(f"`{family.name}` of one element may be more than 0 or 1", family.span)
+            raise Obstacle(f"`{family.name}` of one element is not binary", family.span)
 
     def _refuse_stray(self, exclusions: list[Exclusion], carrier: Bools) -> None:
         """What follows what it was before must exclude all others of its slot, or carry them."""
@@ -184,9 +184,9 @@ class _Slots:
         for exclusion in exclusions:
             able[exclusion.core] = True
         for pair in np.flatnonzero(~able[self.pairs].all(axis=1)).tolist():
-            raise self._about_pair(pair, "follows what it was before, but some rows of its slot leave it out")
+            raise self._about_pair(pair, "depends on its previous value, but is not in all rows of its slot")
         for pair in np.flatnonzero(carrier[self.pairs[:, 0]] != carrier[self.pairs[:, 1]]).tolist():
-            raise self._about_pair(pair, "carries others in one slot only")
+            raise self._about_pair(pair, "carries other columns in one slot only")
 
 
 def _slot(exclusion: Exclusion, after: int, was: Codes, now: Codes, carrier: Bools) -> ElementSlot:

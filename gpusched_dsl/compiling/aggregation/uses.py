@@ -91,7 +91,7 @@ class Uses:
         states = states[states.any(axis=1)]
         if not (states @ template.exclusive.astype(np.int64) > 0).all():
             family = self.quotient.problem.column_family(int(template.column.max()))
-            what = f"no row keeps `{family.name}` from being 1 on several elements of `{self.quotient.root}`"
+            what = f"no row limits `{family.name}` to one element of `{self.quotient.root}`"
             raise Obstacle(what, family.span)
         return states[np.lexsort(states.T[::-1])][::-1]
 
@@ -101,7 +101,7 @@ class Uses:
         bad = np.flatnonzero(~problem.integer[hubs] | ~np.isfinite(low) | ~np.isfinite(high))
         if len(bad):
             family = problem.column_family(int(hubs[bad[0]]))
-            why = "is not whole" if not problem.integer[hubs[bad[0]]] else "has no bounds"
+            why = "is not integer" if not problem.integer[hubs[bad[0]]] else "has no bounds"
             raise Obstacle(f"`{family.name}` {why}, so the uses of one element cannot be listed", family.span)
         return np.ceil(low - ROUNDING).astype(np.int64), np.floor(high + ROUNDING).astype(np.int64)
 
@@ -177,7 +177,7 @@ class Uses:
 
     def _too_many(self) -> Obstacle:
         root = self.quotient.root
-        return Obstacle(f"one element of `{root}` has more than {self.most:,} ways to be used", self.span)
+        return Obstacle(f"one element of `{root}` has more than {self.most:,} possible uses", self.span)
 
     def _refuse_needed_members(self) -> None:
         """A row of one member must hold where the member is absent, whatever the hubs are."""
@@ -186,7 +186,7 @@ class Uses:
         least, most = ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)
         slack = ROUNDING * np.maximum(1.0, np.abs(single.hubs).max(axis=1, initial=0.0))
         if ((most > single.upper + slack) | (least < single.lower - slack)).any():
-            what = f"an element of `{self.quotient.root}` could be used with all members only"
+            what = f"an element of `{self.quotient.root}` can only be used with all members"
             raise Obstacle(what, self.quotient.problem.row_family(int(self.component.rows[0])).span)
 
     def allowed(self, hubs: Ints) -> Bools:

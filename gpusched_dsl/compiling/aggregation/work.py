@@ -34,5 +34,5 @@ class ElementWork(work.WorkBudget):
         try:
             super().spend(entries)
         except TooMuchWork:
-            what = f"to list what one element of `{self.root}` can be used for takes more work than it is worth"
+            what = f"the list of possible uses of one element of `{self.root}` takes too much work"
             raise OutOfBudget(what, span) from None

@@ -97,7 +97,7 @@ def judge(definition: Definition, analysis: Analysis) -> tuple[str, str]:
     down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
     above, below = down & ~convex, up & ~concave
     if not (above | below).any():
-        return "convex", "what is wanted of it bends the right way"
+        return "convex", "its needed direction is convex"
     entry = int(np.flatnonzero(above | below)[0])
     return "not convex", _why(definition, bool(convex[entry]), bool(concave[entry]), bool(down[entry] and up[entry]))
 
@@ -106,10 +106,10 @@ def _why(definition: Definition, convex: bool, concave: bool, both: bool) -> str
     if not convex and not concave:
         return "the function is neither convex nor concave"
     if both:
-        return "its value must be met exactly, which only affine functions allow"
+        return "it occurs as an equality, which only affine functions allow"
     if convex:
-        return "the function is convex, and larger values are wanted"
-    return "the function is concave, and smaller values are wanted"
+        return "the function is convex, but larger values are better"
+    return "the function is concave, but smaller values are better"
 
 
 def _kind(remaining: Problem, terms: tuple[ClassifiedTerm, ...]) -> str:

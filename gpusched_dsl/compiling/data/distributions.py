@@ -127,7 +127,7 @@ class _LawMaker:
         if not counts.all():
             where = self.ev.row_text(rows, int(np.flatnonzero(counts == 0)[0])) if varies else ""
             message = f"`{law.name}` of `{self.random.name}` has no value" + (f" for {where}" if where else "")
-            raise self.ev.failure("GSM3102", message, points.span, "nothing in it")
+            raise self.ev.failure("GSM3102", message, points.span, "empty")
         if law.name == "discrete":
             assert weights is not None
             row_of = np.repeat(np.arange(rows.size, dtype=np.int64), counts)
@@ -174,7 +174,7 @@ class _LawMaker:
     def _probability(self, expr: TypedExpr, values: Floats, frame: Frame) -> None:
         self.ev.refuse_where(
             ~((values >= 0) & (values < np.inf)), "GSM3103", "a probability or weight is negative or not finite", expr,
-            frame, "no probability",
+            frame, "not a probability",
         )  # fmt: skip
 
     def _sum_to_one(self, span: Span, wrong: Bools, frame: Frame) -> None:

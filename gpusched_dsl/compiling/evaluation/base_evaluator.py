@@ -64,5 +64,5 @@ class BaseEvaluator(EvaluationErrors):
         """The value in every row as the code of an element; raises (GSM3002) where it fell off an ordered set."""
         codes = np.broadcast_to(self.codes(expr, frame), (frame.size,))
         lost = ~is_element(codes)
-        self.refuse_where(lost, "GSM3002", f"`{expr.span.text}` does not exist", expr, frame, "is no element")
+        self.refuse_where(lost, "GSM3002", f"`{expr.span.text}` does not exist", expr, frame, "is not an element")
         return codes

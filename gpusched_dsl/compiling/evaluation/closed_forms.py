@@ -16,9 +16,9 @@ from gpusched_dsl.language.checked import Expected, Function, IfThenElse, TypedE
 
 INF = float("inf")
 FORMS = (
-    "closed forms are known for means, `min` and `max` of two terms that are linear in one random quantity, `abs`, "
+    "closed forms exist for means, `min` and `max` of two terms that are linear in one random quantity, `abs`, "
     "`if W > a then ... else ...` with such terms, and probabilities of comparisons joined by `and`, `or`, `not`",
-    "the condition after `given` compares single random quantities with data: `given W > a and W <= b`",
+    "the condition after `given` may only compare single random quantities with data: `given W > a and W <= b`",
 )
 
 

@@ -96,7 +96,7 @@ def range_ends(ev: BaseEvaluator, expr: IntegerRange, frame: Frame) -> tuple[Cod
 
 def _end(ev: BaseEvaluator, expr: TypedExpr, frame: Frame) -> Codes:
     codes = np.broadcast_to(ev.codes(expr, frame), (frame.size,))
-    ev.refuse_where(codes == MISSING, "GSM3007", "a range needs whole numbers", expr, frame, "no whole number")
+    ev.refuse_where(codes == MISSING, "GSM3007", "a range needs integers", expr, frame, "not an integer")
     return codes
 
 

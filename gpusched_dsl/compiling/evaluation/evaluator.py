@@ -303,7 +303,7 @@ class Evaluator(References):
         if expr.op == "prod":
             result = np.ones(size)
         else:
-            self.refuse_where(empty, "GSM3005", f"`{expr.op}` over nothing", expr, frame, "no element to choose from")
+            self.refuse_where(empty, "GSM3005", f"`{expr.op}` over an empty set", expr, frame, "no element")
             result = np.empty(size)
         if len(body):
             op = _REDUCE[expr.op.removeprefix("arg")]
@@ -320,10 +320,10 @@ class Evaluator(References):
         if universe.integer_labels is None:
             raise self.failure(
                 "GSM3009",
-                f"elements of `{universe.name}` are used as numbers, but they are not whole numbers in the data",
+                f"elements of `{universe.name}` are used as numbers, but they are not integers in the data",
                 expr.span,
                 f"such as `{universe.labels[0]}`" if universe.labels else "",
-                help="write the elements as whole numbers, or compare them with `==`",
+                help="write the elements as integers, or compare them with `==`",
             )
         inside = is_element(codes)
         if not inside.all():  # before the first and after the last, as among elements

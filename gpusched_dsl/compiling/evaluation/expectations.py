@@ -86,9 +86,9 @@ class Expectations:
     def no_form(self, expr: Expected) -> DiagnosticError:
         return self.ev.failure(
             "GSM3106",
-            f"this has no closed form as an expectation: `{shorten(expr.body.span.text)}`",
+            f"this expectation has no closed form: `{shorten(expr.body.span.text)}`",
             expr.body.span,
-            "a law in it is continuous",
+            "it contains a continuous distribution",
             notes=FORMS,
-            help="write it with such terms, or give samples: `empirical(...)` and `discrete(...)` need no closed form",
+            help="write it with such terms, or use samples: `empirical(...)` and `discrete(...)` need no closed form",
         )

@@ -17,7 +17,7 @@ FRAME_ROW, FRAME_CELL = 64, 16
 WHOLE_MODEL = (
     "add a condition (`where`), index a sparse set instead of a product, or raise the limit with `--memory-limit`"
 )
-TERM = "state it for fewer elements, variables or values, or choose a backend that takes it as it is"
+TERM = "use fewer elements, variables or values, or choose a backend that supports it directly"
 
 
 def default_memory() -> int:

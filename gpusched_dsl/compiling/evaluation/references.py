@@ -115,11 +115,11 @@ class References(Sets):
         labels = ", ".join(self._label_text(s, one) for s in expr.subscripts)
         raise self.failure(
             "GSM3002",
-            f"`{expr.name}[{labels}]` does not exist: the subscript falls outside the declared index set",
+            f"`{expr.name}[{labels}]` does not exist: the subscript is outside the declared index set",
             expr.span,
             self.row_text(frame, row),
-            notes=(f"{int(missing.sum()):,} of {count_text(frame.size, 'reference')} fall outside",),
-            help=f"restrict the indices with `where`, or give a value for the rest: `({expr.span.text} else ...)`",
+            notes=(f"{int(missing.sum()):,} of {count_text(frame.size, 'reference')} are outside",),
+            help=f"restrict the indices with `where`, or give a value there: `({expr.span.text} else ...)`",
         )
 
     def _label_text(self, expr: TypedExpr, frame: Frame) -> str:

@@ -74,7 +74,7 @@ class Sets(BaseEvaluator):
     def _bound(self, expr: TypedExpr) -> int:
         value = int(self.codes(expr, EMPTY_FRAME).reshape(-1)[0])
         if value == MISSING:
-            raise self.failure("GSM3007", "a range needs whole numbers", expr.span, f"is {self.number(expr):g}")
+            raise self.failure("GSM3007", "a range needs integers", expr.span, f"is {self.number(expr):g}")
         return value
 
     def _set_LiteralSet(self, expr: LiteralSet) -> Domain:

@@ -40,7 +40,7 @@ def domain_given(ev: Evaluator, variable: CheckedVariable, given: VariableValues
     inside = ev.in_index_list(variable.indexing, frame)
     if not inside.all():
         element = ev.row_text(frame, int(np.flatnonzero(~inside)[0]))
-        message = f"the plan sets `{variable.name}` where the model does not have it: {element}"
+        message = f"the plan sets `{variable.name}` at an index that the model excludes: {element}"
         raise DiagnosticError([Diagnostic("GSM4014", message, variable.span, "declared for other indices")])
     components = tuple(ev.store.component(v.type) for v in variable.indexing.variables)
     return TupleDomain(components, columns)

@@ -195,7 +195,7 @@ class _Grounding:
         for bound in variable.bounds:
             value = self.ev.numbers(bound.value, frame)
             self.ev.refuse_where(np.isnan(value), "GSM3004", "the bound is not a number", bound.value, frame, "NaN")
-            assert bound.op in ("<=", ">=", "=="), "strict bounds of variables are refused by the checker"
+            assert bound.op in ("<=", ">=", "=="), "the checker rejects strict bounds of variables"
             if bound.op in (">=", "=="):
                 lower = np.maximum(lower, value)
             if bound.op in ("<=", "=="):

@@ -204,7 +204,7 @@ class Nonlinear:
     def _exponential(self, expr: Arithmetic, frame: Frame) -> Affine:
         """`a ^ x` with data a > 0 as `exp(log(a) * x)`."""
         if expr.left.decision:
-            raise self.refusal(expr, help="write it with `exp` and `log`, so that it is plain what its base may be")
+            raise self.refusal(expr, help="write it with `exp` and `log`, which defines the range of its base")
 
         def build(inner: Frame) -> tuple[str, Making]:
             base = np.broadcast_to(self.ev.numbers(expr.left, inner), (inner.size,))
@@ -236,8 +236,8 @@ class Nonlinear:
     def _extreme_over(self, expr: Reduction, inner: Frame) -> tuple[str, Making]:
         grown = self.ev.expand(inner, expr.indexing, expr.span)
         counts = np.bincount(grown.parents(), minlength=inner.size)
-        message = f"`{expr.op}` over nothing"
-        self.ev.refuse_where(counts == 0, "GSM3005", message, expr, inner, "no element to choose from")
+        message = f"`{expr.op}` over an empty set"
+        self.ev.refuse_where(counts == 0, "GSM3005", message, expr, inner, "no element")
         starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
         arguments = self.arguments(expr.body, grown.frame)
         name, largest = shorten(expr.span.text), expr.op == "max"
@@ -256,7 +256,7 @@ class Nonlinear:
             what = f"`{expr.op}` over variables"
         return self.ev.failure(
             "GSM3010",
-            f"{what} has no form that a solver takes",
+            f"no solver supports {what}",
             expr.span,
             "depends on variables",
             help=help

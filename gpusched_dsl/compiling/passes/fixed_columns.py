@@ -35,7 +35,7 @@ class FixedColumns:
         decided, numbers = _decide_conditions(problem, fixed, value)
         kept = np.flatnonzero(~fixed)
         notes = tuple(
-            Note(self.name, f.name, "have one value", count, columns=-count, span=f.span)
+            Note(self.name, f.name, "are fixed", count, columns=-count, span=f.span)
             for f in problem.column_families
             if (count := int(fixed[f.slice].sum()))
         )

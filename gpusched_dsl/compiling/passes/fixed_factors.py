@@ -82,19 +82,19 @@ def _simplify(
         results = definition.results[constant]
         builder.bound(results, values[constant], values[constant])
         bounds.lower[results] = bounds.upper[results] = values[constant]
-        did.append(("have one value", int(constant.sum())))
+        did.append(("are fixed", int(constant.sum())))
     by: tuple[Definition, ...] = ()
     if linear.any():
         _hold(builder, analysis, definition, np.flatnonzero(linear & ~steps), fixed, scale[linear & ~steps])
         if steps.any():
             by = (_linear(definition, np.flatnonzero(steps), fixed, scale),)
-        did.append(("are linear, as their other factors are fixed", int(linear.sum())))
+        did.append(("are linear because their other factors are fixed", int(linear.sum())))
     if shorter.any():
         by = (
             *by,
             _shorter(definition, np.flatnonzero(shorter), fixed, scale),
         )
-        did.append(("have fewer factors, as others are fixed", int(shorter.sum())))
+        did.append(("have fewer factors because others are fixed", int(shorter.sum())))
     builder.replace(definition, constant | linear | shorter, by)
     for at, (said, entries) in enumerate(did):
         added = builder.rows - rows if at == len(did) - 1 else 0

@@ -45,7 +45,7 @@ class ImpliedFactors:
                     _drop(builder, analysis, implications, definition, names)
         except TooMuchWork:
             products = [d for d in problem.definitions if isinstance(d, Product) and d.size]
-            did, entries = "not looked for in rows: too much work", sum(d.size for d in products)
+            did, entries = "not searched in rows: too much work", sum(d.size for d in products)
             note = Note(self.name, products[0].name, did, entries, span=products[0].span, abandoned=True)
             return PassResult(problem, (note,))
         return builder.step() if builder.notes else PassResult(problem)
@@ -90,14 +90,14 @@ def _drop(
     if not gone.any():
         return
     builder.bound(definition.results[pair[zero]], 0.0, 0.0)
-    said = [("are 0, as rows exclude one factor by the other", int(zero.sum()), 0)]
+    said = [("are 0 because rows exclude one factor by the other", int(zero.sum()), 0)]
     at = np.flatnonzero(kept >= 0)
     by, scale, results = columns[at, kept[at]], scales[at].prod(axis=1), definition.results[pair[at]]
     same = scale == 1.0
     builder.substitute(results[same], by[same])
     names[results[same]] = by[same]
     rows = _hold_scaled(builder, analysis, definition, results[~same], by[~same], scale[~same])
-    said.append(("are one factor, as rows let it be 0 only with the other", len(at), rows))
+    said.append(("equal one factor because rows imply the other", len(at), rows))
     builder.remove(definition, gone)
     for text, entries, added in said:
         if entries:

@@ -226,9 +226,9 @@ def _note(family: Family, part: _IndicatorRows, inside: Bools, gone: Bools, each
     m = np.concatenate((part.lower_m[inside & ~each], part.upper_m[inside & ~each]))
     m = m[m > 0]
     said = [("big M", len(m) > 0), ("column by column", bool((inside & each).any())),
-            ("conditions that cannot be met fixed", bool((inside & part.impossible).any())),
-            ("rows that hold anyway dropped", bool((inside & gone & ~each & ~part.impossible).any()))]  # fmt: skip
-    words = "; ".join(w for w, so in said if so) or "holds whatever the condition"
+            ("impossible conditions fixed", bool((inside & part.impossible).any())),
+            ("redundant rows dropped", bool((inside & gone & ~each & ~part.impossible).any()))]  # fmt: skip
+    words = "; ".join(w for w, so in said if so) or "stated without the condition"
     big_m = (float(m.min()), float(m.max())) if len(m) else None
     return Note(Indicators.name, term_of(family), words, int(inside.sum()), added, big_m=big_m, span=family.span)
 

@@ -72,7 +72,7 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Defini
     which = np.arange(part.size, dtype=np.int64)
     made = Piecewise(part.results, part.starts, part.arguments, part.span, part.name, which, curves)
     builder.replace(definition, taken, (made,))
-    did = "piecewise linear through the values that its whole argument can have"
+    did = "piecewise linear through the values of its integer argument"
     builder.notes.append(Note("whole_arguments", definition.name, did, part.size, span=definition.span))
 
 

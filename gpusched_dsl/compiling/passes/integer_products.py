@@ -1,13 +1,13 @@
 """Products of a factor that moves in steps and a bounded expression, by the binary digits of the number of steps.
 
-Takes `w == f e`, f with values N, N + s, ..., N + R s (R at most LARGEST_RANGE), `L <= e <= U`: whole numbers (s = 1),
+Takes `w == f e`, f with values N, N + s, ..., N + R s (R at most LARGEST_RANGE), `L <= e <= U`: integers (s = 1),
 sums such as `n / 2 + 3 m / 4`, and terms such as `E(min(W, n))` (`result_steps`). Of two such factors the one with the
 smaller R is f. With digits d_k, k = 0 .. floor(log2 R), shared by all products of one column f:
 
     f == N + s sum_k 2^k d_k,    p_k == d_k e,    w == N e + s sum_k 2^k p_k
 
 where the rows of p_k are those of `product_rows` and the last equation holds in the half that is needed. Leaves
-products of more than two factors and those without a factor in steps. GSM3202 where such a factor or e has no bound.
+products of more than two factors and those without a stepwise factor. GSM3202 where such a factor or e has no bound.
 
 Proof. Every number of steps up to R has digits, and with them f e is the sum on the right.
 """
@@ -38,7 +38,7 @@ LARGEST_RANGE = 4095
 
 
 class IntegerProducts:
-    """bounded factor in steps * bounded expression -> binaries and linear rows."""
+    """bounded stepwise factor * bounded expression -> binaries and linear rows."""
 
     name: ClassVar[str] = "integer_products"
 
@@ -111,7 +111,7 @@ def _reformulate(
     chosen = np.zeros(definition.size, dtype=np.bool_)
     chosen[pair] = True
     builder.remove(definition, chosen)
-    kind = "whole number" if (factors.step[n] == 1).all() else "factor in steps"
+    kind = "integer" if (factors.step[n] == 1).all() else "stepwise factor"
     did, added = f"{kind} times a bounded expression by binary digits", builder.rows - rows
     sizes = np.abs(np.concatenate((low[e[read]], high[e[read]])))
     big_m = (float(sizes[sizes > 0].min()), float(sizes.max())) if sizes.any() else None

@@ -66,16 +66,16 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Defini
     read = maxima.lower | maxima.upper
     said: list[str] = []
     if (~read).any():
-        said.append("read by nobody")
+        said.append("never used")
     rest = maxima.take(np.flatnonzero(read)).without_dominated()
     single = rest.counts == 1
     if single.any():
-        said.append("equal to the one argument that can be the extreme")
+        said.append("equal to the only possible argument")
         rest.take(np.flatnonzero(single)).state_equal(builder, halves=target.convex)
     rest = rest.take(np.flatnonzero(~single))
     switched = rest.of_one_binary()
     if switched.any():
-        said.append("affine in the one binary column they read")
+        said.append("affine in their only binary column")
         rest.take(np.flatnonzero(switched)).state_switched(builder)
     rest = rest.take(np.flatnonzero(~switched))
     left, big_m = add_upper_halves(builder, analysis, rest, target, said)

@@ -33,11 +33,11 @@ def missing_bounds(
             name = entry_name(family, int(columns[place]))
             found[family.first, side] = Diagnostic(
                 "GSM3202",
-                f"`{what}` can only be made linear when `{family.name}` has {_article(side)} {side} bound",
+                f"`{what}` can only be made linear if `{family.name}` has {_article(side)} {side} bound",
                 span,
-                secondary=(Label(family.span, f"no {side} bound is stated here"),) if family.span is not None else (),
-                notes=(f"`{name}` is without one: none follows from the constraints either",),
-                help=f"state {_article(side)} {side} bound where `{family.name}` is declared, as tight as you know it",
+                secondary=(Label(family.span, f"no {side} bound declared here"),) if family.span is not None else (),
+                notes=(f"`{name}` has none: the constraints do not imply one either",),
+                help=f"state {_article(side)} {side} bound in the declaration of `{family.name}`, as tight as possible",
             )
     return list(found.values())
 

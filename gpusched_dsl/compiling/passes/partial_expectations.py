@@ -148,7 +148,7 @@ class _Reformulation:
             for key, a, b in zip(distinct.tolist(), low.tolist(), high.tolist(), strict=True)
         ]
         errors = np.array([curve.error for curve in curves])
-        for sort, did in ((errors == 0, "piecewise linear, exactly"), (errors > 0, "piecewise linear, about")):
+        for sort, did in ((errors == 0, "piecewise linear, exact"), (errors > 0, "piecewise linear, approximate")):
             of = sort[which]
             if of.any():
                 cells = max(len(c.x) - 1 for c, s in zip(curves, sort.tolist(), strict=True) if s)
@@ -164,7 +164,7 @@ class _Reformulation:
 
     def _side(self, entries: Codes) -> str:
         both = self.down[entries] & self.up[entries]
-        return " (chords; it is needed from both sides)" if both.any() else ""
+        return " (chords, because both directions are needed)" if both.any() else ""
 
     def _bound_error(self, results: Int32s, errors: Floats, read: Bools) -> float:
         """How much worse the optimum can become: |cost| * error, infinite where more than costs reads a result."""

@@ -153,7 +153,7 @@ def _apply_optional(reformulated: ReformulatedProblem, passes: Sequence[Pass], t
 
 
 def _out_of_time(problem: Problem) -> Note:
-    did = "left out in part: its share of the time limit was over"
+    did = "skipped in part: its share of the time limit was used"
     return Note(ABANDONED, "every constraint", did, problem.rows, abandoned=True)
 
 
@@ -164,7 +164,7 @@ def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> Pas
         return improvement.apply(analysis, target)
     except TooMuchWork:
         problem = analysis.problem
-        did = f"left out: more than {WORK:,} entries would be looked at"
+        did = f"skipped: it would examine more than {WORK:,} entries"
         return PassResult(problem, (Note(improvement.name, "every constraint", did, problem.rows, abandoned=True),))
 
 

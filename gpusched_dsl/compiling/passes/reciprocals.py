@@ -242,8 +242,8 @@ def _vanishing_error(problem: Problem, definition: Power, entry: int, low: float
         definition.span,
         f"between {low + 0.0:.6g} and {high + 0.0:.6g}",
         notes=(f"`{name}` is one of {definition.size} of them",) if definition.size > 1 else (),
-        help="bound the variables in the denominator so that it is positive, or let the quotient stand alone on the "
-        "small side of a constraint, as in `1 / (rate - share) <= latency`",
+        help="bound the variables in the denominator so that it is positive, or write the quotient alone on the "
+        "smaller side of a constraint, as in `1 / (rate - share) <= latency`",
     )
 
 

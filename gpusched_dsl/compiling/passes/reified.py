@@ -182,10 +182,10 @@ def _reformulate(
     if both.any():
         _state_outside(builder, holds, np.flatnonzero(both), infinite)
     builder.remove(definition)
-    said = [("affine in a term with two values", bool(two.any())), ("has one value", bool((never | always).any())),
+    said = [("affine in a term with two values", bool(two.any())), ("is fixed", bool((never | always).any())),
             ("rows under a condition", bool((rest & (holds.up | holds.down)).any())),
             ("binaries for above and below", bool(both.any())),
-            ("read by nobody", bool((rest & ~holds.up & ~holds.down).any()))]  # fmt: skip
+            ("never used", bool((rest & ~holds.up & ~holds.down).any()))]  # fmt: skip
     words = "; ".join(w for w, so in said if so)
     rows, columns = builder.rows - before[0], builder.columns - before[1]
     builder.notes.append(
@@ -247,9 +247,11 @@ def _refusal(analysis: Analysis, definition: Reified, entry: int) -> Diagnostic:
     name = entry_name(problem.column_family(column), column)
     return Diagnostic(
         "GSM3205",
-        f"`{definition.name}` would have to be negated, and `{name}` is continuous",
+        f"`{definition.name}` must be negated, but `{name}` is continuous",
         definition.span,
-        "what must hold where this does not has no closed range",
-        notes=("solvers know `<=` and `>=` only: a value just outside cannot be told from one just inside",),
-        help="say with a margin what must hold otherwise, as in `late => end >= due + 1[s]; not late => end <= due`",
+        "the negation of this is a strict inequality",
+        notes=(
+            "solvers support only `<=` and `>=`: they cannot distinguish a value just outside from a value just inside",
+        ),
+        help="state the opposite case with a margin, as in `late => end >= due + 1[s]; not late => end <= due`",
     )

@@ -47,8 +47,8 @@ def refuse_leftovers(analysis: Analysis, target: Target) -> None:
     found = [r for d in problem.definitions if d.size for r in [_refusal(analysis, d, target)] if r is not None]
     if len(problem.conditions.rows) and not target.takes(INDICATOR):
         family = problem.row_family(int(problem.conditions.rows[0]))
-        why = "rows under a condition need variables that are 0 or 1"
-        found.append(_diagnostic("GSM3201", f"`{target.name}` cannot be told `{family.name}`", why, family.span, ()))
+        why = "rows with a condition need binary variables"
+        found.append(_diagnostic("GSM3201", f"`{target.name}` does not support `{family.name}`", why, family.span, ()))
     if found:
         raise DiagnosticError(found)
 
@@ -71,12 +71,12 @@ def _refusal(analysis: Analysis, definition: Definition, target: Target) -> Diag
     entry = int(np.flatnonzero(bent)[0]) if bent.any() else 0
     where = _example(analysis.problem, definition, entry)
     if target.takes(operation):
-        what = f"`{definition.name}` is not convex as it is used, and `{target.name}` solves convex problems only"
+        what = f"`{definition.name}` is not convex in this place, and `{target.name}` solves only convex problems"
         return _diagnostic("GSM3203", what, _bend(analysis, definition, entry), definition.span, takers, where)
     words, why = definition.refusals.get(operation, OTHERWISE)
     if isinstance(definition, Product):
         words = _factors(analysis.problem, definition) or words
-    what = f"`{target.name}` does not take `{definition.name}`, {words}"
+    what = f"`{target.name}` does not support `{definition.name}`, {words}"
     return _diagnostic("GSM3201", what, why, definition.span, takers, where)
 
 
@@ -95,19 +95,19 @@ def _bend(analysis: Analysis, definition: Definition, entry: int) -> str:
     shape, wrong = ("convex", "larger") if convex[entry] else ("concave", "smaller")
     result = definition.results[entry]
     if analysis.directions.down[result] and analysis.directions.up[result]:
-        return f"it is {shape}, but its value must be met exactly: larger and smaller values are both wanted"
-    return f"it is {shape}, but {wrong} values of it are wanted"
+        return f"it is {shape}, but it occurs as an equality: both directions are needed"
+    return f"it is {shape}, but {wrong} values of it are better"
 
 
 def _no_value(problem: Problem, definition: Definition, entry: int, low: Floats, high: Floats) -> Diagnostic:
     least = definition.least(entry)
     return Diagnostic(
         "GSM3206",
-        f"`{definition.name}` has no value where its argument is not {least}",
+        f"`{definition.name}` is undefined unless its argument is {least}",
         definition.span,
-        f"the argument lies between {low[entry] + 0.0:.6g} and {high[entry] + 0.0:.6g}",
+        f"the argument is between {low[entry] + 0.0:.6g} and {high[entry] + 0.0:.6g}",
         notes=_example(problem, definition, entry),
-        help=f"bound the variables in it so that it is {least}",
+        help=f"bound its variables so that the argument is {least}",
     )
 
 
@@ -120,7 +120,7 @@ def _factors(problem: Problem, definition: Product) -> str:
     if not names:
         return ""
     said = " and ".join(f"`{n}`" for n in names)
-    return f"whose factors {said} are continuous" if len(names) > 1 else f"in which {said} is continuous"
+    return f"with continuous factors {said}" if len(names) > 1 else f"with continuous {said}"
 
 
 def _example(problem: Problem, definition: Definition, entry: int) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def _example(problem: Problem, definition: Definition, entry: int) -> tuple[str,
 def _diagnostic(
     code: str, message: str, why: str, span: Span | None, takers: tuple[str, ...], notes: tuple[str, ...] = ()
 ) -> Diagnostic:
-    help = "choose a backend that takes whole variables, such as `highs` or `scip`"
+    help = "choose a backend that supports integer variables, such as `highs` or `scip`"
     if takers:
-        help = f"choose `{'` or `'.join(takers)}`: it goes there as it is"
+        help = f"choose `{'` or `'.join(takers)}`: it supports this directly"
     return Diagnostic(code, message, span, why, notes=notes, help=help)

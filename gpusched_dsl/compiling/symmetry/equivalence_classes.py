@@ -54,13 +54,13 @@ def classes_of(model: CheckedModel, store: ValueStore, root: str) -> Classes:
     because: list[tuple[str, Span | None]] = []
     for name, span in reading.randoms.items():
         if _places(store.randoms[name].domain, universe):
-            raise Obstacle(f"the random quantity `{name}` has a value of its own for each element", span)
+            raise Obstacle(f"the random quantity `{name}` has a separate value for each element", span)
     domains: dict[str, Domain] = {name: store.params[name].domain for name in reading.params}
     domains |= {name: store.sets[name] for name in reading.sets if name in store.sets}
     spans = {**reading.params, **reading.sets}
     for name, domain in domains.items():
         if len(_places(domain, universe)) > 1:
-            raise Obstacle(f"`{name}` relates elements to one another", spans[name])
+            raise Obstacle(f"`{name}` relates elements to each other", spans[name])
     for name in sorted(domains, key=lambda n: domains[n].size):  # small ones may tell all apart
         domain = domains[name]
         if len(of) and int(of.max()) + 1 == len(of):

@@ -124,9 +124,9 @@ def _look(node: object, root: str, reading: ReadNames, lets: dict[str, None], pa
     if is_element(node, root):
         assert isinstance(node, TypedExpr)
         if not isinstance(node, IndexRef):
-            raise Obstacle(f"`{node.span.text}` picks one of the elements", node.span)
+            raise Obstacle(f"`{node.span.text}` selects a single element", node.span)
         if not _keeps_elements_alike(parent, root):
-            raise Obstacle(f"`{node.span.text}` stands where its order or its label counts", node.span)
+            raise Obstacle(f"`{node.span.text}` is used by its order or its label", node.span)
     match node:
         case NamedSet():
             reading.sets.setdefault(node.name, node.span)

@@ -100,7 +100,7 @@ class Representing:
         """The index list of a variable or constraint, over representatives only."""
         own = self._own(indexing)
         if len(own) > 1:
-            raise Obstacle(f"two elements of `{self.root}` index it", span)
+            raise Obstacle(f"it is indexed by two elements of `{self.root}`", span)
         return self._restricted(indexing, own)
 
     def _restricted(self, indexing: TypedIndexing, variables: Scope) -> TypedIndexing:
@@ -173,7 +173,7 @@ class Representing:
         if not free:
             return replace(node, body=self._expr(node.body, scope | own, nonlinear))
         if node.op != "sum":
-            raise Obstacle(f"`{node.op}` over elements of `{self.root}` is no sum", node.span)
+            raise Obstacle(f"`{node.op}` over elements of `{self.root}` is not a sum", node.span)
         if scope:
             raise self._coupled(node.span)
         if nonlinear is not None:
@@ -216,7 +216,7 @@ class Representing:
                 self._summed_at = self._summed_at or self._sums[inner]
 
     def _coupled(self, span: Span) -> Obstacle:
-        return Obstacle(f"what belongs to one element of `{self.root}` also adds up over all of them", span)
+        return Obstacle(f"an expression of one element of `{self.root}` contains a sum over all elements", span)
 
     def _not_linear(self, node: TypedExpr) -> Obstacle:
         what = shorten(node.span.text, 60)

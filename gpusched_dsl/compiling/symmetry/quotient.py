@@ -100,7 +100,7 @@ def _contradictions(declared: CheckedSet, classes: Classes, store: ValueStore) -
             f"`{declared.name}` is declared `identical`, but `{one}` and `{other}`{where} differ in {names}",
             declared.span,
             "not interchangeable with these data",
-            help="take `identical` away (elements with equal data are found anyway), or give them equal data",
+            help="remove `identical` (elements with equal data are detected anyway), or give them equal data",
         )
     ]
 

@@ -115,7 +115,7 @@ def _merge(builder: ProblemBuilder, family: Family, links: Links, chosen: Int32s
         f"{family.name}.once", _common(family, links.rows, starts), matrix, -np.inf, 0.0, family.span
     )
     stands_for[links.rows] = np.repeat(rows, sizes)
-    did, count = "one row for choices of which at most one is made", len(links.rows)
+    did, count = "one row for mutually exclusive choices", len(links.rows)
     builder.notes.append(Note(CliqueLinks.name, family.name, did, count, len(rows) - count, span=family.span))
 
 

@@ -68,7 +68,7 @@ class DefinedSums:
         went = np.zeros(problem.columns, dtype=np.bool_)
         went[sums.columns[idle[sums.rows]]] = True
         notes = tuple(
-            Note(self.name, f.name, "read as the sums that define them", count, -int(went[f.slice].sum()), -count,
+            Note(self.name, f.name, "replaced by the sums that define them", count, -int(went[f.slice].sum()), -count,
                  span=f.span)
             for f in problem.column_families
             if (count := int(gone[f.slice].sum()))

@@ -47,7 +47,7 @@ SWEEPS = 60  # twice, with up to 15 pairs of entries a column
 
 
 class NetworkIntegrality:
-    """Whole columns that are whole by themselves -> continuous columns."""
+    """Whole columns that are always integer (network matrix) -> continuous columns."""
 
     name: ClassVar[str] = "network_integrality"
 
@@ -66,7 +66,7 @@ class NetworkIntegrality:
         if not free.any():
             return PassResult(problem)
         notes = tuple(
-            Note(self.name, f.name, "are whole by themselves", count, span=f.span)
+            Note(self.name, f.name, "are always integer (network matrix)", count, span=f.span)
             for f in problem.column_families
             if (count := int(free[f.slice].sum()))
         )

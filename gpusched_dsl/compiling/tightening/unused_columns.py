@@ -1,4 +1,4 @@
-"""Columns that are best at one end of their range, whatever the others are, are fixed there and taken away.
+"""Columns that are optimal at one bound of their range, whatever the others are, are fixed there and taken away.
 
     no row and no objective gets worse when x falls, lower(x) finite     ->   x = lower(x)
     no row and no objective gets worse when x rises, upper(x) finite     ->   x = upper(x)
@@ -34,7 +34,7 @@ SWEEPS = 10
 
 
 class UnusedColumns:
-    """Columns that are best at one end -> constants."""
+    """Columns that are optimal at one bound -> constants."""
 
     name: ClassVar[str] = "unused_columns"
 
@@ -57,7 +57,7 @@ class UnusedColumns:
             return full
 
         notes = tuple(
-            Note(self.name, f.name, "are best at one end", count, columns=-count, span=f.span)
+            Note(self.name, f.name, "are optimal at one bound", count, columns=-count, span=f.span)
             for f in problem.column_families
             if (count := int(fixed[f.slice].sum()))
         )

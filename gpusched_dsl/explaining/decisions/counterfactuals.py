@@ -67,7 +67,7 @@ class Cost:
         names = {name for name, _, _ in self.objectives}
         main = [f"{name} {_signed_text(value, unit)}" for name, value, unit in changes if name in names]
         terms = [f"{name} {_signed_text(value, unit)}" for name, value, unit in changes if name not in names]
-        return ", ".join(main or ["total the same"]) + (f" ({', '.join(terms)})" if terms else "")
+        return ", ".join(main or ["total unchanged"]) + (f" ({', '.join(terms)})" if terms else "")
 
 
 def _signed_text(value: float, unit: str) -> str:

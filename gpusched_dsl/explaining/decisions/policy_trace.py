@@ -91,13 +91,15 @@ class _PolicyTracer:
         policy, lines = self.policy, self.lines
         notes = []
         if policy.repeat is not None:
-            notes.append("the plan is the best of many with draws; told is the one without, which comes first")
+            notes.append(
+                "the plan is the best of many randomised plans; this trace is of the first plan, without random draws"
+            )
         if policy.split is not None:
-            notes.append("jobs and nodes are dealt to several controllers; told is what one alone would do")
+            notes.append("jobs and nodes are distributed to several controllers; this trace is of a single controller")
         queue = lines.order.tolist()
         start = self._start()
         if start.node[self.number] != NONE:
-            return Turn(policy.name, length=len(queue), notes=(*notes, "it stays where it is: `keep running`"))
+            return Turn(policy.name, length=len(queue), notes=(*notes, "it keeps its node: `keep running`"))
         if self.number not in queue:
             conditions = [f"`{text_of(c.span.text)}`" for c in policy.order.indexing.conditions]
             why = f" where {' and '.join(conditions)}" if conditions else ""
@@ -186,16 +188,20 @@ class _PolicyTracer:
         before = PlacementPass(work, look, lines, scratch, plan, False, rng)
         for j in queue[: queue.index(self.number)]:
             if plan.node[j] == NONE and not before.place(j):
-                return (), f"the queue stops at `{self.names[int(self.cluster.jobs[j])]}`, which `wait` lets wait", ()
+                return (
+                    (),
+                    f"the queue stops at `{self.names[int(self.cluster.jobs[j])]}`, which waits by the rule `wait`",
+                    (),
+                )
         free = self._free(plan)
         own = PlacementPass(work, look, lines, scratch, plan, False, rng, heard)
         own.place(self.number)
         if plan.node[self.number] != NONE:
             return tuple(tried), "", free
         if not (lines.ranked[work.first_way[self.number] : work.first_way[self.number + 1]] != NONE).any():
-            return tuple(tried), "no way to run it is listed", free
+            return tuple(tried), "the policy lists no way to run it", free
         asked = ", ".join(f"`{rule}`" for rule in rules if PLACE.get(rule, _OTHER).takes != "no way")
-        return tuple(tried), f"none of {asked} finds room for a way that is listed", free
+        return tuple(tried), f"none of {asked} finds room for a listed way", free
 
     def _free(self, plan: Schedule) -> tuple[str, ...]:
         """The most that a node of each kind has left, and how many have nothing on them."""
@@ -208,11 +214,11 @@ class _PolicyTracer:
             empty = int((plan.jobs[nodes] == 0).sum())
             in_use = left[plan.jobs[nodes] > 0]
             if len(nodes):
-                most = f"at most {short(float(in_use.max()))} left on one in use" if len(in_use) else "none in use"
-                told.append(f"{labels[k]}: {most}, {empty} not in use")
+                most = f"at most {short(float(in_use.max()))} free on a used node" if len(in_use) else "no used node"
+                told.append(f"{labels[k]}: {most}, {empty} unused")
         unopened = int((plan.kind == NONE).sum())
         if unopened or (cluster.type_at is not None and not told):
-            told.append(f"{unopened} not in use")
+            told.append(f"{unopened} unused")
         return tuple(told)
 
     def _kind_labels(self) -> list[str]:
@@ -238,9 +244,11 @@ def turn_lines(turn: Turn) -> list[str]:
     told = []
     if turn.place:
         by = ", ".join(f"`{name}` {value}" for name, value in turn.keys)
-        told.append(f"{turn.policy}: place {turn.place} of {turn.length} in the queue" + (f", by {by}" if by else ""))
+        told.append(
+            (f"{turn.policy}: position {turn.place} of {turn.length} in the queue") + (f", by {by}" if by else "")
+        )
     if turn.free:
-        told.append(f"when its turn comes: {'; '.join(turn.free)}")
+        told.append(f"state at its turn: {'; '.join(turn.free)}")
     if turn.ways:
         told.append("ways to run it, best first:")
         for way, keys in turn.ways:

@@ -98,7 +98,7 @@ class Definition(ABC):
 
     def least(self, entry: int) -> str:
         """Where the argument of an entry must lie for it to have a value, as in `at least 0`."""
-        return "where it has a value"
+        return "within its domain"
 
     # --- ranges of the arguments -------------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class Definition(ABC):
 
         Laws are added to the numbered ones: terms count as equal only where they have one law.
         """
-        raise Unwritable(f"a definition of the class `{type(self).__name__}`")
+        raise Unwritable(f"a definition of class `{type(self).__name__}`")
 
 
 _COMMON = frozenset(f.name for f in fields(Definition))

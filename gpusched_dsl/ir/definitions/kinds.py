@@ -27,6 +27,6 @@ def kinds() -> tuple[type[Definition], ...]:
     found: dict[str, type[Definition]] = {kind.op: kind for kind in BUILT_IN}
     for name, kind in added(GROUP, type, found).items():
         if not issubclass(kind, Definition) or kind.op != name:
-            raise ValueError(f"entry point `{name}` of {GROUP} is no Definition with this `op`")
+            raise ValueError(f"entry point `{name}` of {GROUP} is not a Definition with this `op`")
         found[name] = kind
     return tuple(found.values())

@@ -39,7 +39,7 @@ class MinMax(Definition):
     op: ClassVar[str] = "extreme"
     block: ClassVar[type[Block] | None] = ExtremeBlock
     refusals: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "extreme": ("used where it is not convex", "rows say it only with whole variables")
+        "extreme": ("not convex in this place", "linear rows need integer variables for it")
     }
 
     def evaluate(self, arguments: Floats) -> Floats:

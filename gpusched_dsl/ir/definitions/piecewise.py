@@ -76,7 +76,7 @@ class Piecewise(Definition):
     op: ClassVar[str] = "piecewise"
     block: ClassVar[type[Block] | None] = PiecewiseBlock
     refusals: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "piecewise": ("used where it is not convex", "rows say it only with whole variables")
+        "piecewise": ("not convex in this place", "linear rows need integer variables for it")
     }
 
     def evaluate(self, arguments: Floats) -> Floats:

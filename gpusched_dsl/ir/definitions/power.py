@@ -49,7 +49,7 @@ class Power(Definition):
     refusals: ClassVar[Mapping[str, tuple[str, str]]] = {
         "power": (
             "a power of a continuous term",
-            "a power is linear where its argument is whole and within narrow bounds",
+            "a power becomes linear only if its argument is integer and has narrow bounds",
         )
     }
 

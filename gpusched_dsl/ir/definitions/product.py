@@ -35,7 +35,10 @@ class Product(Definition):
     op: ClassVar[str] = "product"
     block: ClassVar[type[Block] | None] = ProductBlock
     refusals: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "product": ("a product of two continuous factors", "a product is linear where a factor is 0/1, whole or given")
+        "product": (
+            "a product of two continuous factors",
+            "a product becomes linear only if a factor is 0/1, integer or data",
+        )
     }
 
     def evaluate(self, arguments: Floats) -> Floats:

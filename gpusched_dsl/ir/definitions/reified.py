@@ -50,7 +50,7 @@ class Reified(Definition):
     op: ClassVar[str] = "holds"
     block: ClassVar[type[Block] | None] = HoldsBlock
     refusals: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "holds": ("a condition that is decided", "rows say it only with whole variables")
+        "holds": ("a condition on variables", "linear rows need integer variables for it")
     }
 
     def __post_init__(self) -> None:

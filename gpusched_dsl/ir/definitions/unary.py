@@ -15,7 +15,7 @@ from gpusched_dsl.ir.definitions.power import AWAY
 from gpusched_dsl.ir.distributions import Distribution
 
 _FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {"exp": np.exp, "log": np.log, "abs": np.abs}
-_NARROW = "it is linear where its argument is whole and within narrow bounds"
+_NARROW = "it becomes linear only if its argument is integer and has narrow bounds"
 
 
 class UnaryBlock(Block, tag="unary"):
@@ -38,7 +38,7 @@ class Unary(Definition):
     refusals: ClassVar[Mapping[str, tuple[str, str]]] = {
         "exp": ("an exponential of a continuous term", _NARROW),
         "log": ("a logarithm of a continuous term", _NARROW),
-        "abs": ("used where it is not convex", "rows say it only with whole variables"),
+        "abs": ("not convex in this place", "linear rows need integer variables for it"),
     }
 
     @property

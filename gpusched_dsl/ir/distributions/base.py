@@ -164,7 +164,7 @@ class Distribution(ABC):
 
     def stored(self) -> StoredDistribution:
         """The form in a problem file; raises Unwritable where there is none."""
-        raise Unwritable(f"a law of the class `{type(self).__name__}`")
+        raise Unwritable(f"a distribution of class `{type(self).__name__}`")
 
 
 class StoredDistribution(msgspec.Struct, tag_field="kind", forbid_unknown_fields=True):

@@ -198,10 +198,10 @@ def discrete(values: Floats, weights: Floats | None = None) -> LinearSurvival:
     Raises ValueError for no values, values that are not finite, negative weights, weights that are all zero.
     """
     values = as_floats(values).reshape(-1)
-    need(len(values) > 0, "there is no value")
+    need(len(values) > 0, "no values")
     need(np.isfinite(values), "a value is not finite")
     given = np.ones(len(values)) if weights is None else as_floats(weights).reshape(-1)
-    need(len(given) == len(values), "there are not as many weights as values")
+    need(len(given) == len(values), "the number of weights differs from the number of values")
     need(np.isfinite(given) & (given >= 0), "a weight is negative or not finite")
     need(given.sum() > 0, "the weights are all zero")
     knots, place = np.unique(values, return_inverse=True)
@@ -220,7 +220,7 @@ def deterministic(value: float) -> LinearSurvival:
 def uniform(low: float, high: float) -> LinearSurvival:
     """The uniform law on [low, high]; raises ValueError unless low < high, both finite."""
     need(bool(np.isfinite([low, high]).all()), "an end is not finite")
-    need(low < high, "the lower end is not below the upper one")
+    need(low < high, "the lower end is not below the upper end")
     return LinearSurvival(np.array([low, high]), np.array([1.0, 0.0]), np.array([1.0, 0.0]))
 
 
@@ -231,9 +231,9 @@ def survival_points(points: Floats, survival: Floats) -> LinearSurvival:
     Raises ValueError for anything else, or for a survival that rises or leaves [0, 1].
     """
     points, survival = as_floats(points).reshape(-1), as_floats(survival).reshape(-1)
-    need(len(points) > 0, "there is no point")
+    need(len(points) > 0, "no points")
     need(np.isfinite(points), "a point is not finite")
-    need((survival >= 0) & (survival <= 1), "a survival is no probability")
+    need((survival >= 0) & (survival <= 1), "a survival is not a probability")
     need(np.diff(points) >= 0, "the points do not increase")
     need(np.diff(survival) <= 0, "the survival rises")
     knots, first, counts = np.unique(points, return_index=True, return_counts=True)

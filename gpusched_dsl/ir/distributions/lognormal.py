@@ -41,7 +41,7 @@ class LogNormal(Restrictable):
         need(bool(np.isfinite([self.median, self.sigma]).all()), "a parameter is not finite")
         need(self.median > 0, "the median is not positive")
         need(self.sigma > 0, "sigma is not positive")
-        need(self.sigma <= LARGEST_SIGMA, f"sigma is above {LARGEST_SIGMA:g}: the mean is too large a number")
+        need(self.sigma <= LARGEST_SIGMA, f"sigma is above {LARGEST_SIGMA:g}: the mean is too large")
 
     @staticmethod
     def of_mean(mean: float, sigma: float) -> LogNormal:

@@ -20,7 +20,7 @@ def mixture(laws: Sequence[Distribution], weights: Floats) -> Distribution:
     Raises ValueError for no laws, negative weights, or weights that are all zero.
     """
     weights = as_floats(weights).reshape(-1)
-    need(len(laws) > 0 and len(laws) == len(weights), "there are not as many weights as laws")
+    need(len(laws) > 0 and len(laws) == len(weights), "the number of weights differs from the number of distributions")
     need(np.isfinite(weights) & (weights >= 0), "a weight is negative or not finite")
     need(weights.sum() > 0, "the weights are all zero")
     weights = weights / weights.sum()

@@ -14,7 +14,7 @@ from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum
 def check_chance(law: Distribution, low: float, high: float) -> None:
     """Raise ValueError unless low < W <= high has a probability that can be computed."""
     chance = float(law.chance(as_floats(low), as_floats(high)))
-    need(not np.isnan(chance), "the condition has too small a probability to be computed")
+    need(not np.isnan(chance), "the probability of the condition is too small to compute")
     need(chance > 0, "the condition has probability 0")
 
 

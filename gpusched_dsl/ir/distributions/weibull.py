@@ -43,11 +43,11 @@ class Weibull(Restrictable):
         need(bool(np.isfinite([self.scale, self.shape]).all()), "a parameter is not finite")
         need(self.scale > 0, "the scale is not positive")
         need(self.shape > 0, "the shape is not positive")
-        need(self.shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large a number")
+        need(self.shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large")
 
     @staticmethod
     def of_mean(mean: float, shape: float) -> Weibull:
-        need(shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large a number")
+        need(shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large")
         return Weibull(mean / gamma(1 + 1 / shape), shape)
 
     @cached_property

@@ -36,7 +36,7 @@ def plain(values: Floats) -> list[float]:
 def sides(values: Floats, infinity: float) -> list[float | None]:
     """Numbers of which some may be `infinity` (msgspec writes them as null); raises Unwritable for others."""
     if (np.isnan(values) | (values == -infinity)).any():
-        raise Unwritable("a side that is not a number or infinite where it may not be")
+        raise Unwritable("a side that is not a number or infinite where infinity is not allowed")
     listed: list[float | None] = values.tolist()
     return listed
 
@@ -53,7 +53,7 @@ def numbers(values: Sequence[int], count: int, place: str, what: str = "column")
     """The values as an array; raises Broken unless all are below `count`."""
     found = np.array(values, dtype=np.int64)
     if (found >= count).any():
-        raise Broken(f"{place} mentions a {what} that is not one of the {count}")
+        raise Broken(f"{place} refers to a {what} that does not exist; there are {count}")
     return found
 
 
@@ -66,7 +66,7 @@ def repeats(values: Codes) -> bool:
 def finite(values: Sequence[float] | Floats, place: str) -> Floats:
     found = np.asarray(values, dtype=np.float64)
     if not np.isfinite(found).all():
-        raise Broken(f"{place} holds a number that is too large")
+        raise Broken(f"{place} contains a number that is too large")
     return found
 
 

@@ -38,9 +38,9 @@ def check_file(file: ProblemFile) -> None:
         raise Broken("there are more columns than can be counted with 32 bits")
     declared = _entries(file.variables, sizes, "variables")
     if declared + _entries(file.auxiliary, sizes, "auxiliary") != columns:
-        raise Broken(f"variables and auxiliary do not make {columns} columns, as many as there are")
+        raise Broken(f"variables and auxiliary do not add up to the {columns} columns")
     if _entries(file.constraints, sizes, "constraints") != rows:
-        raise Broken(f"constraints do not make {rows} rows, as many as there are")
+        raise Broken(f"constraints do not add up to the {rows} rows")
     same_length(file.upper, columns, "upper", "lower")
     same_length(file.rows.upper, rows, "rows.upper", "rows.lower")
     finite_sides(file.lower, "lower")
@@ -63,7 +63,7 @@ def check_file(file: ProblemFile) -> None:
 
 def _check_universe(universe: UniverseFile, place: str) -> None:
     if len(set(universe.labels)) < len(universe.labels):
-        raise Broken(f"{place} has a label twice")
+        raise Broken(f"{place} has a repeated label")
     if len({type(label) for label in universe.labels}) > 1:
         raise Broken(f"{place} has both strings and integers as labels")
     if any(isinstance(label, int) and abs(label) >= LARGEST for label in universe.labels):
@@ -80,7 +80,7 @@ def _domain_size(domain: DomainFile, file: ProblemFile, sizes: list[int], place:
         if domain.universe is not None:
             elements = _universe_size(domain.universe, file, place)
             if size and not 0 <= domain.low <= domain.high < elements:
-                raise Broken(f"{place} reaches beyond the {elements} elements of its universe")
+                raise Broken(f"{place} exceeds the {elements} elements of its universe")
         return size
     if isinstance(domain, ProductFile):
         size = 1
@@ -98,13 +98,13 @@ def _domain_size(domain: DomainFile, file: ProblemFile, sizes: list[int], place:
         limit = None if component is None else _universe_size(component, file, place)
         columns.append(_codes(codes, limit, f"{place}.codes[{k}]"))
     if size and repeats(Packing.of(columns).keys(columns)):
-        raise Broken(f"{place} has a tuple twice")
+        raise Broken(f"{place} has a repeated tuple")
     return size
 
 
 def _universe_size(number: int, file: ProblemFile, place: str) -> int:
     if number >= len(file.universes):
-        raise Broken(f"{place} mentions the universe {number}; there are {len(file.universes)}")
+        raise Broken(f"{place} refers to universe {number}; there are {len(file.universes)}")
     return len(file.universes[number].labels)
 
 
@@ -121,7 +121,7 @@ def _entries(families: list[FamilyFile], sizes: list[int], place: str) -> int:
     total = 0
     for k, family in enumerate(families):
         if family.domain >= len(sizes):
-            raise Broken(f"{place}[{k}] mentions the domain {family.domain}; there are {len(sizes)}")
+            raise Broken(f"{place}[{k}] refers to domain {family.domain}; there are {len(sizes)}")
         total += sizes[family.domain]
     return total
 
@@ -132,7 +132,7 @@ def _binary(file: ProblemFile, columns: int) -> Bools:
     last = 0
     for k, (first, stop) in enumerate(file.integer):
         if not last <= first < stop <= columns:
-            raise Broken(f"integer[{k}] is not a run behind the one before and within the {columns} columns")
+            raise Broken(f"integer[{k}] is not a run after the previous run and within the {columns} columns")
         binary[first:stop] = True
         last = stop
     binary &= (infinite_from_none(file.lower, -np.inf) >= 0) & (infinite_from_none(file.upper, np.inf) <= 1)

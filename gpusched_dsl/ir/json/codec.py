@@ -42,7 +42,7 @@ def to_json(problem: Problem) -> bytes:
     try:
         return msgspec.json.encode(_problem_file(problem))
     except Unwritable as failure:
-        _fail("GSM4023", f"the problem holds {failure}")
+        _fail("GSM4023", f"the problem contains {failure}")
 
 
 def _problem_file(problem: Problem) -> ProblemFile:
@@ -80,18 +80,20 @@ def from_json(text: bytes) -> Problem:
     try:
         header = msgspec.json.decode(text, type=_Header)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
-        _fail("GSM4020", f"this is not a problem in JSON: {failure}")
+        _fail("GSM4020", f"this is not JSON: {failure}")
     if header.format != FORMAT:
-        _fail("GSM4020", f"this JSON is not a problem: its `format` is not `{FORMAT}`")
+        _fail("GSM4020", f"this JSON file is not a problem: its `format` is not `{FORMAT}`")
     if header.version not in VERSIONS:
-        message = f"this problem is in version {header.version} of its format; versions up to {VERSIONS[-1]} are read"
+        message = (
+            f"this problem is in version {header.version} of its format; this gsdsl reads versions up to {VERSIONS[-1]}"
+        )
         _fail("GSM4021", message)
     try:
         file = msgspec.json.decode(text, type=ProblemFile)
         check_file(file)
         return _problem(file)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, Broken, OverflowError) as failure:
-        _fail("GSM4022", f"the problem file contradicts itself: {failure}")
+        _fail("GSM4022", f"the problem file is contradictory: {failure}")
 
 
 def schema() -> dict[str, Any]:

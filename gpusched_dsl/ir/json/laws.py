@@ -62,7 +62,7 @@ def law_of(stored: LawFile, place: str) -> Distribution:
         if not np.isfinite(law.mean):
             raise ValueError("the mean is not finite")
     except (ValueError, OverflowError) as failure:
-        raise Broken(f"{place} is no law: {failure}") from failure
+        raise Broken(f"{place} is not a distribution: {failure}") from failure
     return law
 
 

@@ -30,7 +30,7 @@ def check_definitions(definitions: Sequence[Block], laws: int, declared: int, bi
         place = f"definitions[{k}]"
         _check_arguments(block.arguments, len(binary), f"{place}.arguments")
         if (made_by[np.array(block.arguments.columns, dtype=np.int64)] >= k).any():
-            raise Broken(f"{place}.arguments reads a column that this definition or a later one gives")
+            raise Broken(f"{place}.arguments reads a column that this definition or a later definition defines")
         block.check(place, laws, binary)
 
 

@@ -100,7 +100,5 @@ class Compared:
 
 def plan_of(step: Mapping[str, Any]) -> Any:
     """The decisions of a step as they are read back from JSON, in an order of their own."""
-    values = {
-        name: sorted(zip(*columns, strict=True), key=repr) for name, columns in step["plan"]["values"].items()
-    }
+    values = {name: sorted(zip(*columns, strict=True), key=repr) for name, columns in step["plan"]["values"].items()}
     return step["plan"]["method"], {name: rows for name, rows in values.items() if rows}

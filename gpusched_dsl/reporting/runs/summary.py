@@ -52,9 +52,7 @@ def short(value: float | int | None, digits: int = DIGITS) -> str:
 def _money(result: RunResultData) -> list[tuple[str, str]]:
     texts = align([result.total, *result.costs.values()])
     fields = [("total", with_unit(texts[0], result.money))]
-    fields += [
-        (f"  {name}", with_unit(text, result.money)) for name, text in zip(result.costs, texts[1:], strict=True)
-    ]
+    fields += [(f"  {name}", with_unit(text, result.money)) for name, text in zip(result.costs, texts[1:], strict=True)]
     for name, amount in result.quantities.items():
         fields.append((name, with_unit(number_text(amount), result.outcome.quantities[name])))
     if not result.total:

@@ -42,7 +42,7 @@ def choice_for(problem: Problem, mode: str = AUTO) -> DecompositionChoice:
     """Whether a problem that is reformulated for a backend is solved by the blocks that its author names."""
     root = problem.decompose
     if root is None:
-        return DecompositionChoice(None, reason="the model does not say `decompose by`")
+        return DecompositionChoice(None, reason="the model has no `decompose by`")
     try:
         blocks = blocks_of(problem, root)
     except NoBlocksError as refusal:
@@ -65,10 +65,10 @@ def chosen_or_refused(problem: Problem, mode: str) -> DecompositionChoice:
 
 def _unable(problem: Problem) -> str:
     if not problem.is_mip:
-        return "it has no whole variables, so a solver does it at once"
+        return "it has no integer variables, so a solver solves it directly"
     if len(problem.objectives) != 1:
         count = len(problem.objectives) or "no"
-        return f"it has {count} objective{'s' if problem.objectives else ''}, and columns are generated for one"
+        return f"it has {count} objective{'s' if problem.objectives else ''}, but column generation needs exactly one"
     return ""
 
 
@@ -77,7 +77,7 @@ def _reason_against(problem: Problem, blocks: Blocks, mode: str) -> str:
         return ""
     whole = int(np.count_nonzero(problem.integer & (problem.lower < problem.upper)))
     if whole < LEAST_INTEGERS:
-        return f"its {whole:,} whole columns are few enough for a solver (fewer than {LEAST_INTEGERS:,})"
+        return f"its {whole:,} integer columns are few enough for a solver (fewer than {LEAST_INTEGERS:,})"
     if blocks.count < LEAST_BLOCKS:
         return f"it has only {blocks.count} blocks ({LEAST_BLOCKS} are needed)"
     return ""
@@ -89,5 +89,5 @@ def _refusal(choice: DecompositionChoice) -> Diagnostic:
         "GSM4013",
         f"the problem cannot be decomposed{by}: {choice.reason}",
         None if choice.family is None else choice.family.span,
-        help="leave out `--decompose on`: what cannot be decomposed goes to the solver as it is",
+        help="remove `--decompose on`: the solver then gets the problem without decomposition",
     )

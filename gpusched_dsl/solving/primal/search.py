@@ -65,7 +65,7 @@ class Search:
         if self.start is not None:
             self.incumbent.offer(self.start)
         if not problem.is_linear:
-            raise ValueError("the search for a start takes linear problems only")
+            raise ValueError("the search for a start supports only linear problems")
         self.rows = rows_of(problem)
         self.integers = np.flatnonzero(problem.integer)
         self.costs = np.zeros(problem.columns)

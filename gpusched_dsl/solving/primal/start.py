@@ -149,8 +149,8 @@ def _dropped_warning(broken: Violation | None) -> Diagnostic:
     why = "" if broken is None else f": {broken}"
     return Diagnostic(
         "GSM4010",
-        f"the start was dropped, as no feasible point was found near it{why}",
+        f"the start was dropped because no feasible point was found near it{why}",
         None if broken is None else broken.family.span,
-        help="the problem was solved from the beginning",
+        help="the problem was solved without a start",
         severity=Severity.WARNING,
     )

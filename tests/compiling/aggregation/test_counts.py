@@ -59,7 +59,7 @@ def check_forbidden(folder: Path, seeds: range) -> tuple[int, int]:
             plans += check_exact(made, (seed, options)) is not None
         else:
             refused += 1
-            assert re.match("`(finished|at_home)`( and .*)? ties? `train`", str(why)), (seed, str(why))
+            assert re.match("`(finished|at_home)`( and .*)? links? `train`", str(why)), (seed, str(why))
             assert why.span is not None
     return refused, plans
 
@@ -126,8 +126,8 @@ def test_jobs_that_stay_on_their_node_are_not_counted(tmp_path: Path) -> None:
     with pytest.raises(Obstacle) as refused:
         summed(made.small)
     assert str(refused.value) == (
-        "`finished` ties `train` of one element of `Nodes` to what the same element does later, so it matters which of "
-        "the elements goes on, and it is not enough to know how many do"
+        "`finished` links `train` of one element of `Nodes` to later decisions of the same element, so the identity of "
+        "the continued elements matters, not only their number"
     )
     assert refused.value.span is not None
     text = (MODELS / "price_aware" / "model.gsm").read_text(encoding="utf-8").splitlines()
@@ -160,11 +160,11 @@ def check_workshops(folder: Path, seeds: range) -> tuple[int, int]:
             plans += check_exact(made, seed) is not None and counted_apart(made)
             continue
         refused += 1
-        if "`heats` is more than a cost" in str(why):
+        if "`heats` is not only a cost" in str(why):
             assert "var warm[Machines, Hours] >= 0 <= 1" in text, seed
             assert "constraint fuse" in text, seed
         else:
-            assert "`until` reads columns of no element" in str(why), (seed, str(why))
+            assert "`until` contains columns of no element" in str(why), (seed, str(why))
             assert "makes[o, m, t] <= 2" in text, seed
     return plans, refused
 
@@ -233,35 +233,35 @@ def test_the_shop_is_counted(tmp_path: Path) -> None:
 REFUSED = {
     "all in one slot": (
         "", "", "constraint calm[m in Machines]: sum[t in Hours] warm[m, t] <= 2;",
-        "`calm` ties `warm`",
+        "`calm` links `warm`",
     ),
     "two carriers": (
         "var heats", "var lit[Machines, Hours] binary; var heats",
         "constraint lamp[o in Orders, m in Machines, t in Hours]: makes[o, m, t] <= lit[m, t];",
         "two carriers",
     ),
-    "no exclusion": ("makes[o, m, t] <= warm", "2 * makes[o, m, t] <= 3 * warm", "", "`busy` is no exclusion"),
-    "two at once": ("makes[o, m, t] <= warm", "makes[o, m, t] <= 2 * warm", "", "`busy` is no exclusion"),
-    "a constant": ("speed[o, m, t] <= 2 * makes", "speed[o, m, t] <= 0.5 + makes", "", "`fast` ties .* a constant"),
-    "a bound of its own": ("Hours] >= 0 <= 2", "Hours] >= 0 <= 1.5", "", "`speed` has a bound of its own"),
-    "more than one": ("warm[Machines, Hours] binary", "warm[Machines, Hours] integer >= 0 <= 2", "", "more than 0"),
+    "no exclusion": ("makes[o, m, t] <= warm", "2 * makes[o, m, t] <= 3 * warm", "", "`busy` is not an exclusion"),
+    "two at once": ("makes[o, m, t] <= warm", "makes[o, m, t] <= 2 * warm", "", "`busy` is not an exclusion"),
+    "a constant": ("speed[o, m, t] <= 2 * makes", "speed[o, m, t] <= 0.5 + makes", "", "`fast` links .* a constant"),
+    "a bound of its own": ("Hours] >= 0 <= 2", "Hours] >= 0 <= 1.5", "", "`speed` has a bound besides"),
+    "more than one": ("warm[Machines, Hours] binary", "warm[Machines, Hours] integer >= 0 <= 2", "", "not binary"),
     "memory of speed": (
         "", "",
         "constraint even[o in Orders, m in Machines, t in Hours where t > 1]: "
         "speed[o, m, t] - (speed[o, m, t-1] else 0) <= 1;",
         "`even`",
     ),
-    "a bend": ("(warm[m, t-1] else 0)", "(warm[m, t-1] else 0.5)", "", "`heats` follows a state along a line with"),
-    "no room": ("heats[Machines, Hours] >= 0", "heats[Machines, Hours] >= 0 <= 0.5", "", "`heats` is bounded by less"),
+    "a bend": ("(warm[m, t-1] else 0)", "(warm[m, t-1] else 0.5)", "", "`heats` depends on a state by a function"),
+    "no room": ("heats[Machines, Hours] >= 0", "heats[Machines, Hours] >= 0 <= 0.5", "", "`heats` has a tighter bound"),
     "a shared column": (
         "var heats", "var limit >= 0 <= 1; var heats",
         "constraint low[m in Machines, t in Hours]: warm[m, t] <= limit;",
-        "`low` reads columns of no",
+        "`low` contains columns of no",
     ),
     "both shared": (
         "var heats", "var limit >= 0 <= 1; var heats",
         "constraint low[m in Machines, t in Hours]: warm[m, t] + heats[m, t] <= limit;",
-        "`low` reads several",
+        "`low` has several",
     ),
     "speed of a half machine": (
         "warm[Machines, Hours] binary", "warm[Machines, Hours] >= 0 <= 1",
@@ -279,7 +279,7 @@ REFUSED = {
         "", "",
         "var rests[Machines, Hours] binary;"
         "constraint rest[m in Machines, t in Hours]: sum[o in Orders] makes[o, m, t] + rests[m, t] <= 1;",
-        "`rest`.*beside a carrier",
+        "`rest`.*separate from a carrier",
     ),
 }  # fmt: skip
 
@@ -375,7 +375,7 @@ def test_effects_that_pay_ask_for_whole_carriers(tmp_path: Path) -> None:
     whole = SHOP.replace(paid[0], bounded).replace("heats[Machines, Hours] >= 0", "heats[Machines, Hours] >= 0 <= 1")
     assert check_exact(case_of(tmp_path, whole.replace("MORE", ""), "Machines"), "whole") is not None
     between = whole.replace("warm[Machines, Hours] binary", "warm[Machines, Hours] >= 0 <= 1")
-    with pytest.raises(Obstacle, match="`heats` is more than a cost, so `warm` must be whole"):
+    with pytest.raises(Obstacle, match="`heats` is not only a cost, so `warm` must be integer"):
         summed(case_of(tmp_path, between.replace("MORE", ""), "Machines").small)
 
 

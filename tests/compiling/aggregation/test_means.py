@@ -96,7 +96,7 @@ def test_nodes_that_meet_jobs_in_the_shipped_model() -> None:
 def test_whole_columns_are_refused(tmp_path: Path) -> None:
     text = COVER.replace("level[Nodes] >= -2 <= 3;", "level[Nodes] integer >= -2 <= 3;")
     made = case_of(tmp_path, _filled(text), "Nodes")
-    with pytest.raises(Obstacle, match="`level` is whole") as refused:
+    with pytest.raises(Obstacle, match="`level` is integer") as refused:
         summed(made.small, (by_means,))
     assert refused.value.span is not None
     assert refused.value.span.line == 10
@@ -105,7 +105,7 @@ def test_whole_columns_are_refused(tmp_path: Path) -> None:
 def test_terms_that_are_not_linear_are_refused(tmp_path: Path) -> None:
     text = COVER.replace("0.4 * kind[n] * meets_node[n]", "0.4 * kind[n] * meets_node[n] * level[n]")
     made = case_of(tmp_path, _filled(text), "Nodes")
-    with pytest.raises(Obstacle, match="no linear function"):
+    with pytest.raises(Obstacle, match="not a linear function"):
         summed(made.small, (by_means,))
 
 

@@ -40,7 +40,7 @@ def check_seeds(folder: Path, model: str, seeds: range) -> Tally:
         classes = made.aggregation.attempts[0].classes if made.aggregation.attempts else None
         if made.folded is None and classes is not None:
             assert model == "sharing", (seed, tally.refused)
-            if "too many to be worth it" in str(made.aggregation.attempts[0].obstacle):
+            if "which does not pay" in str(made.aggregation.attempts[0].obstacle):
                 continue
             assert own["node_rule"] == "work_conserving" or own["energy_horizon"] == "system_first_end", seed
     alone = 0.3 if model == "zoned" else 0  # nodes that all differ

@@ -23,8 +23,8 @@ from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.solve import solve_problem
 
 KNOWN = (
-    "treats members unlike", "no row keeps", "with all members only", "does not hold for every", "is not 0 or 1",
-    "too many to be worth it",
+    "has different coefficients for", "no row limits", "with all members", "does not exist for every", "is not binary",
+    "which does not pay",
 )  # fmt: skip
 
 Use = tuple[tuple[int, ...], tuple[tuple[tuple[int, ...], int], ...]]  # hubs, and how many members are in which state

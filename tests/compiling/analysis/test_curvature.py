@@ -115,8 +115,8 @@ def test_why_a_term_is_not_convex() -> None:
     p = draft.product("x * y", [x])
     draft.minimize({r[0]: 1, s[0]: -1, p[0]: 1})
     assert [t.why for t in classify(draft.problem()).terms] == [
-        "the function is concave, and smaller values are wanted",
-        "the function is convex, and larger values are wanted",
+        "the function is concave, but smaller values are better",
+        "the function is convex, but larger values are better",
         "the function is neither convex nor concave",
     ]
 

@@ -56,7 +56,8 @@ over
 """
     )
     assert {n.did for n in reformulated.notes} == {
-        "have one value", "are linear, as their other factors are fixed", "have fewer factors, as others are fixed",
+        "are fixed", ("are linear because their other "
+                          "factors are fixed"), "have fewer factors because others are fixed",
     }  # fmt: skip
 
 

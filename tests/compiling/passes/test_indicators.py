@@ -160,7 +160,7 @@ def test_a_row_numbers_map_and_notes() -> None:
     assert reformulated.rows is not None
     assert reformulated.rows.tolist() == [-1, 0, 1]
     (note,) = reformulated.notes
-    assert (note.term, note.did, note.entries, note.rows) == ("first", "big M; rows that hold anyway dropped", 2, -1)
+    assert (note.term, note.did, note.entries, note.rows) == ("first", "big M; redundant rows dropped", 2, -1)
     assert note.big_m == (11.0, 11.0)
 
 
@@ -170,7 +170,7 @@ def test_no_bound_no_big_m() -> None:
     draft.rows("cap", [(-INF, {x[0]: 1, x[1]: 1}, 8)], when=(b[0], True))
     draft.rows("apart", [(-INF, {x[0]: 1}, 5)])
     draft.maximize({b[0]: 20, x[0]: 1, x[1]: -1})
-    with pytest.raises(DiagnosticError, match="`cap` can only be made linear when `speed` has an upper bound") as e:
+    with pytest.raises(DiagnosticError, match="`cap` can only be made linear if `speed` has an upper bound") as e:
         Indicators().apply(Analysis(draft.problem()), Target("milp"))
     assert [(d.code, d.notes[0].split()[0]) for d in e.value.diagnostics] == [("GSM3202", "`speed[2]`")]
     assert "if b[1] = 1" in text(draft, NATIVE)

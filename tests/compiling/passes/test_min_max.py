@@ -221,7 +221,7 @@ def test_notes_tell_what_was_added() -> None:
     (note,) = after(draft.problem()).notes
     assert (note.term, note.entries, note.rows, note.columns) == ("r", 3, 4, 1)
     assert note.big_m == (4.0, 6.0)
-    assert note.did == "read by nobody; binaries choose the argument; at least each argument"
+    assert note.did == "never used; binaries choose the argument; at least each argument"
 
 
 def test_no_bound_no_big_m() -> None:
@@ -232,7 +232,7 @@ def test_no_bound_no_big_m() -> None:
     draft.minimize({x[0]: 1, x[1]: 1})
     problem = draft.problem()
     free = replace(problem, row_upper=np.full(2, INF))
-    with pytest.raises(DiagnosticError, match=r"`r` can only be made linear when `machines` has an upper bound") as e:
+    with pytest.raises(DiagnosticError, match=r"`r` can only be made linear if `machines` has an upper bound") as e:
         MinMaxTerms().apply(Analysis(free), MILP)
     assert {d.code for d in e.value.diagnostics} == {"GSM3202"}
     assert_same_optimum(problem, MinMaxTerms())

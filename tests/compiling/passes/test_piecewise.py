@@ -253,7 +253,7 @@ def test_an_argument_without_bounds_is_named() -> None:
             PiecewiseForms().apply(Analysis(one_term(bent, low, high)), Target("test"))
         (found,) = error.value.diagnostics
         assert found.code == "GSM3202"
-        assert f"{side} bound where `x` is declared" in str(found.help)
+        assert f"{side} bound in the declaration of `x`" in str(found.help)
 
 
 def test_a_target_without_whole_variables_refuses_what_is_not_convex() -> None:

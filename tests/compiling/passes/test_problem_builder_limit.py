@@ -87,5 +87,5 @@ def test_implied_factors_are_left_where_they_take_too_much_work(monkeypatch: pyt
     assert {n.made_by for n in notes} == {"implied_factors"}
     monkeypatch.setattr(steps, "WORK", 100)
     notes = reformulate(implied(), TARGET).notes
-    assert [n.did for n in notes if n.made_by == "implied_factors"] == ["not looked for in rows: too much work"]
+    assert [n.did for n in notes if n.made_by == "implied_factors"] == ["not searched in rows: too much work"]
     assert "binary_products" in {n.made_by for n in notes}

@@ -32,15 +32,15 @@ def test_a_product_of_continuous_columns() -> None:
     found = refusal(draft.problem(), MILP)
     assert found.code == "GSM3201"
     assert found.message == (
-        "`highs` does not take `rate[k] * share[k]`, whose factors `rate` and `share` are continuous"
+        "`highs` does not support `rate[k] * share[k]`, with continuous factors `rate` and `share`"
     )
-    assert found.label == "a product is linear where a factor is 0/1, whole or given"
+    assert found.label == "a product becomes linear only if a factor is 0/1, integer or data"
     assert found.notes == ("for example at `1`",)
-    assert found.help == "choose `scip`: it goes there as it is"
+    assert found.help == "choose `scip`: it supports this directly"
     assert reformulate(draft.problem(), SCIP).problem.definitions
     found = refusal(draft.problem(), CONVEX)
     assert found.code == "GSM3201"
-    assert found.help == "choose `scip`: it goes there as it is"
+    assert found.help == "choose `scip`: it supports this directly"
 
 
 def test_a_power_is_taken_where_it_is_convex() -> None:
@@ -49,15 +49,15 @@ def test_a_power_is_taken_where_it_is_convex() -> None:
     s = draft.power("x[k]^2", [x[0], x[1]], [2, 2])
     draft.minimize({s[0]: 1, s[1]: 2})
     assert reformulate(draft.problem(), CONVEX).problem.definitions
-    assert refusal(draft.problem(), MILP).help == "choose `scip` or `cvxpy`: it goes there as it is"
+    assert refusal(draft.problem(), MILP).help == "choose `scip` or `cvxpy`: it supports this directly"
     draft.objectives.clear()
     draft.minimize({s[0]: 1, s[1]: -2})
     found = refusal(draft.problem(), CONVEX)
     assert found.code == "GSM3203"
-    assert found.message == "`x[k]^2` is not convex as it is used, and `cvxpy` solves convex problems only"
-    assert found.label == "it is convex, but larger values of it are wanted"
+    assert found.message == "`x[k]^2` is not convex in this place, and `cvxpy` solves only convex problems"
+    assert found.label == "it is convex, but larger values of it are better"
     assert found.notes == ("for example at `2`",)
-    assert found.help == "choose `scip`: it goes there as it is"
+    assert found.help == "choose `scip`: it supports this directly"
 
 
 def test_a_value_that_must_be_met() -> None:
@@ -66,7 +66,7 @@ def test_a_value_that_must_be_met() -> None:
     e = draft.unary("exp(x)", "exp", [x[0]])
     draft.rows("same", [(2, {e[0]: 1, x[1]: 1}, 2)])
     draft.minimize(x[1])
-    label = "it is convex, but its value must be met exactly: larger and smaller values are both wanted"
+    label = "it is convex, but it occurs as an equality: both directions are needed"
     assert refusal(draft.problem(), CONVEX).label == label
 
 
@@ -76,8 +76,8 @@ def test_what_would_need_whole_columns() -> None:
     m = draft.largest("max(x, y)", [x])
     draft.maximize(m[0])
     found = refusal(draft.problem(), Target("simplex", frozenset()))
-    assert (found.code, found.label) == ("GSM3201", "rows say it only with whole variables")
-    assert found.help == "choose a backend that takes whole variables, such as `highs` or `scip`"
+    assert (found.code, found.label) == ("GSM3201", "linear rows need integer variables for it")
+    assert found.help == "choose a backend that supports integer variables, such as `highs` or `scip`"
     draft.objectives.clear()
     draft.minimize(m[0])
     assert not reformulate(draft.problem(), Target("simplex", frozenset())).problem.definitions
@@ -91,8 +91,8 @@ def test_a_function_without_a_value(target: Target) -> None:
     draft.maximize(r[0])
     found = refusal(draft.problem(), target)
     assert found.code == "GSM3206"
-    assert found.message == "`sqrt(x - 7)` has no value where its argument is not at least 0"
-    assert found.label == "the argument lies between -7 and -2"
+    assert found.message == "`sqrt(x - 7)` is undefined unless its argument is at least 0"
+    assert found.label == "the argument is between -7 and -2"
 
 
 def test_a_whole_argument_without_a_value_somewhere() -> None:
@@ -101,8 +101,8 @@ def test_a_whole_argument_without_a_value_somewhere() -> None:
     r = draft.unary("log(n)", "log", [n[0]])
     draft.maximize({r[0]: 1, n[0]: -1})
     found = refusal(draft.problem(), MILP)
-    assert (found.code, found.label) == ("GSM3206", "the argument lies between 0 and 5")
-    assert found.help == "bound the variables in it so that it is above 0"
+    assert (found.code, found.label) == ("GSM3206", "the argument is between 0 and 5")
+    assert found.help == "bound its variables so that the argument is above 0"
     assert reformulate(draft.problem(), Target("scip", frozenset({INTEGERS, "log"}))).problem.definitions
 
 

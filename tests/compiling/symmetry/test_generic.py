@@ -9,37 +9,40 @@ from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
 
 # Declarations, rows and data; `words` of the obstacle. The set is ordered where the text reads its order.
 APART = {
-    "an element by its label": ("", 'constraint c: on["p"] <= 1;', '`"p"` picks one'),
-    "all but one label": ("", 'constraint c[m in Machines where m != "p"]: on[m] <= 1;', '`"p"` picks one'),
-    "argmin": ("", "constraint c: on[argmin[m in Machines] size[m]] <= 1;", "picks one of the elements"),
+    "an element by its label": ("", 'constraint c: on["p"] <= 1;', '`"p"` selects a single'),
+    "all but one label": ("", 'constraint c[m in Machines where m != "p"]: on[m] <= 1;', '`"p"` selects a single'),
+    "argmin": ("", "constraint c: on[argmin[m in Machines] size[m]] <= 1;", "selects a single element"),
     "a parameter that is an element": (
         "param best within Machines = argmin[m in Machines] size[m];",
         "constraint c: on[best] <= 1;",
-        "`best` picks one",
+        "`best` selects a single",
     ),
     "a parameter of elements with elements as values": (
         "param twin[m in Machines] within Machines = m;",
         "constraint c[m in Machines]: on[twin[m]] <= on[m];",
-        r"`twin\[m\]` picks one",
+        r"`twin\[m\]` selects a single",
     ),
     "a parameter of others with elements as values": (
         "param home[j in Jobs] within Machines = argmin[m in Machines] size[m];",
         "constraint c[j in Jobs, m in Machines where home[j] == m]: does[j, m] == 1;",
-        r"`home\[j\]` picks one",
+        r"`home\[j\]` selects a single",
     ),
 }
 IN_ORDER = {
-    "before": ("constraint c[m in Machines, k in Machines where m < k]: on[m] <= on[k];", "`m` stands where its order"),
+    "before": ("constraint c[m in Machines, k in Machines where m < k]: on[m] <= on[k];", "`m` is used by its order"),
     "after or the same": (
         "constraint c[m in Machines, k in Machines where m >= k]: on[m] <= 1;",
-        "`m` stands where its order",
+        "`m` is used by its order",
     ),
-    "the first": ("constraint c: on[first(Machines)] <= 1;", r"`first\(Machines\)` picks one"),
-    "the last": ("constraint c[m in Machines where m == last(Machines)]: on[m] <= 1;", r"`last\(Machines\)` picks one"),
-    "the one before": ("constraint c[m in Machines]: (on[m-1] else 0) <= on[m];", "`m-1` picks one"),
+    "the first": ("constraint c: on[first(Machines)] <= 1;", r"`first\(Machines\)` selects a single"),
+    "the last": (
+        "constraint c[m in Machines where m == last(Machines)]: on[m] <= 1;",
+        r"`last\(Machines\)` selects a single",
+    ),
+    "the one before": ("constraint c[m in Machines]: (on[m-1] else 0) <= on[m];", "`m-1` selects a single"),
     "the next": (
         "constraint c[m in Machines where m != last(Machines)]: on[next(m)] <= 1;",
-        r"`(last\(Machines\)|next\(m\))` picks one",
+        r"`(last\(Machines\)|next\(m\))` selects a single",
     ),
 }
 ALIKE = {
@@ -113,7 +116,7 @@ def test_what_lets_tell_apart_counts_where_they_are_used() -> None:
     model, _ = read(rented(declared))
     read_by_decisions(model, "Machines")
     model, _ = read(rented(declared, "constraint c: two <= 1;"))
-    with pytest.raises(Obstacle, match='`"p"` picks one'):
+    with pytest.raises(Obstacle, match='`"p"` selects a single'):
         read_by_decisions(model, "Machines")
 
 
@@ -123,5 +126,5 @@ def test_bounds_and_index_lists_of_variables_are_looked_at() -> None:
         'var load[m in Machines] >= 0 <= (if m == "q" then 1 else 2);',
     ):
         model, _ = read(rented(variable))
-        with pytest.raises(Obstacle, match='`"q"` picks one'):
+        with pytest.raises(Obstacle, match='`"q"` selects a single'):
             read_by_decisions(model, "Machines")

@@ -9,7 +9,7 @@ from gpusched_dsl.compiling.symmetry.equivalence_classes import classes_of
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import quotient
 
-COUPLED = "also adds up over all of them"
+COUPLED = "contains a sum over all elements"
 OBSTACLES = {
     "a sum in a row of an element": (
         "", "constraint c[m in Machines]: on[m] <= sum[k in Machines] on[k] - 1;", COUPLED,

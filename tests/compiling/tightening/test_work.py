@@ -28,7 +28,7 @@ def test_what_takes_too_much_work_is_left_out_with_a_note(monkeypatch: pytest.Mo
     assert left.problem is left.original is problem
     asked = {t.name for t in TIGHTENINGS if t.accepts(Analysis(problem, swept=True), TARGET)}
     assert {n.made_by for n in left.notes} == asked
-    assert all(n.did == "left out: more than 1 entries would be looked at" for n in left.notes)
+    assert all(n.did == "skipped: it would examine more than 1 entries" for n in left.notes)
     assert all(n.rows == n.columns == 0 for n in left.notes)
 
 

@@ -81,7 +81,7 @@ def test_infeasible_problems_are_explained_in_terms_of_all(tmp_path: Path, gsdsl
     assert "infeasible" in out + err
     _, out, _ = gsdsl("explain", path)
     assert "few" in out
-    assert "4 elements of Boxes, all interchangeable: counted, not named" in out
+    assert "4 elements of Boxes, all interchangeable: aggregated" in out
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -34,7 +34,7 @@ def explained(folder: Path, gsdsl: Run, declared: str = "", row: str = "") -> tu
 
 def test_classes_and_what_told_them_apart(tmp_path: Path, gsdsl: Run) -> None:
     out, (entry,) = explained(tmp_path, gsdsl)
-    line = "4 elements of Nodes, 2 classes of interchangeable ones, told apart by price: counted, not named"
+    line = "4 elements of Nodes, 2 classes of interchangeable elements, distinguished by price: aggregated"
     assert line in out
     assert (entry["set"], entry["elements"], entry["classes"]) == ("Nodes", 4, 2)
     assert (entry["declared"], entry["counted"], entry["told_apart_by"]) == (False, True, ["price"])
@@ -46,33 +46,31 @@ def test_classes_and_what_told_them_apart(tmp_path: Path, gsdsl: Run) -> None:
 def test_an_obstacle_and_its_line(tmp_path: Path, gsdsl: Run) -> None:
     row = "constraint c[n in Nodes]: on[n] <= sum[m in Nodes] on[m] - 1;"
     out, (entry,) = explained(tmp_path, gsdsl, row=row)
-    assert (
-        f"elements of Nodes are not counted but named ({tmp_path / 'rented.gsm'}, line 7): what belongs to one" in out
-    )
+    assert f"elements of Nodes are not aggregated ({tmp_path / 'rented.gsm'}, line 7): an expression of one" in out
     assert (entry["counted"], entry["line"], entry["columns"]) == (False, 7, None)
     assert entry["file"] == str(tmp_path / "rented.gsm")
-    assert entry["reason"].startswith("what belongs to one element of `Nodes`")
+    assert entry["reason"].startswith("an expression of one element of `Nodes`")
 
 
 def test_elements_that_all_differ_are_not_worth_a_word(tmp_path: Path, gsdsl: Run) -> None:
     """Unless the author says that they do not."""
     row = "constraint c: sum[n in Nodes] rack[n] * on[n] <= 7;"
     out, entries = explained(tmp_path, gsdsl, row=row)
-    assert "Nodes are not counted" not in out
+    assert "Nodes are not aggregated" not in out
     assert entries == []
     row = 'constraint c: on["a"] <= 0;'
     out, (entry,) = explained(tmp_path, gsdsl, "identical by price", row)
-    assert f"elements of Nodes are not counted but named ({tmp_path / 'rented.gsm'}, line 7)" in out
+    assert f"elements of Nodes are not aggregated ({tmp_path / 'rented.gsm'}, line 7)" in out
     assert entry["declared"]
     out, (entry,) = explained(tmp_path, gsdsl, "", row)
-    assert "not counted" not in out  # nothing was declared, and nobody knows whether there was something to gain
+    assert "not aggregated" not in out  # nothing was declared, and nobody knows whether there was something to gain
     assert entry["classes"] is None
 
 
 def test_a_shipped_model(tmp_path: Path, gsdsl: Run) -> None:
     path = small_cluster.write(tmp_path)
     _, out, _ = gsdsl("explain", path, "--no-why")
-    assert "4 elements of Nodes, all interchangeable: counted, not named" in out
-    assert "  exact, as every element has one of the listed patterns" in out
+    assert "4 elements of Nodes, all interchangeable: aggregated" in out
+    assert "  exact because every element has one of the listed patterns" in out
     _, out, _ = gsdsl("explain", path, "--no-why", "--without", "aggregation")
-    assert "counted, not named" not in out
+    assert ": aggregated" not in out

@@ -56,9 +56,9 @@ def test_large_problems_with_blocks_are() -> None:
     ("change", "words"),
     [
         ({"upper": np.where(np.arange(8) < 1, 0.0, 1.0)}, "its 5 whole columns are few enough"),
-        ({"integer": np.zeros(8, dtype=bool)}, "it has no whole variables"),
+        ({"integer": np.zeros(8, dtype=bool)}, "it has no integer variables"),
         ({"objectives": ()}, "it has no objective, "),
-        ({"decompose": None}, "does not say `decompose by`"),
+        ({"decompose": None}, "has no `decompose by`"),
         ({"decompose": "Slots"}, "no variable is indexed by `Slots`"),
     ],
 )
@@ -86,8 +86,8 @@ def test_small_problems_are_only_when_asked() -> None:
 @pytest.mark.parametrize(
     ("one", "words"),
     [
-        (problem(""), "the problem cannot be decomposed: the model does not say `decompose by`"),
-        (problem(kind=""), "the problem cannot be decomposed by `Jobs`: it has no whole variables"),
+        (problem(""), "the problem cannot be decomposed: the model has no `decompose by`"),
+        (problem(kind=""), "the problem cannot be decomposed by `Jobs`: it has no integer variables"),
     ],
 )
 def test_what_cannot_be_is_refused_when_asked_for(one: Problem, words: str) -> None:

@@ -92,7 +92,7 @@ def test_many_price_aware_instances_reach_the_optimum(tmp_path: Path, first: int
     """142 instances; seed 145 has no column of a job, so nothing to decompose, and work that nothing can do."""
     for seed, problem in by_type(tmp_path, range(first, min(first + MANY_STEP, MANY.stop))).items():
         if any(family.name == "train" and not family.size for family in problem.variables):
-            with pytest.raises(NoBlocksError, match="that is indexed by `Batch` has an element"):
+            with pytest.raises(NoBlocksError, match="indexed by `Batch` have no elements"):
                 blocks_of(problem, "Batch")
             assert whole(problem).status is Status.INFEASIBLE, seed
             continue

@@ -72,7 +72,7 @@ def test_what_is_new_is_placed_around_what_was(starts: list[MipStart]) -> None:
     run = run_of(model, starts[0])
     assert run[:2].tolist() == [[0, 0, 1], [0, 0, 1]]
     assert run.sum(axis=1).tolist() == [1, 1, 1, 1]
-    assert any("no place here" in w.message for w in result.warnings)
+    assert any("no index in this model" in w.message for w in result.warnings)
 
 
 def test_a_plan_that_no_longer_fits_is_mended(starts: list[MipStart]) -> None:

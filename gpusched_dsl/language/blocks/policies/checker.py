@@ -272,9 +272,7 @@ class PolicyChecker:
             self._kept(kept)
         if len(rule.rules) > 1:
             span = rule.rules[1].span.to(rule.rules[-1].span)
-            self.diagnostics.error(
-                "GSM1614", "`keep best` needs exactly one value", span, "one more", help="remove it"
-            )
+            self.diagnostics.error("GSM1614", "`keep best` needs exactly one value", span, "one more", help="remove it")
 
     def _kept(self, rule: tree.Rule) -> None:
         """`best total`: by the objective of the model, all costs to the end of every job, or another price."""
