@@ -55,7 +55,7 @@ def test_the_share_of_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert codes(result) == [CODE, CODE]
     told = sorted(w.message for w in result.warnings)
     assert "aggregation of `Nodes` was abandoned" in told[0]
-    assert "`tightening` was left out in part" in told[1]
+    assert "`tightening` was skipped in part" in told[1]
     assert all("longer `--time-limit`" in str(w.help) for w in result.warnings)
     assert result.objective == pytest.approx(24)
 
@@ -65,7 +65,7 @@ def test_the_budget_of_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "WORK", 0)
     result = gs.loads(MODEL).solve(without=["aggregation"])
     assert codes(result) == [CODE]
-    assert result.warnings[0].message.count("was left out") > 1
+    assert result.warnings[0].message.count("was skipped") > 1
     assert result.objective == pytest.approx(24)
 
 

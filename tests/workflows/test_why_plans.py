@@ -165,7 +165,7 @@ def test_the_turn_of_a_job_that_finds_no_room() -> None:
     assert found is not None
     assert (found.place, found.length) == (3, 3)
     assert dict(found.keys)["`deadline[j]`".strip("`")] == "8 h"
-    assert found.free == ("B: at most 0 free on a used node, 0 not in use",)
+    assert found.free == ("B: at most 0 free on a used node, 0 unused",)
     assert [(t.rule, t.placed) for t in found.tried] == [
         ("best_fit", False), ("new_node", False), ("best_suboptimal", False),
     ]  # fmt: skip
@@ -277,6 +277,6 @@ def test_types_of_nodes_that_are_numbers() -> None:
     found = why(read(NUMBERED), "d", 2, RunConfig(method="FIFO")).turn
     assert found is not None
     assert found.free == (
-        "gpus[n] = 4: at most 0 free on a used node, 0 not in use",
-        "gpus[n] = 2: none in use, 1 not in use",
+        "gpus[n] = 4: at most 0 free on a used node, 0 unused",
+        "gpus[n] = 2: none in use, 1 unused",
     )

@@ -55,7 +55,7 @@ def test_large_problems_with_blocks_are() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"upper": np.where(np.arange(8) < 1, 0.0, 1.0)}, "its 5 whole columns are few enough"),
+        ({"upper": np.where(np.arange(8) < 1, 0.0, 1.0)}, "its 5 integer columns are few enough"),
         ({"integer": np.zeros(8, dtype=bool)}, "it has no integer variables"),
         ({"objectives": ()}, "it has no objective, "),
         ({"decompose": None}, "has no `decompose by`"),
