@@ -18,11 +18,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.lanes import Lanes
-
-WHOLE = 1e-9  # how far the work may be from a whole number: rounding errors of data
+from gpusched_dsl.solving.decomposition.row_kinds import (
+    WHOLE,
+    RowEntries,
+    RowKinds,
+    StartRows,
+    WorkRows,
+    row_entries,
+    row_kinds,
+    start_rows,
+    work_rows,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,181 +52,133 @@ class Choices:
 
 
 @dataclass(frozen=True, eq=False)
-class _Entries:
-    """The entries of the rows inside blocks, and what their columns can be."""
+class _LaneColumns:
+    """The lanes that rows of work make: the row and the alternative of each, and the lane of each column (-1: none)."""
 
-    row: Codes
-    column: Codes
-    value: Floats
-    lower: Floats
-    upper: Floats
-    block: Codes  # of each row
+    rows: Codes
+    home: Codes
+    of: Codes
 
-    @property
-    def rows(self) -> int:
-        return len(self.block)
 
-    def count(self, which: Bools) -> Codes:
-        """How many of these entries each row has."""
-        return np.bincount(self.row[which], minlength=self.rows)
+@dataclass(frozen=True, eq=False)
+class _Chains:
+    """Slots of a lane in a row: the start and the place of each; blocks in which they are none are `broken`."""
 
-    def spread(self, which: Bools) -> tuple[Floats, Floats]:
-        """The least and the largest coefficient among these entries of each row."""
-        low, high = np.full(self.rows, np.inf), np.full(self.rows, -np.inf)
-        np.minimum.at(low, self.row[which], self.value[which])
-        np.maximum.at(high, self.row[which], self.value[which])
-        return low, high
-
-    def only(self, which: Bools) -> tuple[Codes, Floats]:
-        """The column and the coefficient of the one such entry of each row (-1 and 0 where there is none)."""
-        column, value = np.full(self.rows, -1, dtype=np.int64), np.zeros(self.rows)
-        column[self.row[which]] = self.column[which]
-        value[self.row[which]] = self.value[which]
-        return column, value
+    start: Codes
+    rank: Codes
+    running: Bools  # of each lane
+    broken: Codes
 
 
 def recognise_blocks(parts: BlockStructure) -> Choices:
     """The blocks of the shape; others are left to be solved as problems of their own."""
-    problem, own = parts.problem, parts.own
-    entries = _entries(parts)
-    lower, upper = problem.lower[own], problem.upper[own]
-    is_slot = problem.integer[own] & (lower == 0) & ((upper == 0) | (upper == 1))
+    entries = row_entries(parts)
+    kinds = row_kinds(parts, entries)
+    work = work_rows(entries, kinds)
+    starts = start_rows(entries, kinds)
+    lanes = _lane_columns(entries, kinds, work, len(parts.own))
+    chains = _chains(parts, kinds, starts, lanes)
+
     bad = np.zeros(parts.blocks.count, dtype=np.bool_)
+    bad[np.bincount(entries.block[kinds.choice], minlength=len(bad)) != 1] = True
+    bad[entries.block[~(kinds.choice | kinds.works | kinds.starting)]] = True
+    bad[entries.block[kinds.works & ~work.keeps & ~work.finishes]] = True
+    bad[entries.block[starts.wrong]] = True
+    bad[parts.block[_misplaced(parts, entries, kinds, work, starts, lanes)]] = True
+    bad[chains.broken] = True
+    return _choices(parts, kinds, work, lanes, chains, ~bad)
 
-    of_slot = is_slot[entries.column]
-    slots = entries.count(of_slot)
-    low, high = entries.spread(~of_slot)
-    choice = (slots == 0) & (low == high) & (entries.lower == low) & (entries.upper == low)
-    is_home = np.zeros(len(own), dtype=np.bool_)
-    is_home[entries.column[choice[entries.row]]] = True
-    of_home = is_home[entries.column]
-    homes, others = entries.count(of_home), entries.count(~of_slot & ~of_home)
 
-    works = (slots >= 1) & (homes == 1) & (others == 0)
-    starting = ((slots == 1) | (slots == 2)) & (homes == 0) & (others == 1)
-    bad[entries.block[~(choice | works | starting)]] = True
-    bad[np.bincount(entries.block[choice], minlength=len(bad)) != 1] = True
+def _lane_columns(entries: RowEntries, kinds: RowKinds, work: WorkRows, size: int) -> _LaneColumns:
+    rows = np.flatnonzero(work.finishes)
+    number = np.full(entries.rows, -1, dtype=np.int64)
+    number[rows] = np.arange(len(rows))
+    in_finish = kinds.of_slot & work.finishes[entries.row]
+    lane = np.full(size, -1, dtype=np.int64)
+    lane[entries.column[in_finish]] = number[entries.row[in_finish]]
+    return _LaneColumns(rows, work.home[rows], lane)
 
-    # Work and what keeps slots to their alternative.
-    low, high = entries.spread(of_slot)
-    home, coefficient = entries.only(of_home)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        side_low = np.where(low > 0, entries.lower, entries.upper) / low
-        side_high = np.where(low > 0, entries.upper, entries.lower) / low
-        amount = -coefficient / low
-    even = works & (low == high)
-    keeps = even & (slots == 1) & (amount == 1) & (side_low == -np.inf) & (side_high == 0)
-    exact = even & (side_low == 0) & (side_high == 0) & (np.abs(amount - np.rint(amount)) <= WHOLE)
-    least = even & (side_low == 0) & (side_high == np.inf)
-    finishes = (exact | least) & (amount >= WHOLE)
-    bad[entries.block[works & ~keeps & ~finishes]] = True
 
-    # Starts: the slot has the sign against that of the start, the slot before it the same sign.
-    start, of_start = entries.only(~of_slot & ~of_home)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = entries.value / of_start[entries.row]
-        start_low = np.where(of_start > 0, entries.lower, entries.upper) / of_start
-        start_high = np.where(of_start > 0, entries.upper, entries.lower) / of_start
-    in_start = of_slot & starting[entries.row]
-    slot, _ = entries.only(in_start & (scaled == -1))
-    before, _ = entries.only(in_start & (scaled == 1))
-    first = slots == 1
-    right = (slot >= 0) & (first | ((before >= 0) & (start_low == 0))) & (start_high == np.inf)
-    right &= ~first | (start_low == 0) | (start_low == -1)
-    bad[entries.block[starting & ~right]] = True
+def _misplaced(
+    parts: BlockStructure, entries: RowEntries, kinds: RowKinds, work: WorkRows, starts: StartRows, lanes: _LaneColumns
+) -> Bools:
+    """The own columns that are not in the rows that they must be in, once each."""
+    problem, own = parts.problem, parts.own
+    lower, upper = problem.lower[own], problem.upper[own]
+    is_start = np.zeros(len(own), dtype=np.bool_)
+    is_start[starts.start] = True
 
-    # Each column in its rows, once.
-    size = len(own)
-    finish_rows, start_rows = np.flatnonzero(finishes), np.flatnonzero(starting & right)
-    in_finish = of_slot & finishes[entries.row]
-    lane_of = np.full(size, -1, dtype=np.int64)
-    lane_number = np.full(entries.rows, -1, dtype=np.int64)
-    lane_number[finish_rows] = np.arange(len(finish_rows))
-    lane_of[entries.column[in_finish]] = lane_number[entries.row[in_finish]]
-    lane_home = home[finish_rows]
-    kept = np.bincount(entries.column[of_slot & keeps[entries.row]], minlength=size)
-    keeper = np.full(size, -1, dtype=np.int64)
-    keep_entries = of_slot & keeps[entries.row]
-    keeper[entries.column[keep_entries]] = home[entries.row[keep_entries]]
-    is_start = np.zeros(size, dtype=np.bool_)
-    is_start[start[start_rows]] = True
+    def times(columns: Codes) -> Codes:
+        return np.bincount(columns, minlength=len(own))
+
+    chosen = times(entries.column[kinds.of_home & kinds.choice[entries.row]])
+    home_wrong = kinds.is_home & ((times(lanes.home) != 1) | (chosen != 1) | (lower != 0) | (upper < 1))
+    finished = times(entries.column[kinds.of_slot & work.finishes[entries.row]])
+    repeated = (times(starts.slot) > 1) | (times(starts.before[starts.before >= 0]) > 1)
+    slot_wrong = kinds.is_slot & ((finished != 1) | repeated | _not_kept(parts, entries, kinds, work, lanes))
     linking = np.diff(parts.use.tocsc().indptr) > 0
-
-    times = {
-        "finish": np.bincount(entries.column[in_finish], minlength=size),
-        "home": np.bincount(lane_home, minlength=size),
-        "slot": np.bincount(slot[start_rows], minlength=size),
-        "start": np.bincount(start[start_rows], minlength=size),
-        "before": np.bincount(before[start_rows][before[start_rows] >= 0], minlength=size),
-        "choice": np.bincount(entries.column[of_home & choice[entries.row]], minlength=size),
-    }
-    own_home = np.where(lane_of >= 0, lane_home[lane_of] if len(lane_home) else -1, -1)
-    needs_keeper = np.zeros(size, dtype=np.bool_)
-    if len(lane_home):
-        loose = least[finish_rows] | ~problem.integer[own[lane_home]]
-        needs_keeper = (lane_of >= 0) & loose[lane_of]
-    slot_wrong = is_slot & (
-        (times["finish"] != 1)
-        | (times["slot"] > 1)
-        | (times["before"] > 1)
-        | ((kept > 0) & (keeper != own_home))
-        | (needs_keeper & (kept == 0))
-    )
-    home_wrong = is_home & ((times["home"] != 1) | (times["choice"] != 1) | (lower != 0) | (upper < 1))
     start_wrong = is_start & (
-        (times["start"] != 1) | linking | (parts.own_cost < 0) | (lower != 0) | (upper < 1) | problem.integer[own]
+        (times(starts.start) != 1) | linking | (parts.own_cost < 0) | (lower != 0) | (upper < 1) | problem.integer[own]
     )
-    unplaced = ~(is_slot | is_home | is_start)
-    bad[parts.block[slot_wrong | home_wrong | start_wrong | unplaced]] = True
+    wrong: Bools = slot_wrong | home_wrong | start_wrong | ~(kinds.is_slot | kinds.is_home | is_start)
+    return wrong
 
-    previous, start_of = np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
-    previous[slot[start_rows]] = before[start_rows]
-    start_of[slot[start_rows]] = start[start_rows]
-    running = np.zeros(len(finish_rows), dtype=np.bool_)
-    roots = np.zeros(len(finish_rows), dtype=np.int64)
-    np.add.at(roots, lane_of[is_slot & (previous < 0) & (lane_of >= 0)], 1)
-    begins = start_rows[first[start_rows] & (lane_of[slot[start_rows]] >= 0)]
-    running[lane_of[slot[begins]]] = start_low[begins] == -1
+
+def _not_kept(
+    parts: BlockStructure, entries: RowEntries, kinds: RowKinds, work: WorkRows, lanes: _LaneColumns
+) -> Bools:
+    """The columns of slots that another alternative keeps, or that none keeps although the work does not."""
+    size = len(parts.own)
+    keeping = kinds.of_slot & work.keeps[entries.row]
+    kept = np.bincount(entries.column[keeping], minlength=size)
+    keeper = np.full(size, -1, dtype=np.int64)
+    keeper[entries.column[keeping]] = work.home[entries.row[keeping]]
+    own_home, needs_keeper = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.bool_)
+    if len(lanes.home):
+        own_home = np.where(lanes.of >= 0, lanes.home[lanes.of], -1)
+        loose = work.least[lanes.rows] | ~parts.problem.integer[parts.own[lanes.home]]
+        needs_keeper = (lanes.of >= 0) & loose[lanes.of]
+    wrong: Bools = ((kept > 0) & (keeper != own_home)) | (needs_keeper & (kept == 0))
+    return wrong
+
+
+def _chains(parts: BlockStructure, kinds: RowKinds, starts: StartRows, lanes: _LaneColumns) -> _Chains:
+    size, lane = len(parts.own), lanes.of
+    previous, start = np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
+    previous[starts.slot] = starts.before
+    start[starts.slot] = starts.start
+    running = np.zeros(len(lanes.rows), dtype=np.bool_)
+    begins = starts.first & (lane[starts.slot] >= 0)
+    running[lane[starts.slot[begins]]] = starts.running[begins]
+    roots = np.zeros(len(lanes.rows), dtype=np.int64)
+    np.add.at(roots, lane[kinds.is_slot & (previous < 0) & (lane >= 0)], 1)
     rank, lost = _ranks(previous)
-    astray = is_slot & (previous >= 0) & (lane_of != lane_of[previous])
-    bad[parts.block[astray | (is_slot & lost)]] = True
-    bad[parts.block[lane_home[roots != 1]]] = True
+    astray = kinds.is_slot & (previous >= 0) & (lane != lane[previous])
+    broken = parts.block[astray | (kinds.is_slot & lost)], parts.block[lanes.home[roots != 1]]
+    return _Chains(start, rank, running, np.concatenate(broken))
 
-    known = ~bad
-    chosen = np.flatnonzero(known[parts.block[lane_home]])
-    chosen = chosen[np.argsort(parts.block[lane_home[chosen]], kind="stable")]
-    place = np.full(len(finish_rows), -1, dtype=np.int64)
+
+def _choices(
+    parts: BlockStructure, kinds: RowKinds, work: WorkRows, lanes: _LaneColumns, chains: _Chains, known: Bools
+) -> Choices:
+    """The lanes of the blocks that are known, sorted by block."""
+    chosen = np.flatnonzero(known[parts.block[lanes.home]])
+    chosen = chosen[np.argsort(parts.block[lanes.home[chosen]], kind="stable")]
+    place = np.full(len(lanes.rows), -1, dtype=np.int64)
     place[chosen] = np.arange(len(chosen))
-    mine = np.flatnonzero(is_slot & known[parts.block])
-    mine = mine[np.lexsort((rank[mine], place[lane_of[mine]]))]
-    counts = np.bincount(place[lane_of[mine]], minlength=len(chosen))
-    work = np.ceil(amount[finish_rows[chosen]] - WHOLE).astype(np.int64)
+    mine = np.flatnonzero(kinds.is_slot & known[parts.block])
+    mine = mine[np.lexsort((chains.rank[mine], place[lanes.of[mine]]))]
+    counts = np.bincount(place[lanes.of[mine]], minlength=len(chosen))
+    rows, home = lanes.rows[chosen], lanes.home[chosen]
+    amount = np.ceil(work.amount[rows] - WHOLE).astype(np.int64)
     return Choices(
         known,
-        Lanes(np.concatenate(([0], np.cumsum(counts))), work, exact[finish_rows[chosen]], running[chosen]),
-        parts.block[lane_home[chosen]],
-        lane_home[chosen],
+        Lanes(np.concatenate(([0], np.cumsum(counts))), amount, work.exact[rows], chains.running[chosen]),
+        parts.block[home],
+        home,
         mine,
-        start_of[mine],
-        upper[mine] > 0,
-    )
-
-
-def _entries(parts: BlockStructure) -> _Entries:
-    """The entries of the rows inside blocks, with columns as places among the own columns."""
-    problem = parts.problem
-    rows = np.flatnonzero(parts.blocks.row >= 0)
-    place = np.full(problem.columns, -1, dtype=np.int64)
-    place[parts.own] = np.arange(len(parts.own))
-    matrix = problem.matrix.take(rows)
-    counted = matrix.values != 0
-    return _Entries(
-        matrix.row_of[counted].astype(np.int64),
-        place[matrix.columns[counted]],
-        matrix.values[counted],
-        problem.row_lower[rows],
-        problem.row_upper[rows],
-        parts.blocks.row[rows].astype(np.int64),
+        chains.start[mine],
+        parts.problem.upper[parts.own][mine] > 0,
     )
 
 
