@@ -170,53 +170,42 @@ def estimate(
     loop = open_run(workspace, config)
     assert isinstance(loop, EventLoop | SlotLoop)
     code = job_code(loop, job)
-    name = str(job)
     arrival = float(loop.world.arrival[code])
     when = arrival if at is None else at
-    if not np.isfinite(when):
-        raise nothing_to_tell(f"`{name}` never comes", "ask for a job that the scenario lets arrive")
-    if ended := run_until(loop, when):
-        raise nothing_to_tell(f"the run is over before {when:g} {loop.unit}: {ended}", "ask at an earlier time")
-    world = loop.world
-    state = STATES[int(world.status[code])]
-    if world.status[code] in (DONE, GONE):
-        last = float(world.end[code])
-        raise nothing_to_tell(f"`{name}` is {state} at {last:g} {loop.unit}", "ask at an earlier time")
-    drawn = is_drawn(loop)
-    wanted = samples if drawn or _draws(loop) else 1
-    rows: list[tuple[float, float, float, float]] = []
-    plans, before = 0, len(loop.steps)
-    due = np.inf
-    for number in range(max(1, wanted)):
-        if rows and stop is not None and stop():
+    _go_to(loop, code, str(job), when)
+    state, drawn = STATES[int(loop.world.status[code])], is_drawn(loop)
+    wanted = max(1, samples) if drawn or _draws(loop) else 1
+    ends: list[_End] = []
+    for number in range(wanted):
+        if ends and stop is not None and stop():
             break
-        other = fork(loop, _seed_of(config.seed, number)) if wanted > 1 else loop
-        _continue(other, code)
-        rows.append(_row(other, code))
-        due = min(due, float(other.world.due[code]))
-        plans += len(other.steps) - before
+        ends.append(_run_on(fork(loop, _seed_of(config.seed, number)) if wanted > 1 else loop, code))
         if tell is not None:
-            tell(len(rows))
-    table = np.array(rows)
-    scenario_name = loop.base.instance.scenario.name
-    told = f", scenario {scenario_name}" if scenario_name else ""
-    first = loop.outcome("")
+            tell(len(ends))
+    money = loop.outcome("").money
     return Estimate(
-        title=f"{loop.online.base.name} driven by {loop.online.name}{told}, with {config.method}",
-        job=name,
+        title=title_of(loop),
+        job=str(job),
         at=when,
         state=state,
         submitted=arrival,
-        due=due,
+        due=min(end.due for end in ends),
         unit="" if loop.unit == "1" else loop.unit,
-        money="" if first.money == "1" else first.money,
-        start=table[:, 0],
-        end=table[:, 1],
-        cost=table[:, 2],
-        tardiness=table[:, 3],
+        money="" if money == "1" else money,
+        start=np.array([end.start for end in ends]),
+        end=np.array([end.end for end in ends]),
+        cost=np.array([end.cost for end in ends]),
+        tardiness=np.array([end.tardiness for end in ends]),
         drawn=drawn,
-        plans=plans,
+        plans=sum(end.plans for end in ends),
     )
+
+
+def title_of(loop: SimulationLoop) -> str:
+    """What is run, and by which method."""
+    name = loop.base.instance.scenario.name
+    scenario = f", scenario {name}" if name else ""
+    return f"{loop.online.base.name} driven by {loop.online.name}{scenario}, with {loop.config.method}"
 
 
 def job_code(loop: SimulationLoop, job: str | int) -> int:
@@ -241,23 +230,43 @@ def _seed_of(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, number, 0xE57]).generate_state(1)[0])
 
 
-def _continue(loop: Loop, code: int) -> None:
+def _go_to(loop: Loop, code: int, name: str, when: float) -> None:
+    """Run to a time at which the end of the job is open; raises DiagnosticError (GSM6022) if there is none."""
+    if not np.isfinite(when):
+        raise nothing_to_tell(f"`{name}` never comes", "ask for a job that the scenario lets arrive")
+    if ended := run_until(loop, when):
+        raise nothing_to_tell(f"the run is over before {when:g} {loop.unit}: {ended}", "ask at an earlier time")
+    status = loop.world.status[code]
+    if status in (DONE, GONE):
+        last = float(loop.world.end[code])
+        raise nothing_to_tell(f"`{name}` is {STATES[int(status)]} at {last:g} {loop.unit}", "ask at an earlier time")
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """What became of the job in a run, and the number of `plans` that were made."""
+
+    start: float
+    end: float
+    cost: float
+    tardiness: float
+    due: float
+    plans: int
+
+
+def _run_on(loop: Loop, code: int) -> _End:
     """Go on until the job is done, or nothing happens any more."""
-    while loop.world.status[code] not in (DONE, GONE):
+    world, before = loop.world, len(loop.steps)
+    while world.status[code] not in (DONE, GONE):
         if loop.step():
-            return
-
-
-def _row(loop: Loop, code: int) -> tuple[float, float, float, float]:
-    """Start, end, cost and tardiness of a job in a run."""
+            break
     if isinstance(loop, SlotLoop):
         loop.settle()  # slots are charged when the next plan is due
-    world = loop.world
-    ended = world.status[code] == DONE
-    quantities = loop.outcome("").quantities
-    cost = sum(float(amounts[code]) for term, amounts in world.ledger.jobs.items() if term not in quantities)
-    end = float(world.end[code]) if ended else np.nan
-    due = float(world.due[code])
-    late = max(0.0, end - due) if ended and np.isfinite(due) else (0.0 if ended else np.nan)
+    due, plans = float(world.due[code]), len(loop.steps) - before
+    if world.status[code] != DONE:
+        return _End(float(world.first_start[code]), np.nan, np.nan, np.nan, due, plans)
+    end, quantities = float(world.end[code]), loop.outcome("").quantities
+    cost = sum((float(amounts[code]) for term, amounts in world.ledger.jobs.items() if term not in quantities), 0.0)
+    late = max(0.0, end - due) if np.isfinite(due) else 0.0
     late = 0.0 if late <= LATE * max(1.0, abs(end)) else late
-    return float(world.first_start[code]), end, cost if ended else np.nan, late
+    return _End(float(world.first_start[code]), end, cost, late, due, plans)

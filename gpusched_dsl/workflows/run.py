@@ -82,8 +82,25 @@ def _run_method(
     with limit(), stage(READING):
         driver = reopened()
         about = _about(workspace, driver, warnings)
+    with CtrlC(control):
+        outcome, about = _drive(driver, about, tell, note)
+    about = replace(about, seconds=time.perf_counter() - began)
+    if config.verify == "full" and "instants" in outcome.extra:
+        with CtrlC(control):
+            outcome, about = _verified(outcome, about, reopened())
+    result = RunResult(outcome, about, samples)
+    if config.bound and outcome.online.window is not None:
+        with CtrlC(control):
+            result = replace(result, given_bound=relaxation_bound(result.reading, monitor=_StopMonitor(stopping)))
+    return result
+
+
+def _drive(
+    driver: SimulationLoop, about: RunInfo, tell: Tell | None, note: Callable[[str], None] | None
+) -> tuple[RunOutcome, RunInfo]:
+    """Run to the end, recorded in the journal if there is one; also return what is to be told about the run."""
+    config = driver.config
     with ExitStack() as held:
-        held.enter_context(CtrlC(control))
         recorder = None
         if config.journal is not None:
             from gpusched_dsl.online.journal.recorder import Recorder
@@ -94,28 +111,26 @@ def _run_method(
         if tell is not None:
             tell(driver)
         outcome, broke = _to_its_end(driver)
-        about = replace(about, seconds=time.perf_counter() - began, warnings=(*about.warnings, *broke))
+        about = replace(about, warnings=(*about.warnings, *broke))
         if recorder is not None:
             about = replace(about, resumed_steps=recorder.resumed, warnings=(*about.warnings, *recorder.findings()))
             recorder.close_with(outcome)
-    if config.verify == "full" and "instants" in outcome.extra:
-        from gpusched_dsl.workflows.replay_verification import disagreement
+    return outcome, about
 
-        with CtrlC(control):
-            driver = reopened()
-            driver.fast_replay = None
-            planned, broke = _to_its_end(driver)
-        if planned.ended != "interrupt":
-            finding = disagreement(outcome, planned)
-            told = tuple(warning for warning in planned.warnings if warning.code == BROKEN_PLAN)
-            told += () if finding is None else (finding,)
-            about = replace(about, warnings=(*about.warnings, *broke, *told))
-            outcome = outcome if finding is None else planned
-    result = RunResult(outcome, about, samples)
-    if config.bound and outcome.online.window is not None:
-        with CtrlC(control):
-            result = replace(result, given_bound=relaxation_bound(result.reading, monitor=_StopMonitor(stopping)))
-    return result
+
+def _verified(outcome: RunOutcome, about: RunInfo, driver: SimulationLoop) -> tuple[RunOutcome, RunInfo]:
+    """Drive a fast replay again event by event; where they disagree, the second outcome is the result."""
+    from gpusched_dsl.workflows.replay_verification import disagreement
+
+    driver.fast_replay = None
+    planned, broke = _to_its_end(driver)
+    if planned.ended == "interrupt":
+        return outcome, about
+    finding = disagreement(outcome, planned)
+    told = tuple(warning for warning in planned.warnings if warning.code == BROKEN_PLAN)
+    told += () if finding is None else (finding,)
+    about = replace(about, warnings=(*about.warnings, *broke, *told))
+    return (outcome if finding is None else planned), about
 
 
 class _StopMonitor(Silent):

@@ -29,7 +29,7 @@ from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import STATES
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.runs.summary import short
-from gpusched_dsl.workflows.estimate import job_code, nothing_to_tell
+from gpusched_dsl.workflows.estimate import job_code, nothing_to_tell, title_of
 
 SECONDS = 60.0
 SCHEMA_VERSION = 1
@@ -184,10 +184,9 @@ def why(
         turn = turn_of(loop.planner.policy, moment, inner, allowed.limits())
     question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), allowed.limits())
     plan = question.as_planned()
-    name = loop.base.instance.scenario.name
-    of = f", scenario {name}" if name else ""
-    title = f"{loop.online.base.name} driven by {loop.online.name}{of}, with {config.method}"
-    answer = DecisionExplanation(title, str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn)
+    answer = DecisionExplanation(
+        title_of(loop), str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn
+    )
     if plan.cost is None:
         return answer
     return _with_others(answer, question, moment)
