@@ -39,15 +39,12 @@ class Grid:
 
 def plain(grid: Grid, indent: str = "  ") -> str:
     """The table as lines of plain text; a wide table stays wide, for a pipe has no width."""
-    widths = [max(len(c.header), *(len(t) for t in c.texts), 0) for c in grid.columns]
-
-    def line(texts: Sequence[str]) -> str:
-        cells = [t.rjust(w) if c.right else t.ljust(w) for t, w, c in zip(texts, widths, grid.columns, strict=True)]
-        return (indent + GAP.join(cells)).rstrip()
-
-    lines = [line([c.header for c in grid.columns])]
-    lines.append(indent + GAP.join("-" * w for w in widths))
-    lines.extend(line(row) for row in zip(*(c.texts for c in grid.columns), strict=True))
+    padded: list[list[str]] = []
+    for column in grid.columns:
+        width = max(len(column.header), *map(len, column.texts), 0)
+        pad = str.rjust if column.right else str.ljust
+        padded.append([pad(text, width) for text in (column.header, "-" * width, *column.texts)])
+    lines = [(indent + GAP.join(row)).rstrip() for row in zip(*padded, strict=True)]
     return "\n".join(lines) + "\n"
 
 

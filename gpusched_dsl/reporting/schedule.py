@@ -30,7 +30,14 @@ def schedule(placed: Placement) -> Grid:
             continue  # stands with its `uses`
         unit = placed.units.get(name)
         header = f"{name.replace('_', ' ')} [{unit}]" if unit else name.replace("_", " ")
-        texts, right = _texts(frame, name)
+        values, right = frame[name].to_list(), frame[name].dtype.is_numeric()
+        texts = column_texts(values) if right else ["" if v is None else str(v) for v in values]
+        capacity = "of" + name.removeprefix("uses")
+        if right and name.startswith("uses") and capacity in frame.columns:
+            width = max((len(t) for t in texts), default=0)
+            most = column_texts(frame[capacity].to_list())
+            texts = [f"{t.rjust(width)} of {m}" for t, m in zip(texts, most, strict=True)]
+            right = False
         if name in leading:
             texts = [t if row in starts else "" for row, t in enumerate(texts)]
         columns.append(GridColumn(header, texts, right))
@@ -40,19 +47,6 @@ def schedule(placed: Placement) -> Grid:
 def totals(placed: Placement) -> dict[str, float]:
     """The sums over all rows that mean something: the cost."""
     return {"cost": float(placed.table["cost"].sum())} if "cost" in placed.table.columns else {}
-
-
-def _texts(frame: pl.DataFrame, name: str) -> tuple[list[str], bool]:
-    values = frame[name].to_list()
-    if not frame[name].dtype.is_numeric():
-        return ["" if v is None else str(v) for v in values], False
-    texts = column_texts(values)
-    capacity = "of" + name.removeprefix("uses")
-    if name.startswith("uses") and capacity in frame.columns:
-        most = column_texts(frame[capacity].to_list())
-        width = max((len(t) for t in texts), default=0)
-        return [f"{t.rjust(width)} of {m}" for t, m in zip(texts, most, strict=True)], False
-    return texts, True
 
 
 def _sort(placed: Placement) -> pl.DataFrame:
