@@ -30,6 +30,8 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
+ANY_VALUE = ("real", "symbol")  # kinds of parameters that take every number or text
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _ChunkRows:
@@ -170,7 +172,8 @@ def _part(
         positions, rows, values = aggregate(chunk.function, positions, rows, values, weights)
     if chunk.factor != 1 and values.dtype == np.float64:
         values = scale(values, chunk.factor)
-    check_kind(checked, chunk, rows, values, within, diagnostics)
+    if checked.kind not in ANY_VALUE:
+        check_kind(checked, chunk, rows, values, within, diagnostics)
     return _ChunkRows(chunk, positions, rows, values, blank, blank_positions)
 
 
@@ -182,7 +185,8 @@ def _single_value(
     chunk = ColumnChunk((), series, TextOrigin(single.span))
     cells = read_values(checked, chunk, within, diagnostics)
     rows = np.flatnonzero(cells.sound)
-    check_kind(checked, chunk, rows, cells.values[rows], within, diagnostics)
+    if checked.kind not in ANY_VALUE:
+        check_kind(checked, chunk, rows, cells.values[rows], within, diagnostics)
     value: float | int | str = cells.values[0]
     return value
 

@@ -63,34 +63,25 @@ def aggregate(model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> A
         return Aggregation(None, ())
     attempts: list[AggregationAttempt] = []
     with stage(AGGREGATION), ShareOfTime(SHARE):
-        return _try_sets(model, store, limits, attempts)
-    return Aggregation(None, tuple(attempts), abandoned=True)
-
-
-def _try_sets(
-    model: CheckedModel, store: ValueStore, limits: MemoryLimits, attempts: list[AggregationAttempt]
-) -> Aggregation:
-    for declared in candidates(model):
-        elements = len(store.universes[declared.name].labels)
-        classes: Classes | None = None
-        try:
-            checkpoint()
-            classes = classes_of(model, store, declared.name)
-            if classes.count == elements:
+        for declared in candidates(model):
+            elements = len(store.universes[declared.name].labels)
+            classes: Classes | None = None
+            try:
+                checkpoint()
+                classes = classes_of(model, store, declared.name)
+                if classes.count < elements:
+                    found = _aggregate_components(quotient(model, store, declared.name, classes, limits))
+                    attempts.append(AggregationAttempt(declared, elements, classes, None))
+                    return Aggregation(found, tuple(attempts))
                 if declared.identical and elements > 1:
-                    attempts.append(
-                        AggregationAttempt(declared, elements, classes, Obstacle("no two elements have equal data"))
-                    )
-                continue
-            found = _aggregate_components(quotient(model, store, declared.name, classes, limits))
-            attempts.append(AggregationAttempt(declared, elements, classes, None))
-            return Aggregation(found, tuple(attempts))
-        except Obstacle as obstacle:
-            attempts.append(AggregationAttempt(declared, elements, classes, obstacle))
-        except StoppedEarly:
-            attempts.append(AggregationAttempt(declared, elements, classes, Obstacle(TOO_LONG)))
-            raise
-    return Aggregation(None, tuple(attempts))
+                    raise Obstacle("no two elements have equal data")
+            except Obstacle as obstacle:
+                attempts.append(AggregationAttempt(declared, elements, classes, obstacle))
+            except StoppedEarly:
+                attempts.append(AggregationAttempt(declared, elements, classes, Obstacle(TOO_LONG)))
+                raise
+        return Aggregation(None, tuple(attempts))
+    return Aggregation(None, tuple(attempts), abandoned=True)
 
 
 def _aggregate_components(small: Quotient) -> AggregatedProblem:

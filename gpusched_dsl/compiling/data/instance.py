@@ -34,6 +34,7 @@ from gpusched_dsl.data.binding import (
     report_failed_check,
     report_out_of_range,
 )
+from gpusched_dsl.data.params import ANY_VALUE
 from gpusched_dsl.data.samples import files_of
 from gpusched_dsl.data.sources.files import FileLimits as FileLimits
 from gpusched_dsl.ir.arrays import Values
@@ -282,10 +283,10 @@ class _Builder:
             report_out_of_range(declared, domain, bound.values, limits, limit, bound.origin, self.diagnostics)
         if not bound.sound:
             raise Unavailable(declared.name)
-        if formula is not None and not report_computed(
-            declared, formula, domain, bound.values, within, self.diagnostics
-        ):
-            raise Unavailable(declared.name)
+        if formula is not None and declared.kind not in ANY_VALUE:
+            sound = report_computed(declared, formula, domain, bound.values, within, self.diagnostics)
+            if not sound:
+                raise Unavailable(declared.name)
         self.store.params[declared.name] = Param(domain, bound.values)
 
     # --- what a scenario gives ---------------------------------------------------------------------------------------

@@ -66,8 +66,6 @@ def check_kind(
 
     Reports GSM2112 to GSM2114.
     """
-    if isinstance(checked.type, TextType):
-        return
     tell = _CellReporter(checked, chunk, diagnostics, rows)
     if checked.kind == "integer":
         tell("GSM2113", values != np.rint(values), "is not an integer", "are not integers")

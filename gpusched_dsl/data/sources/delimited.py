@@ -8,6 +8,7 @@ the columns.
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns, sha256
+from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns
 from gpusched_dsl.data.sources.panics import Panic, guard
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
@@ -50,8 +51,10 @@ def read_delimited(
     if not data.strip():
         raise Unreadable(Fault("GSM2010", f"data file `{name}` is empty", help="its first line must name the columns"))
     layout = _layout(name, data, ord(separator))
-    data, layout = _without_blank_lines(data, layout)
-    header = _header(data, layout, separator)
+    if (layout.starts == layout.ends).any():
+        data, layout = _without_blank_lines(data, layout)
+    first = data[: int(layout.ends[0])].decode("utf-8")
+    header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator))]
     _check_header(name, header, columns, separator)
     _check_counts(name, layout, len(header), separator)
     rows = len(layout.starts) - 1
@@ -59,7 +62,8 @@ def read_delimited(
     frame = _split(name, data[int(layout.ends[0]) + 1 :], header, columns, separator, rows)
     lines = layout.lines[1:]
     plain = bool((lines == np.arange(rows) + 2).all())
-    return FileColumns(name, {c: frame[c] for c in columns}, rows, digest or sha256(raw), None if plain else lines, 2)
+    digest = digest or hashlib.sha256(raw).hexdigest()
+    return FileColumns(name, {c: frame[c] for c in columns}, rows, digest, None if plain else lines, 2)
 
 
 def _layout(name: str, data: bytes, separator: int) -> _Layout:
@@ -114,8 +118,6 @@ def _check_quotes(name: str, data: NDArray[np.uint8], quotes: Ints, line_ends: I
 
 def _without_blank_lines(data: bytes, layout: _Layout) -> tuple[bytes, _Layout]:
     blank = layout.starts == layout.ends
-    if not blank.any():
-        return data, layout
     kept = np.flatnonzero(~blank)
     removed = layout.ends[blank]
     keep = np.ones(len(data), dtype=np.bool_)
@@ -129,11 +131,6 @@ def _without_blank_lines(data: bytes, layout: _Layout) -> tuple[bytes, _Layout]:
     return data, _Layout(
         shift(layout.starts[kept]), shift(layout.ends[kept]), shift(layout.separators), layout.lines[kept]
     )
-
-
-def _header(data: bytes, layout: _Layout, separator: str) -> list[str]:
-    text = data[: int(layout.ends[0])].decode("utf-8")
-    return [cell.strip() for cell in next(csv.reader([text], delimiter=separator))]
 
 
 def _check_header(name: str, header: list[str], columns: Sequence[str], separator: str) -> None:
@@ -210,21 +207,15 @@ def _split(
     if frame.height != rows:
         raise Unreadable(_unsplit(name, f"{frame.height} rows were read instead of {rows}"))
     frame = frame.select([pl.col(place).alias(column) for column, place in places.items()])
-    spaced = _has_spaces(body, separator.encode())
+    spaced = b" " in body  # one byte is looked for much faster than two
+    if spaced:
+        ends = (f" {separator}", f"{separator} ", " \n", "\n ", '" ', ' "')
+        spaced = body[:1] == b" " or body[-1:] == b" " or any(pair.encode() in body for pair in ends)
     if spaced:
         frame = frame.with_columns(pl.all().str.strip_chars(" "))
     if spaced or b'""' in body:
         frame = frame.with_columns(pl.all().replace("", None))
     return frame
-
-
-def _has_spaces(body: bytes, separator: bytes) -> bool:
-    """Whether any cell may start or end with a space."""
-    if b" " not in body:  # one byte is looked for much faster than two
-        return False
-    if body[:1] == b" " or body[-1:] == b" ":
-        return True
-    return any(pair in body for pair in (b" " + separator, separator + b" ", b" \n", b"\n ", b'" ', b' "'))
 
 
 def _unsplit(name: str, note: str) -> Fault:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
 import os
 import re
@@ -244,10 +243,6 @@ def check_text(name: str, data: bytes) -> bytes:
             Fault("GSM2009", f"data file `{name}` is not UTF-8: byte 0x{byte:02x}", cell, help="save it as UTF-8")
         ) from None
     return data
-
-
-def sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def missing_columns(name: str, wanted: list[str], known: list[str]) -> list[Fault]:

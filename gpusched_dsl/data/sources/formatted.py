@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from gpusched_dsl.data.sources.files import (
     Unreadable,
     expand_gzip,
     read_bytes,
-    sha256,
 )
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, Label, Severity
@@ -53,7 +53,7 @@ def _lacks(name: str, column: str, given: str) -> Fault:
 def read_formatted(use: Use, file: Located, limits: FileLimits) -> Formatted:
     """A file by its format; raises Unreadable (GSM20xx) with everything wrong with it as a whole."""
     raw = read_bytes(file, limits)
-    digest = sha256(raw)
+    digest = hashlib.sha256(raw).hexdigest()
     if raw.startswith(_GZIP):
         raw = expand_gzip(file.name, raw, limits)
     table = reader(use.name).read(Raw(file.name, raw), dict(use.options))
@@ -69,7 +69,7 @@ def draw(use: Use) -> Formatted:
 
 def digest_of(table: FormatTable) -> str:
     """The SHA-256 of a table as CSV text, the same on every machine."""
-    return sha256(table.frame.write_csv().encode())
+    return hashlib.sha256(table.frame.write_csv().encode()).hexdigest()
 
 
 def _file_of(name: str, table: FormatTable, digest: str) -> FileColumns:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns, sha256
+from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
@@ -39,7 +40,7 @@ def read_json_lines(raw: bytes, name: str, columns: Sequence[str], digest: str |
         lines = np.array([i for i, line in enumerate(data.split(b"\n"), 1) if line.strip()], dtype=np.int64)
         if len(lines) != len(rows):  # the decoder also takes several objects from one line, or one from several
             raise Unreadable(_broken_line(name, data, decoder))
-    return FileColumns(name, taken, len(rows), digest or sha256(raw), lines, 1)
+    return FileColumns(name, taken, len(rows), digest or hashlib.sha256(raw).hexdigest(), lines, 1)
 
 
 def _broken_line(name: str, data: bytes, decoder: object) -> Fault:

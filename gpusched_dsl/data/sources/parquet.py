@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,6 @@ from gpusched_dsl.data.sources.files import (
     Unreadable,
     decoded_too_large,
     missing_columns,
-    sha256,
 )
 from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, prepare, try_reading
 from gpusched_dsl.data.sources.untyped import unusable_column
@@ -37,7 +37,7 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: FileLim
 
     columns = list(dict.fromkeys(columns))
     with ThreadPoolExecutor(1) as meanwhile:
-        digest = meanwhile.submit(sha256, data)
+        digest = meanwhile.submit(hashlib.sha256, data)
         try:
             trial = try_reading(data, columns, limits.decoded_bytes // _CELL_BYTES)
         except UnreadableFile as damage:
@@ -49,7 +49,7 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: FileLim
         raise Unreadable(decoded_too_large(name, limits))
     frame = pl.read_parquet(io.BytesIO(data), columns=columns)
     taken = {column: _usable(name, column, frame[column]) for column in columns}
-    return FileColumns(name, taken, frame.height, digest.result())
+    return FileColumns(name, taken, frame.height, digest.result().hexdigest())
 
 
 def damage_error(name: str, damage: UnreadableFile) -> Fault:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,7 +65,15 @@ class FileReader:
         tried = self._tried.setdefault(key, set())
         if not wanted.keys() <= tried and self._read.get(key, wanted) is not None:
             tried.update(wanted)
-            self._read[key] = self._columns(located, given.data, wanted, diagnostics)
+            self._read[key] = None
+            left: Mapping[str, Span] | None = wanted
+            while left is not None:
+                try:
+                    self._read[key] = file = read_located(located, key[1], list(left), self.limits)
+                    self._remember(file, located)
+                    break
+                except Unreadable as error:
+                    left = _report_lost(error.faults, given.data, left, diagnostics)
         known = self._read.get(key)
         columns = {*given.keys, given.value} - {None}
         return known if known is not None and columns <= known.columns.keys() else None
@@ -134,25 +142,6 @@ class FileReader:
             wanted.setdefault(column.name, column.span)
         return wanted
 
-    def _columns(
-        self, located: Located, data: tree.Data, wanted: Mapping[str, Span], diagnostics: Diagnostics
-    ) -> FileColumns | None:
-        """Read what is wanted; what single columns lack is reported at their names, and the others still come."""
-        wanted = dict(wanted)
-        while True:
-            try:
-                file = read_located(located, _table(data), list(wanted), self.limits)
-            except Unreadable as error:
-                table = None if data.table is None else data.table.span
-                _report(error.faults, data.path.span, table, wanted, diagnostics)
-                lost = {fault.column for fault in error.faults}
-                if None in lost or not lost <= wanted.keys():
-                    return None
-                wanted = {column: span for column, span in wanted.items() if column not in lost}
-                continue
-            self._remember(file, located)
-            return file
-
 
 def _name_beside(path: tree.Text) -> str:
     """What findings call a data file: its path from where the text itself was named."""
@@ -175,6 +164,18 @@ def _report(
         diagnostics.error(
             fault.code, fault.message, fault.cell or statement, secondary=secondary, notes=fault.notes, help=fault.help
         )
+
+
+def _report_lost(
+    faults: Sequence[Fault], data: tree.Data, wanted: Mapping[str, Span], diagnostics: Diagnostics
+) -> dict[str, Span] | None:
+    """Report the faults of a file; the columns without faults, None if the whole file is at fault."""
+    table = None if data.table is None else data.table.span
+    _report(faults, data.path.span, table, wanted, diagnostics)
+    lost = {fault.column for fault in faults}
+    if None in lost or not lost <= wanted.keys():
+        return None
+    return {column: span for column, span in wanted.items() if column not in lost}
 
 
 def chunk_of(given: FileAssignment, file: FileColumns, diagnostics: Diagnostics) -> ColumnChunk | None:

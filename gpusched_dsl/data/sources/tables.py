@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from gpusched_dsl.data.sources.files import (
     expand_gzip,
     locate,
     read_bytes,
-    sha256,
 )
 
 KINDS = {
@@ -68,7 +68,7 @@ def read_located(file: Located, table: str | None, columns: Sequence[str], limit
         from gpusched_dsl.data.sources.parquet import read_parquet
 
         return read_parquet(raw, file.name, columns, limits)
-    digest = sha256(raw)
+    digest = hashlib.sha256(raw).hexdigest()
     if packed:
         raw = expand_gzip(file.name, raw, limits)
     if kind == "json":
