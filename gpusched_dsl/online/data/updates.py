@@ -49,11 +49,22 @@ def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]
     return _rebuild(base, ready), len(universe.labels)
 
 
-def with_values(base: Base, name: str, keys: Sequence[tuple[str | int, ...]], values: Sequence[float | str]) -> Base:
-    """The base with other values of a parameter at some keys.
+def with_values(base: Base, changes: Mapping[str, Sequence[tuple[tuple[str | int, ...], float | str]]]) -> Base:
+    """The base with other values of some parameters at some keys.
 
-    Raises DiagnosticError (GSM5207) for a key that the parameter does not have, and as a build does.
+    Raises DiagnosticError (GSM5207) for a key that its parameter does not have, and as a build does.
     """
+    whole = InstanceView(base.store.universes, {})
+    ready: dict[str, Ready] = {n: base._slice(n, whole) for n in base.model.data_order if n in base.given}
+    for name, pairs in changes.items():
+        ready[name] = _changed(base, name, [key for key, _ in pairs], [value for _, value in pairs])
+    return _rebuild(base, ready)
+
+
+def _changed(
+    base: Base, name: str, keys: Sequence[tuple[str | int, ...]], values: Sequence[float | str]
+) -> KnownValues:
+    """All values of a parameter, with others at some keys; its bounds are checked as for values given at first."""
     param = base.store.params[name]
     components = param.domain.components
     if any(len(key) != len(components) for key in keys):
@@ -74,10 +85,7 @@ def with_values(base: Base, name: str, keys: Sequence[tuple[str | int, ...]], va
         changed[place] = [_code(universe, v, name) for v in values]
     else:
         changed[place] = [_number(v, name, kind) for v in values]
-    whole = InstanceView(base.store.universes, {})
-    ready: dict[str, Ready] = {n: base._slice(n, whole) for n in base.model.data_order if n in base.given}
-    ready[name] = KnownValues(lambda domain: changed)  # held to its bounds, as what is given for the first time
-    return _rebuild(base, ready)
+    return KnownValues(lambda domain: changed)
 
 
 def _number(value: float | str, name: str, kind: object) -> float | str:

@@ -323,12 +323,13 @@ class LiveEventLoop(EventLoop):
         return base
 
     def _with_values(self, event: Value) -> Any:
-        base = self.base
-        for name, told in event.values.items():
-            if name not in base.store.params or base.model.params[name].value is not None:
-                _refuse(f"`{name}` is no parameter that can change", did_you_mean(name, base.store.params) or "")
-            pairs = _values_by_subscripts(name, told, ())
-            base = with_values(base, name, [k for k, _ in pairs], [v for _, v in pairs])
+        """The base with the values of an event."""
+        params = self.base.store.params
+        for name in event.values:
+            if name not in params or self.base.model.params[name].value is not None:
+                _refuse(f"`{name}` is no parameter that can change", did_you_mean(name, params) or "")
+        changes = {name: _values_by_subscripts(name, told, ()) for name, told in event.values.items()}
+        base = with_values(self.base, changes)
         check_magnitudes(base, event.values)
         for trigger in self.online.triggers:
             if trigger.every is not None:

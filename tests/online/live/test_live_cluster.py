@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,10 @@ from live_child import run
 from live_toy import Killed, line
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.online.data import updates
 from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.live import session
+from gpusched_dsl.online.loops import external
 
 CHILD = [sys.executable, str(Path(__file__).with_name("live_child.py"))]
 
@@ -117,6 +121,29 @@ def test_values_count_from_the_next_plan_on(tmp_path: Path) -> None:
     made = decisions(live(lines, tmp_path, "highs"))
     assert runs(made[0])["a"][1:] == ("small", 1)
     assert runs(made[-1])["b"][1:] == ("large", 1)
+
+
+def test_an_event_is_decoded_once_and_its_data_are_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = [(session, "content_of"), (session, "event_of"), (external, "Candidate"), (updates, "Base")]
+    calls: Counter[str] = Counter()
+
+    def count(owner: Any, name: str) -> None:
+        made = getattr(owner, name)
+
+        def counting(*arguments: Any) -> Any:
+            calls[name] += 1
+            return made(*arguments)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    for owner, name in counted:
+        count(owner, name)
+    prices = line("value", "v", 5, values={"price": {"small": 3.4, "large": 4.1}, "period": 2.0})
+    records = live([*LINES[:-1], prices, LINES[-1]], tmp_path)
+    assert not [r for r in records if r["kind"] == "error"]
+    events = len(LINES) + 1
+    new_data = 5  # three arrivals and two events of values
+    assert calls == {"content_of": events, "event_of": events, "Candidate": events, "Base": new_data}
 
 
 @pytest.mark.parametrize(
