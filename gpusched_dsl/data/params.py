@@ -30,6 +30,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
+_NO_POSITIONS = np.empty(0, dtype=np.int64)
 ANY_VALUE = ("real", "symbol")  # kinds of parameters that take every number or text
 
 
@@ -106,25 +107,29 @@ def bind_param(
     dtype = _dtype(checked)
     blank = np.nan if dtype is np.float64 else 0
     values: Values = np.full(domain.size, blank, dtype=dtype) if default is None else default.astype(dtype)
-    if default is None and domain.size and report_nothing(checked, chunks, diagnostics):
+    if default is None and domain.size and not chunks:
+        report_nothing(checked, diagnostics)
         return BoundParam(values, sound=False)
     filled = np.full(domain.size, default is not None)
-    singles = [chunk for chunk in chunks if isinstance(chunk, ValueChunk)]
     everywhere: Span | None = None
-    for single in singles:
-        if single.labels is None:
-            everywhere = single.span
-            filled[:] = True
-            values[:] = _single_value(checked, single, within, diagnostics)
-    tables = [chunk for chunk in chunks if isinstance(chunk, ColumnChunk)]
+    single_keys: list[ValueChunk] = []
     parts: list[_ChunkRows] = []
-    for chunk in tables:
-        parts.append(_part(checked, domain, chunk, within, filled, diagnostics))
-    _report_duplicates(checked, domain, parts, diagnostics)
+    for chunk in chunks:
+        if isinstance(chunk, ColumnChunk):
+            parts.append(_part(checked, domain, chunk, within, filled, diagnostics))
+        elif chunk.labels is not None:
+            single_keys.append(chunk)
+        else:
+            everywhere = chunk.span
+            filled[:] = True
+            values[:] = _single_value(checked, chunk, within, diagnostics)
+    counts = np.bincount(np.concatenate([_NO_POSITIONS, *(p.positions for p in parts)]), minlength=domain.size)
+    if counts.max(initial=0) > 1:
+        _report_duplicates(checked, domain, parts, counts, diagnostics)
     for part in parts:
         values[part.positions] = part.values
     patches: dict[int, ValueChunk] = {}
-    for single in sorted((s for s in singles if s.labels is not None), key=lambda s: s.level):
+    for single in sorted(single_keys, key=lambda s: s.level):
         position = _patch_position(checked, domain, single, diagnostics)
         if position is None:
             continue
@@ -132,7 +137,8 @@ def bind_param(
         patches[position] = single
         filled[position] = True
         values[position] = _single_value(checked, single, within, diagnostics)
-    _report_missing(checked, domain, filled, chunks, parts, diagnostics)
+    if not filled.all():
+        _report_missing(checked, domain, filled, chunks, parts, diagnostics)
     sound = len(diagnostics) == before
     origin = ParamOrigin(checked.span, tuple(parts), everywhere, {at: patch.span for at, patch in patches.items()})
     return BoundParam(values, origin, sound)
@@ -197,7 +203,7 @@ def positions_of(checked: CheckedParam, domain: Domain, chunk: ColumnChunk, diag
         assert chunk.values is not None
         return np.zeros(len(chunk.values), dtype=np.int64)
     coded = [encode(series, component) for series, component in zip(chunk.keys, domain.components, strict=True)]
-    outside = beyond(chunk, domain)
+    outside = beyond(chunk, domain) if chunk.windows else np.zeros(len(chunk.keys[0]), dtype=np.bool_)
     known: Bools = ~outside
     for at, column in enumerate(coded):
         if not column.given.all():
@@ -254,13 +260,9 @@ def _report_extra(
 
 
 def _report_duplicates(
-    checked: CheckedParam, domain: Domain, parts: list[_ChunkRows], diagnostics: Diagnostics
+    checked: CheckedParam, domain: Domain, parts: list[_ChunkRows], counts: Codes, diagnostics: Diagnostics
 ) -> None:
-    positions = np.concatenate([np.empty(0, dtype=np.int64), *(part.positions for part in parts)])
-    counts = np.bincount(positions, minlength=domain.size)
     twice = np.flatnonzero(counts > 1)
-    if not len(twice):
-        return
     shown = [_two_places(parts, position) for position in twice[:SHOWN].tolist()]
     keys = keys_at(checked.name, domain, twice[:SHOWN].tolist())
     message = f"`{keys[0]}` is given {counts[twice[0]]} times"
@@ -326,8 +328,6 @@ def _report_missing(
     diagnostics: Diagnostics,
 ) -> None:
     missing = np.flatnonzero(~filled)
-    if not len(missing):
-        return
     spans = [chunk.span if isinstance(chunk, ValueChunk) else chunk.origin.statement for chunk in chunks]
     assert spans, "nothing given has been reported"
     keys = keys_at(checked.name, domain, missing[: SHOWN + 1].tolist())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, Place
+from gpusched_dsl.data.chunks import ColumnChunk, Place
 from gpusched_dsl.data.labels import texts
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Component, Domain, Scalar, Universe, decode
@@ -53,10 +53,8 @@ def declaration_label(checked: CheckedParam | CheckedSet) -> Label:
     return Label(checked.span, f"`{checked.name}` is declared here")
 
 
-def report_nothing(checked: CheckedParam | CheckedSet, chunks: Sequence[DataChunk], diagnostics: Diagnostics) -> bool:
-    """GSM2115: a set or parameter that needs data and gets none at all. Whether it was reported."""
-    if chunks:
-        return False
+def report_nothing(checked: CheckedParam | CheckedSet, diagnostics: Diagnostics) -> None:
+    """GSM2115: a set or parameter that needs data and gets none at all."""
     kind = "set" if isinstance(checked, CheckedSet) else "parameter"
     what = "its elements" if isinstance(checked, CheckedSet) else "its values, or state a `default` in the declaration"
     diagnostics.error(
@@ -66,7 +64,6 @@ def report_nothing(checked: CheckedParam | CheckedSet, chunks: Sequence[DataChun
         "declared here",
         help=f"give {what}",
     )
-    return True
 
 
 def report_empty_keys(

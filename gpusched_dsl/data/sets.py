@@ -57,7 +57,10 @@ def bind_root_set(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostic
     """
     import polars as pl
 
-    if report_nothing(checked, chunks, diagnostics) or _report_mixed(checked, chunks, diagnostics):
+    if not chunks:
+        report_nothing(checked, diagnostics)
+        return None
+    if _report_mixed(checked, chunks, diagnostics):
         return None
     sound = True
     columns, rows = [], []
@@ -139,7 +142,8 @@ def bind_set(
     None after a finding: GSM2103 unknown label, GSM2107 empty cell, GSM2110 repeated tuple, GSM2112 tuple not in
     `within`, GSM2115 nothing given.
     """
-    if report_nothing(checked, chunks, diagnostics):
+    if not chunks:
+        report_nothing(checked, diagnostics)
         return None
     sound = True
     rows: list[Codes] = []

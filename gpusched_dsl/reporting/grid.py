@@ -34,6 +34,8 @@ class Grid:
 
     def head(self, rows: int) -> Grid:
         """The first rows only."""
+        if rows >= self.rows:
+            return self
         return Grid(tuple(GridColumn(c.header, c.texts[:rows], c.right) for c in self.columns), self.starts)
 
 

@@ -23,7 +23,7 @@ def schedule(placed: Placement) -> Grid:
     frame = _sort(placed)
     leading = [name for name in FIRST if name in frame.columns]
     names = [*leading, *(n for n in frame.columns if n not in leading)]
-    starts = _group_starts(frame, leading)
+    starts = _group_starts(frame.select(leading).rows() if leading else [()] * frame.height)
     columns: list[GridColumn] = []
     for name in names:
         if name == "of" or name.startswith("of_"):
@@ -60,11 +60,9 @@ def _sort(placed: Placement) -> pl.DataFrame:
     return placed.table[rows]
 
 
-def _group_starts(frame: pl.DataFrame, leading: Sequence[str]) -> set[int]:
-    if not leading or frame.is_empty():
-        return set(range(min(1, frame.height)))
-    rows = frame.select(leading).rows()
-    return {0, *(i for i in range(1, len(rows)) if rows[i] != rows[i - 1])}
+def _group_starts(labels: Sequence[tuple[Any, ...]]) -> set[int]:
+    """The rows whose labels differ from those of the row above."""
+    return {at for at in range(len(labels)) if at == 0 or labels[at] != labels[at - 1]}
 
 
 def _join_slots(placed: Placement) -> Placement:

@@ -140,7 +140,9 @@ def build_instance(
     if diagnostics.has_errors:
         diagnostics.extend(reader.notes)  # a key may be unknown because its row was left out
     diagnostics.raise_if_errors()
-    return Instance(scenario, builder.plain_store(), reader, made_of, frozenset(kept.names))
+    made = builder.store
+    store = ValueStore(dict(made.universes), dict(made.sets), dict(made.params), dict(made.randoms))
+    return Instance(scenario, store, reader, made_of, frozenset(kept.names))
 
 
 class _Builder:
@@ -186,10 +188,6 @@ class _Builder:
                 domain = self.ev.index_domain(check.indexing, check.span)
                 holds = self.ev.mask(check.condition, self.ev.domain_frame(check.indexing, domain))
                 report_failed_check(check, domain.components, domain.columns(), holds, self.diagnostics)
-
-    def plain_store(self) -> ValueStore:
-        store = self.store
-        return ValueStore(dict(store.universes), dict(store.sets), dict(store.params), dict(store.randoms))
 
     @contextmanager
     def _collecting(self) -> Iterator[None]:

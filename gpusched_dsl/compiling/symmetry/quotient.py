@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.orbit_representatives import MEMBERS, REPRESENTATIVES, Representing
 from gpusched_dsl.ir.arrays import Codes
-from gpusched_dsl.ir.domains import Domain, IntervalDomain, TupleDomain, Universe
+from gpusched_dsl.ir.domains import Domain, IntervalDomain, Scalar, TupleDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.checked import CheckedModel, CheckedSet, Element
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -77,32 +77,29 @@ def refuse_contradictions(model: CheckedModel, store: ValueStore) -> None:
                 classes = classes_of(model, store, declared.name)
             except Obstacle:
                 continue  # not usable, but no contradiction of the data: `explain` tells
-            found += _contradictions(declared, classes, store)
+            stated = np.zeros(len(classes.of), dtype=np.int64)
+            if declared.identical_by is not None:
+                stated = np.unique(store.params[declared.identical_by].values, return_inverse=True)[1].reshape(-1)
+            order = np.lexsort((classes.of, stated))
+            split = np.flatnonzero((np.diff(stated[order]) == 0) & (np.diff(classes.of[order]) != 0))
+            if len(split):
+                labels = store.universes[declared.name].labels
+                first = int(split[0])
+                found.append(_contradiction(declared, classes, labels[order[first]], labels[order[first + 1]]))
     if found:
         raise DiagnosticError(found)
 
 
-def _contradictions(declared: CheckedSet, classes: Classes, store: ValueStore) -> list[Diagnostic]:
-    stated = np.zeros(len(classes.of), dtype=np.int64)
-    if declared.identical_by is not None:
-        stated = np.unique(store.params[declared.identical_by].values, return_inverse=True)[1].reshape(-1)
-    order = np.lexsort((classes.of, stated))
-    split = np.flatnonzero((np.diff(stated[order]) == 0) & (np.diff(classes.of[order]) != 0))
-    if not len(split):
-        return []
-    labels = store.universes[declared.name].labels
-    one, other = labels[int(order[split[0]])], labels[int(order[split[0] + 1])]
+def _contradiction(declared: CheckedSet, classes: Classes, one: Scalar, other: Scalar) -> Diagnostic:
     where = f" of the same `{declared.identical_by}`" if declared.identical_by else ""
     names = " or ".join(f"`{n}`" for n, _ in classes.because if n != declared.identical_by)
-    return [
-        Diagnostic(
-            "GSM3013",
-            f"`{declared.name}` is declared `identical`, but `{one}` and `{other}`{where} differ in {names}",
-            declared.span,
-            "not interchangeable with these data",
-            help="remove `identical` (elements with equal data are detected anyway), or give them equal data",
-        )
-    ]
+    return Diagnostic(
+        "GSM3013",
+        f"`{declared.name}` is declared `identical`, but `{one}` and `{other}`{where} differ in {names}",
+        declared.span,
+        "not interchangeable with these data",
+        help="remove `identical` (elements with equal data are detected anyway), or give them equal data",
+    )
 
 
 def quotient(model: CheckedModel, store: ValueStore, root: str, classes: Classes, limits: MemoryLimits) -> Quotient:

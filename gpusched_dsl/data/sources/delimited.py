@@ -63,7 +63,7 @@ def read_delimited(
     lines = layout.lines[1:]
     plain = bool((lines == np.arange(rows) + 2).all())
     digest = digest or hashlib.sha256(raw).hexdigest()
-    return FileColumns(name, {c: frame[c] for c in columns}, rows, digest, None if plain else lines, 2)
+    return FileColumns(name, frame.to_dict(), rows, digest, None if plain else lines, 2)
 
 
 def _layout(name: str, data: bytes, separator: int) -> _Layout:

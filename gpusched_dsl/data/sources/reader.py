@@ -70,7 +70,7 @@ class FileReader:
             while left is not None:
                 try:
                     self._read[key] = file = read_located(located, key[1], list(left), self.limits)
-                    self._remember(file, located)
+                    self._remember(file.name, file.sha256, located)
                     break
                 except Unreadable as error:
                     left = _report_lost(error.faults, given.data, left, diagnostics)
@@ -98,7 +98,7 @@ class FileReader:
                 self._formatted[key] = None
                 read = draw(use) if located is None else read_formatted(use, located, self.limits)
                 self._formatted[key] = read
-                self._remember(read.file, located)
+                self._remember(read.file.name, read.file.sha256, located)
                 report_dropped(read, use, data, self.notes)
             known = self._formatted[key]
             return None if known is None else known.columns(list(wanted))
@@ -114,11 +114,11 @@ class FileReader:
         diagnostics.error(located.code, located.message, data.path.span, notes=located.notes, help=located.help)
         return None
 
-    def _remember(self, file: FileColumns, located: Located | None) -> None:
+    def _remember(self, name: str, sha256: str, located: Located | None) -> None:
         """Keep the hash of what was read, by its name or, where two files have the same name, by its path."""
-        name = file.name if located is None else located.name  # of a database, not of one of its tables
-        same = self.hashes.get(name, file.sha256) == file.sha256
-        self.hashes[name if same or located is None else str(located.path)] = file.sha256
+        name = name if located is None else located.name  # of a database, not of one of its tables
+        same = self.hashes.get(name, sha256) == sha256
+        self.hashes[name if same or located is None else str(located.path)] = sha256
 
     def _locate(self, data: tree.Data) -> Located | Fault:
         source = data.path.span.source.path
