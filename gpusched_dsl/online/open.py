@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from gpusched_dsl.compiling.build import check_solvable, choose_scenario, read_data
 from gpusched_dsl.language.blocks.blocks import check_online
-from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
@@ -17,9 +17,11 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.setup import RunSetup, set_up
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import Planner
+from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import BY_SLOT, BY_SOLVER, RECORDED, RunOutcome
@@ -60,11 +62,16 @@ def open_run(
     stop: Callable[[], bool] = lambda: False,
     tell: Callable[[SimulationLoop], None] = lambda driver: None,
     external: bool = False,
-) -> SimulationLoop:
+) -> EventLoop | SlotLoop:
     """A loop that is ready to run; with `external`, one that events from outside drive.
 
     Raises DiagnosticError with everything wrong in text, data and names.
     """
+    return loop_of(setup_of(workspace, config, external=external), journal=journal, stop=stop, tell=tell)
+
+
+def setup_of(workspace: Workspace, config: RunConfig, *, external: bool = False) -> RunSetup:
+    """The setup of a run. Raises DiagnosticError with everything wrong in text, data and names."""
     allowed = config.permissions
     name = choose_scenario(workspace, config.scenario)
     found, _ = check_solvable(workspace, name, config.settings)
@@ -73,61 +80,61 @@ def open_run(
     instance = read_data(workspace, found, permissions=allowed, replaced=config.replaced)
     instance.reader.forget()  # plans are made from what is bound
     spare = config.fallback or block.fallback
-    whole = _fast_replay(planner) if journal is None and not external else None
-    driver = _loop_of(block, found.model, external)(
-        block,
-        Base(instance, allowed.limits()),
-        planner,
-        None if spare is None else planner_named(workspace, spare, block, config),
-        config,
-        journal,
-        stop,
-        tell,
-        external,
-        whole,
-    )
-    if config.verify != "none":
-        driver.examine = PlanCheck(full=config.verify == "full")
-    if not isinstance(planner, PolicyPlanner):
-        driver.event_by_event = (BY_SOLVER,)
-    elif block.window is not None:
-        driver.event_by_event = (BY_SLOT,)
-    elif whole is None:
-        driver.event_by_event = (RECORDED,)
-    return driver
+    _check_window(block, external)
+    base = Base(instance, allowed.limits())
+    fallback = None if spare is None else planner_named(workspace, spare, block, config)
+    return set_up(block, base, planner, fallback, config, external=external)
 
 
-def _fast_replay(planner: Planner) -> Callable[[EventLoop], RunOutcome | None] | None:
-    """Makes a fast replay of a whole run, where the queue of the policy allows it."""
-    if not isinstance(planner, PolicyPlanner):
-        return None
-    policy = planner.policy
+def loop_of(
+    setup: RunSetup,
+    *,
+    journal: StepJournal | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    tell: Callable[[SimulationLoop], None] = lambda driver: None,
+    fast: bool = True,
+) -> EventLoop | SlotLoop:
+    """A loop at the beginning of a run, a LiveEventLoop if the run is `external`; without `fast`, no fast replay."""
+    verify, policy = setup.config.verify, _policy_of(setup.planner)
+    examine = None if verify == "none" else PlanCheck(full=verify == "full")
+    recorded = journal is not None or setup.external
+    if policy is None:
+        against: tuple[str, ...] = (BY_SOLVER,)
+    else:
+        against = (RECORDED,) if recorded else (BY_SLOT,) if setup.window is not None else ()
+    if setup.window is not None:
+        return SlotLoop(setup, journal, stop, tell, examine, against)
+    if setup.external:
+        return LiveEventLoop(setup, journal, stop, tell, examine, against)
+    replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
+    return EventLoop(setup, journal, stop, tell, examine, against, replay)
 
-    def whole(loop: EventLoop) -> RunOutcome | None:
-        from gpusched_dsl.online.replay.fast_replay import fast_replay
 
-        found = fast_replay(loop, policy)
-        if isinstance(found, RunOutcome):
-            return found
-        loop.event_by_event = tuple(found)
-        return None
-
-    return whole
+def _policy_of(planner: Planner) -> CheckedPolicy | None:
+    inner = planner.planner if isinstance(planner, StatelessPlanner) else planner
+    return inner.policy if isinstance(inner, PolicyPlanner) else None
 
 
-def _loop_of(online: CheckedOnline, model: CheckedModel, external: bool) -> type[EventLoop | SlotLoop]:
-    if external and online.window is not None:
+def _fast_replay(policy: CheckedPolicy, loop: EventLoop) -> RunOutcome | Sequence[str]:
+    from gpusched_dsl.online.replay.fast_replay import fast_replay
+
+    return fast_replay(loop, policy)
+
+
+def _check_window(online: CheckedOnline, external: bool) -> None:
+    """Raise DiagnosticError for a window that cannot be run (GSM1621), or not by events (GSM7006)."""
+    window = online.window
+    if window is None:
+        return
+    if external:
         message = f"`{online.name}` plans slot by slot: it cannot be driven by events"
         help = "simulate it, or solve window after window through the Python interface"
-        raise DiagnosticError([Diagnostic("GSM7006", message, online.window.span, help=help)])
-    if online.window is not None:
-        slots = model.sets[online.window.slots]
-        if slots.root is None:
-            message = f"`{slots.name}` consists of numbers, which have no elements that a plan could leave out"
-            help = f"declare `set {slots.name} ordered;` and let the scenario give its elements"
-            raise DiagnosticError([Diagnostic("GSM1621", message, online.window.span, help=help)])
-        return SlotLoop
-    return LiveEventLoop if external else EventLoop
+        raise DiagnosticError([Diagnostic("GSM7006", message, window.span, help=help)])
+    slots = online.base.sets[window.slots]
+    if slots.root is None:
+        message = f"`{slots.name}` consists of numbers, which have no elements that a plan could leave out"
+        help = f"declare `set {slots.name} ordered;` and let the scenario give its elements"
+        raise DiagnosticError([Diagnostic("GSM1621", message, window.span, help=help)])
 
 
 def planner_named(workspace: Workspace, method: str, online: CheckedOnline, config: RunConfig) -> Planner:

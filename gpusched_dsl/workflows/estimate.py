@@ -17,7 +17,7 @@ from gpusched_dsl.language.text.numbers import count_text, percent_text, with_un
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.branching import Loop, fork, is_drawn, run_until
-from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.policy import PolicyPlanner
@@ -168,8 +168,7 @@ def estimate(
     unknown job, GSM6022 where nothing can be told of it then; and as `open_run` and planning do.
     """
     loop = open_run(workspace, config)
-    assert isinstance(loop, EventLoop | SlotLoop)
-    code = job_code(loop, job)
+    code = job_code(loop.setup, job)
     arrival = float(loop.world.arrival[code])
     when = arrival if at is None else at
     _go_to(loop, code, str(job), when)
@@ -208,12 +207,12 @@ def title_of(loop: SimulationLoop) -> str:
     return f"{loop.online.base.name} driven by {loop.online.name}{scenario}, with {loop.config.method}"
 
 
-def job_code(loop: SimulationLoop, job: str | int) -> int:
+def job_code(setup: RunSetup, job: str | int) -> int:
     """The code of a job by its label; raises DiagnosticError (GSM6021)."""
-    labels = [str(label) for label in loop.base.store.universes[loop.jobs_root].labels] if loop.jobs_root else []
+    labels = [str(label) for label in setup.base.store.universes[setup.jobs_root].labels] if setup.jobs_root else []
     if str(job) in labels:
         return labels.index(str(job))
-    help = did_you_mean(str(job), labels) or f"jobs are elements of `{loop.jobs_root}`"
+    help = did_you_mean(str(job), labels) or f"jobs are elements of `{setup.jobs_root}`"
     raise DiagnosticError([Diagnostic("GSM6021", f"there is no job `{job}`", help=help)])
 
 

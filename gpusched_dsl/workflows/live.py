@@ -12,8 +12,7 @@ from gpusched_dsl.online.live.stream import run_live
 from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.online.loops.base import StepJournal
 from gpusched_dsl.online.loops.external import LiveEventLoop
-from gpusched_dsl.online.open import open_run
-from gpusched_dsl.online.planners.policy import anew
+from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.run_config import RunConfig
 
 
@@ -33,13 +32,11 @@ def drive_live(
     DiagnosticError with everything wrong in text, data and names, and as `run_live` does.
     """
     date = None if start is None else start_of(start)
-    driver = open_run(workspace, config, external=True)
-    assert isinstance(driver, LiveEventLoop)
-    anew(driver)
-    unit, instance = driver.online.unit, driver.base.instance
+    setup = setup_of(workspace, config, external=True).stateless()
+    unit, instance = setup.online.unit, setup.base.instance
     header = header_of(
-        online=driver.online.name,
-        model=driver.online.base.name,
+        online=setup.online.name,
+        model=setup.online.base.name,
         scenario=instance.scenario.name or None,
         method=config.method,
         inputs_sha256={**workspace.sha256, **instance.inputs},
@@ -55,10 +52,11 @@ def drive_live(
     seconds = number_factor(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None
 
     def loop_with(steps: StepJournal | None) -> LiveEventLoop:
-        driver.journal = steps
-        return driver
+        loop = loop_of(setup, journal=steps)
+        assert isinstance(loop, LiveEventLoop)
+        return loop
 
     return run_live(
-        loop_with, source, out, name=driver.online.name, clock=LiveClock(driver.unit, seconds, date),
+        loop_with, source, out, name=setup.online.name, clock=LiveClock(str(setup.clock), seconds, date),
         journal=config.journal, header=header, tell_from=tell_from, defect=defect,
     )  # fmt: skip

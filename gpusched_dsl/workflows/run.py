@@ -19,8 +19,9 @@ from gpusched_dsl.online.bounds.run_bound import OTHER_PRICES, UNFINISHED, has_u
 from gpusched_dsl.online.bounds.single_job import RunBound
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
-from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.protocol import AS_BEFORE
 from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
 from gpusched_dsl.online.progress import CostSamples
@@ -76,18 +77,16 @@ def _run_method(
     def stopping() -> bool:
         return control.stopping or (stop is not None and stop())
 
-    def reopened() -> SimulationLoop:
-        return open_run(workspace, config, stop=stopping, tell=hear)
-
     with limit(), stage(READING):
-        driver = reopened()
-        about = _about(workspace, driver, warnings)
+        setup = setup_of(workspace, config)
+        about = _about(workspace, setup, warnings)
     with CtrlC(control):
-        outcome, about = _drive(driver, about, tell, note)
+        outcome, about = _drive(setup, about, stopping, hear, tell, note)
     about = replace(about, seconds=time.perf_counter() - began)
     if config.verify == "full" and "instants" in outcome.extra:
         with CtrlC(control):
-            outcome, about = _verified(outcome, about, reopened())
+            driver = loop_of(setup, stop=stopping, tell=hear, fast=False)
+            outcome, about = _verified(outcome, about, driver)
     result = RunResult(outcome, about, samples)
     if config.bound and outcome.online.window is not None:
         with CtrlC(control):
@@ -96,18 +95,20 @@ def _run_method(
 
 
 def _drive(
-    driver: SimulationLoop, about: RunInfo, tell: Tell | None, note: Callable[[str], None] | None
+    setup: RunSetup, about: RunInfo, stop: Stop, hear: Tell, tell: Tell | None, note: Callable[[str], None] | None
 ) -> tuple[RunOutcome, RunInfo]:
     """Run to the end, recorded in the journal if there is one; also return what is to be told about the run."""
-    config = driver.config
+    config = setup.config
     with ExitStack() as held:
         recorder = None
         if config.journal is not None:
             from gpusched_dsl.online.journal.recorder import Recorder
 
-            recorder = held.enter_context(Recorder(config.journal, driver, about, replay=config.replay))
+            setup = setup.stateless()  # a run that is resumed knows no more of earlier plans than the journal
+            recorder = held.enter_context(Recorder(config.journal, setup, about, replay=config.replay))
             if note is not None and (line := recorder.opening()):
                 note(line)
+        driver = loop_of(setup, journal=None if recorder is None else recorder.steps, stop=stop, tell=hear)
         if tell is not None:
             tell(driver)
         outcome, broke = _to_its_end(driver)
@@ -118,11 +119,10 @@ def _drive(
     return outcome, about
 
 
-def _verified(outcome: RunOutcome, about: RunInfo, driver: SimulationLoop) -> tuple[RunOutcome, RunInfo]:
+def _verified(outcome: RunOutcome, about: RunInfo, driver: EventLoop | SlotLoop) -> tuple[RunOutcome, RunInfo]:
     """Drive a fast replay again event by event; where they disagree, the second outcome is the result."""
     from gpusched_dsl.workflows.replay_verification import disagreement
 
-    driver.fast_replay = None
     planned, broke = _to_its_end(driver)
     if planned.ended == "interrupt":
         return outcome, about
@@ -195,9 +195,8 @@ def run_methods(
     return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))
 
 
-def _to_its_end(driver: SimulationLoop) -> tuple[RunOutcome, tuple[Diagnostic, ...]]:
+def _to_its_end(driver: EventLoop | SlotLoop) -> tuple[RunOutcome, tuple[Diagnostic, ...]]:
     """The outcome, and what broke the run; raises DiagnosticError where nothing had been decided by then."""
-    assert isinstance(driver, EventLoop | SlotLoop)
     try:
         outcome = driver.run()
     except DiagnosticError as error:
@@ -209,8 +208,8 @@ def _to_its_end(driver: SimulationLoop) -> tuple[RunOutcome, tuple[Diagnostic, .
     return outcome, ()
 
 
-def _about(workspace: Workspace, driver: SimulationLoop, warnings: Sequence[Diagnostic]) -> RunInfo:
-    config, instance = driver.config, driver.base.instance
+def _about(workspace: Workspace, setup: RunSetup, warnings: Sequence[Diagnostic]) -> RunInfo:
+    config, instance = setup.config, setup.base.instance
     name = choose_scenario(workspace, config.scenario)
     _, told = check_solvable(workspace, name, config.settings)
     options: dict[str, Any] = {
@@ -223,7 +222,7 @@ def _about(workspace: Workspace, driver: SimulationLoop, warnings: Sequence[Diag
     }
     return RunInfo(
         method=config.method,
-        fallback=None if driver.fallback is None else driver.fallback.name,
+        fallback=None if setup.fallback is None else setup.fallback.name,
         scenario=instance.scenario.name or "",
         settings=dict(config.settings),
         options=options,

@@ -20,10 +20,8 @@ from gpusched_dsl.explaining.decisions.counterfactuals import (
 from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
 from gpusched_dsl.language.text.numbers import count_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.inspection import Moment, job_in, moment_at
-from gpusched_dsl.online.loops.slots import SlotLoop
-from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import STATES
@@ -164,14 +162,14 @@ def why(
     """
     allowed = config.permissions
     with ExitStack() as held:
-        loop = open_run(workspace, config)
-        assert isinstance(loop, EventLoop | SlotLoop)
-        code = job_code(loop, job)
+        setup, steps = setup_of(workspace, config), None
+        code = job_code(setup, job)
         if config.journal is not None:
             from gpusched_dsl.online.journal.journal import Journal
-            from gpusched_dsl.online.journal.steps import JournalSteps
+            from gpusched_dsl.online.journal.steps import RecordedSteps
 
-            loop.journal = JournalSteps(held.enter_context(Journal.read(config.journal)))
+            steps = RecordedSteps(held.enter_context(Journal.read(config.journal)))
+        loop = loop_of(setup, journal=steps)
         moment = moment_at(loop, at)
     unit = "" if loop.unit == "1" else loop.unit
     inner = None if moment is None else job_in(moment, loop.jobs_root, code)

@@ -8,7 +8,8 @@ from typing import Any
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.online.loops.base import SimulationLoop
-from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.loops.setup import RunSetup
+from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import RunOutcome
 
@@ -92,8 +93,23 @@ def driver(
     seed: int = 0,
     time_limit: float | None = None,
     fallback: str | None = None,
+    external: bool = False,
     **more: Any,
 ) -> SimulationLoop:
+    return loop_of(setup(text, online, scenario, method, settings, seed, time_limit, fallback, external), **more)
+
+
+def setup(
+    text: str,
+    online: str | None = None,
+    scenario: str | None = None,
+    method: str = "FIFO",
+    settings: dict[str, str] | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    fallback: str | None = None,
+    external: bool = False,
+) -> RunSetup:
     found = Diagnostics()
     workspace = workspace_from_text(text, "online.gsm", found, Path.cwd(), allow_outside=True)
     found.raise_if_errors()
@@ -101,7 +117,7 @@ def driver(
         online=online, scenario=scenario, method=method, settings=settings or {}, seed=seed, time_limit=time_limit,
         fallback=fallback,
     )  # fmt: skip
-    return open_run(workspace, config, **more)
+    return setup_of(workspace, config, external=external)
 
 
 def machines(nodes: int, jobs: list[tuple[float, float]], more: str = "", *, due: list[float] | None = None) -> str:

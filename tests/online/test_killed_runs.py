@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from online_texts import CP_ON, ROLLING, driver, machines
+from online_texts import CP_ON, ROLLING, machines, setup
 
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.recorder import Recorder
+from gpusched_dsl.online.open import loop_of
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.simulation.world import World
 
@@ -40,10 +41,10 @@ RUNS: dict[str, tuple[str, str, str | None, str, dict[str, str]]] = {
 def recorded(kind: str, path: Path) -> tuple[World, list[Any]]:
     """A run with a journal, resumed where that has steps, and the plans recorded in the end."""
     text, online, scenario, method, settings = RUNS[kind]
-    loop = driver(text, online, scenario, method, settings=settings, seed=3)
+    stateless = setup(text, online, scenario, method, settings, seed=3).stateless()
     about = RunInfo(method, None, scenario or "", settings, {}, {})
-    with Recorder(path, loop, about) as recorder:
-        outcome = loop.run()
+    with Recorder(path, stateless, about) as recorder:
+        outcome = loop_of(stateless, journal=recorder.steps).run()
         recorder.close_with(outcome)
     with Journal.read(path) as journal:
         return outcome.world, [plan(journal.step(k + 1)) for k in range(len(journal))]

@@ -13,29 +13,28 @@ from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.steps import JournalSteps, step_data
-from gpusched_dsl.online.loops.base import SimulationLoop
-from gpusched_dsl.online.planners.policy import anew
+from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.run_info import RunInfo
-from gpusched_dsl.online.run_record import RECORDED, RunOutcome
+from gpusched_dsl.online.run_record import RunOutcome
 
 MEASURED: Final = ("seconds", "bound", "notes")  # of a plan: not the same in every run
 COMPLETE = ("finished", "horizon", "stuck", "events")  # ends after which no step can follow
 
 
 class Recorder(AbstractContextManager["Recorder"]):
-    """The journal of a run that has not begun: gives it to the driver, and closes it.
+    """The journal of a run that has not begun; `steps` is that of its loop, whose setup is `stateless`.
 
     Raises DiagnosticError (GSM51..) where the journal cannot be that of this run, or be read or written.
     """
 
-    def __init__(self, path: Path, driver: SimulationLoop, about: RunInfo, *, replay: bool = False) -> None:
+    def __init__(self, path: Path, setup: RunSetup, about: RunInfo, *, replay: bool = False) -> None:
         header = header_of(
-            online=driver.online.name,
-            model=driver.online.base.name,
+            online=setup.online.name,
+            model=setup.online.base.name,
             scenario=about.scenario,
             method=about.method,
             inputs_sha256=about.inputs_sha256,
-            seed=driver.config.seed,
+            seed=setup.config.seed,
             settings=about.settings,
             options={**about.options, "fallback": about.fallback},
         )
@@ -43,10 +42,6 @@ class Recorder(AbstractContextManager["Recorder"]):
         self.journal = Journal.open(path, header)
         self.resumed = 0 if replay else len(self.journal)
         self.steps = Compared(self.journal) if replay else JournalSteps(self.journal)
-        driver.journal = self.steps
-        if driver.fast_replay is not None:
-            driver.fast_replay, driver.event_by_event = None, (RECORDED,)
-        anew(driver)  # a run that is resumed knows no more of the plans before than the journal
 
     def opening(self) -> str:
         """What to tell before the run begins; `""` for a new journal."""

@@ -41,6 +41,13 @@ class JournalSteps:
         self._passed = number
 
 
+class RecordedSteps(JournalSteps):
+    """The steps of a journal that is only read: later steps are not recorded."""
+
+    def write(self, step: Mapping[str, Any]) -> None:
+        pass
+
+
 def step_data(step: JournalStep) -> dict[str, Any]:
     """A step as the loop writes it."""
     return {"number": step.seq - 1, "time": step.time, "events": list(step.events), **step.decision}

@@ -33,12 +33,12 @@ class TrialLoop(Protocol):
         """Let time come to `time`, not before `now`, and take an event that was checked; nothing is planned yet."""
         ...
 
-    def decide(self) -> None:
-        """Plan, if what was applied since the last plan asks for it."""
+    def decide(self) -> Any:
+        """Plan, if what was applied since the last plan asks for it; returns the plan, None without one."""
         ...
 
-    def rehearse(self) -> None:
-        """Unless `decide` has just planned, make a plan for what is there and forget it. Raises as `decide` does."""
+    def rehearse(self, made: Any) -> None:
+        """Unless `decide` has just `made` a plan, make one for what is there and forget it. Raises as `decide` does."""
         ...
 
     def state(self) -> object:
@@ -139,9 +139,9 @@ class TrialRun:
 
     def _planned(self, taken: Sequence[AcceptedEvent]) -> Failure | None:
         try:
-            self.loop.decide()
+            made = self.loop.decide()
             if any(isinstance(one.event, Arrival | Value) for one in taken):
-                self.loop.rehearse()
+                self.loop.rehearse(made)
         except Exception as failure:
             return None, failure
         return None

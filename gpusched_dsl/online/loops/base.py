@@ -1,41 +1,36 @@
-"""What both loops share: the instance of what is there, asking for a plan, putting it into effect."""
+"""The code that all loops share: the instance of now, asking for a plan, putting the plan into effect."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
-from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
-from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
 from gpusched_dsl.ir.domains import Domain
-from gpusched_dsl.language.blocks.policies.scope import clock_unit
-from gpusched_dsl.language.checked import Element, Numeric, TypedExpr, ValueType
-from gpusched_dsl.language.checked_online import CHANGES, CheckedCharge, CheckedOnline
+from gpusched_dsl.language.checked_online import CHANGES
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, number_factor
+from gpusched_dsl.language.units import convertible, number_factor
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock, variables_read, without
-from gpusched_dsl.online.data.magnitudes import check_clock, check_magnitudes, check_period
+from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock, without
+from gpusched_dsl.online.data.plan_codes import PlanCodes
 from gpusched_dsl.online.journal.plan_codec import plan_data, plan_from
+from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.planners.failures import Failures, is_of_solving
 from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, PlanningRequest
-from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import RunOutcome, RunStep
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
 from gpusched_dsl.online.simulation.charging import charge, plan_store, rates
-from gpusched_dsl.online.simulation.realisation import Outages, truth_of
-from gpusched_dsl.online.simulation.world import RUNNING, World
+from gpusched_dsl.online.simulation.realisation import Outages
+from gpusched_dsl.online.simulation.world import RUNNING, Changed, World
 
 CHOSEN = 0.5  # a binary above this is 1
 
@@ -48,119 +43,76 @@ class StepJournal(Protocol):
     def write(self, step: Mapping[str, Any]) -> None: ...
 
 
+@dataclass(frozen=True, eq=False)
+class MadePlan:
+    """A plan in codes of `instance`, a `part` of the run, with what it was made of and how long that took.
+
+    `running` is the plan before it, `why` are the events that asked for it. `failure` is the first error of a solver
+    on the way. Of a recorded plan `plan_seconds` are those of its first making.
+    """
+
+    plan: Plan
+    instance: Instance
+    part: InstanceView
+    reader: AllocationReader
+    running: Mapping[str, VariableValues] | None
+    why: tuple[str, ...]
+    failure: DiagnosticError | None
+    plan_seconds: float
+    build_seconds: float
+    other_seconds: float
+
+
 @dataclass(eq=False)
 class SimulationLoop:
-    """The state of one run. Subclasses say when time passes and what is planned when."""
+    """The state of one run. Subclasses say when time passes and what is planned when.
 
-    online: CheckedOnline
-    base: Base
-    planner: Planner
-    fallback: Planner | None = None
-    config: RunConfig = field(default_factory=RunConfig)
+    `stop` is asked before each event and while plans are made, `tell` is called after each plan. `examine` is called
+    with each new plan. `event_by_event` are the reasons against a fast replay of the complete run.
+    """
+
+    setup: RunSetup
     journal: StepJournal | None = None
     stop: Callable[[], bool] = lambda: False
     tell: Callable[[SimulationLoop], None] = lambda driver: None
-    external: bool = False  # completions and failures are told from outside, not drawn
-    fast_replay: Callable[[Any], RunOutcome | None] | None = (
-        None  # fast replay of the whole run, where that is possible
-    )
-    examine: Callable[[SimulationLoop, Instance, Plan], None] | None = None  # looks at plans that were made
+    examine: Callable[[SimulationLoop, Instance, Plan], None] | None = None
+    event_by_event: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        online, base = self.online, self.base
-        if online.base.placement is None:
-            message = f"`{online.base.name}` has no `placement`: nothing says what its decisions mean in the cluster"
-            raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help="state one in the model")])
-        self.placement = online.base.placement
-        self._check_jobs()
-        self.jobs_root = online.arrival.jobs if online.arrival is not None else self.placement.root("job")
-        self.places_root = self.placement.root("node") or self.placement.root("node_type")
-        self.kinds_root = self.placement.root("node_type") or self.places_root
-        self.carrier = Carrier(online, base)
-        clock = UNITS["h"] if online.window is not None else online.unit
-        self.policy_time = number_factor(
-            clock_unit(online.base), clock
-        )  # the world's time in one unit of the policies' `now`
-        check_magnitudes(base, base.given)
-        self.slot_length = self._slot_length()
-        truth = truth_of(online, base, self.config.seed, self.slot_length)
-        come = truth.arrival[np.isfinite(truth.arrival)]
-        check_clock(float(np.abs(come).max(initial=0.0)), self.unit)
-        places, kinds = self._count(self.places_root), self._count(self.kinds_root)
-        indices = len(self.placement.indices) - (online.window is not None)
-        self.world = World(truth, places, kinds, indices)
-        drawn = () if self.external else online.outages
-        self.outages = [Outages(o, online, base, self.config.seed) for o in drawn]
+        setup = self.setup
+        self.online, self.placement, self.config = setup.online, setup.placement, setup.config
+        self.planner, self.fallback = setup.planner, setup.fallback
+        self._use(setup.base)
+        self.jobs_root, self.places_root = setup.jobs_root, setup.places_root
+        places, kinds = self._count(setup.places_root), self._count(setup.kinds_root)
+        self.world = World(setup.truth, places, kinds, len(self.placement.indices) - (setup.window is not None))
+        self.outages = [Outages(laws, self.config.seed) for laws in setup.outages]
         self.down: dict[str, Codes] = {}  # of each root set, the elements that are down
         self.standing: CurrentPlan | None = None
         self.memory: dict[str, Floats] = {}
-        self.instance: Instance | None = None
-        self.part: InstanceView | None = None
-        self.reader: AllocationReader | None = None
+        self.made: MadePlan | None = None  # the last one
         self.columns: tuple[Codes, ...] = ()  # of the entries in effect, in codes of the part
         self.entry_jobs: Ints = np.zeros(0, dtype=np.int64)
         self.steps: list[RunStep] = []
         self.warnings: list[Diagnostic] = []
         self.failures: dict[tuple[str, str], Failures] = {}  # by planner and code
-        self.failure: DiagnosticError | None = None  # of the last plan
-        self.event_by_event: tuple[str, ...] = ()  # why there was no fast replay
         self.events = 0
         self.last_plan = -np.inf
         self._clock_time = time.perf_counter()
-        variables = online.base.variables
-        self.types: dict[str, tuple[ValueType, ...]] = {
-            name: tuple(v.type for v in variable.indexing.variables) for name, variable in variables.items()
-        }
-        self.types[""] = () if not self.jobs_root else (Element(self.jobs_root),)
-        kept = {self.placement.variable} | self.carrier.variables
-        self.kept = kept.union(*(variables_read(c.value, online) for c in online.charges))
 
-    def _check_jobs(self) -> None:
-        """Raise DiagnosticError (GSM7002) where jobs would never come, or come and have no place in a plan."""
-        online, placed = self.online, self.placement.item("job") is not None
-        if placed and online.arrival is None:
-            message = f"`{online.name}` has no line `arrive`: no plan would have a job"
-            help = "state when jobs arrive: `arrive j in Jobs at 0;` if all are there from the start"
-            raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help=help)])
-        if not placed and (online.arrival is not None or online.window is None):
-            message = f"the placement of `{online.base.name}` has no `job`: nothing says what a plan means for a job"
-            help = "name the index of the jobs: `job j;`"
-            raise DiagnosticError([Diagnostic("GSM7002", message, self.placement.span, help=help)])
-
-    # --- names and numbers -------------------------------------------------------------------------------------------
+    def _use(self, base: Base) -> None:
+        """Plan with this data from now on."""
+        self.base = base
+        self.carrier = Carrier(self.online, base)
+        self.codes = PlanCodes(self.setup.types, base.store)
+        self.instance: Instance | None = None  # of the last plan, for what is the same in the next one
 
     def _count(self, root: str) -> int:
         return len(self.base.store.universes[root].labels) if root else 1
 
-    def number(self, expr: TypedExpr) -> float:
-        """A value that depends on nothing but the scenario."""
-        return self.number_of(expr, self.base)
-
-    def number_of(self, expr: TypedExpr, base: Base) -> float:
-        """The same of other data."""
-        return Evaluator(self.online.base, base.store, base.limits).number(expr)
-
-    def _slot_length(self) -> float:
-        """Hours of a slot; 0 without a window."""
-        if self.online.window is None:
-            return 0.0
-        lasts = self.placement.value("lasts")
-        if lasts is None:
-            message = "nothing says how long a slot is: the placement has no `lasts`"
-            raise DiagnosticError([Diagnostic("GSM7002", message, self.placement.span, help="write `lasts slot;`")])
-        if free_variables(lasts):
-            message = "slots are of different lengths: `lasts` of the placement depends on what is decided"
-            raise DiagnosticError([Diagnostic("GSM7002", message, lasts.span, help="slots of a window are all alike")])
-        ev = Evaluator(self.online.base, self.base.store, self.base.limits)
-        length = float(np.asarray(ev.numbers(lasts, EMPTY_FRAME)).reshape(-1)[0])
-        assert isinstance(lasts.type, Numeric)
-        length *= number_factor(lasts.type.unit, UNITS["h"])
-        check_period(length, "h", "the length of a slot", lasts.span)
-        return length
-
     @property
     def unit(self) -> str:
-        return str(UNITS["h"] if self.online.window is not None else self.online.unit)
+        return str(self.setup.clock)
 
     # --- the instance of now -----------------------------------------------------------------------------------------
 
@@ -181,7 +133,7 @@ class SimulationLoop:
 
     def policy_now(self) -> float:
         """The time as policies read it."""
-        return self.world.now / self.policy_time
+        return self.world.now / self.setup.policy_time
 
     def run(self) -> RunOutcome:
         """The whole run; a plan that `stop` ends is dropped. Raises DiagnosticError as planning does."""
@@ -204,7 +156,7 @@ class SimulationLoop:
         """The outcome of a fast replay, None where this run has to be simulated step by step."""
         return None
 
-    def plan(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> Plan:
+    def plan(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> MadePlan:
         """Make a plan for what is there, or take that of the journal, and put it into `standing`.
 
         Raises Abandoned where `stop` says so on the way: then nothing has changed.
@@ -213,68 +165,75 @@ class SimulationLoop:
         other = began - self._clock_time
         try:
             with limit(None, self.stop) as deadline:
-                part = self.base.part(self.kept_elements())
-                carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
-                instance = self.base.instance_of(part, carried, self.instance)
+                part, request = self.request()
                 built = time.perf_counter()
-                running = None if self.standing is None else self.inner(self.standing.values, part)
-                plan = self._recorded(part)
+                plan, failure = self._recorded(part), None
                 fresh = plan is None
                 if plan is None:
-                    plan = self._ask(instance, running, deadline.rest_of(self.config.time_limit))
+                    plan, failure = self._ask(replace(request, seconds=deadline.rest_of(self.config.time_limit)))
                 deadline.check()
         except StoppedEarly as stopped:
             if stopped.reason != INTERRUPT:
                 raise
             raise Abandoned from None
         planned = time.perf_counter()
+        instance, before = request.instance, self.made
         if fresh and self.examine is not None:
             self.examine(self, instance, plan)
-        self.instance, self.part = instance, part
-        reader, store = self.reader, instance.store
-        self.reader = (
-            AllocationReader(self.online, store, self.base.limits, part) if reader is None else reader.on(store, part)
+        reader = (
+            AllocationReader(self.online, instance.store, self.base.limits, part)
+            if before is None
+            else before.reader.on(instance.store, part)
         )
-        self._remember(plan, part)
+        whole = self.codes.plan_outer(plan, part)
+        self._remember(whole)
         if fresh and self.journal is not None:
-            self._write(plan, part, why, events or [])
-        self.last_plan = self.world.now
+            self.journal.write(self._step_data(whole, why, events or []))
+        self.instance, self.last_plan = instance, self.world.now
         self._clock_time = time.perf_counter()
-        seconds = planned - built if fresh else plan.seconds  # of a recorded plan what it took then
-        self._pending = (why, seconds, built - began, other + self._clock_time - planned)
-        return plan
+        seconds = planned - built if fresh else plan.seconds
+        others = other + self._clock_time - planned
+        self.made = MadePlan(
+            plan, instance, part, reader, request.running, why, failure, seconds, built - began, others
+        )
+        return self.made
 
-    def _ask(self, instance: Instance, running: Mapping[str, VariableValues] | None, seconds: float | None) -> Plan:
-        """The plan of the method, else that of the fallback, else what runs goes on.
+    def request(self) -> tuple[InstanceView, PlanningRequest]:
+        """What is to be planned now, and the part of the run that it is."""
+        part = self.base.part(self.kept_elements())
+        carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
+        instance = self.base.instance_of(part, carried, self.instance)
+        running = None if self.standing is None else self.codes.all_inner(self.standing.values, part)
+        return part, PlanningRequest(instance, self.policy_now(), len(self.steps), self.config.seed, running)
 
-        `failure` is the first error of a solver on the way. Each of both may take so many `seconds`.
+    def _ask(self, request: PlanningRequest) -> tuple[Plan, DiagnosticError | None]:
+        """The plan of the method, else that of the fallback, else what runs goes on; and the first error of a solver.
+
+        Each of both methods may take the seconds of the request.
         """
-        number = len(self.steps)
-        question = PlanningRequest(instance, self.policy_now(), number, self.config.seed, running, seconds)
-        self.failure = None
-        plan = self._plan_of(self.planner, question)
-        if plan is None and self.fallback is not None:
-            plan = self._plan_of(self.fallback, question)
-        if plan is None:
-            plan = Plan({} if running is None else running, AS_BEFORE, "none")
-        return plan
+        failure: DiagnosticError | None = None
+        for planner in (self.planner, self.fallback):
+            if planner is None:
+                continue
+            try:
+                plan = planner.plan(request)
+            except DiagnosticError as error:
+                if not is_of_solving(error):
+                    raise
+                self._count_failures(planner, error)
+                plan, failure = None, failure or error
+            finally:
+                self._warn_of_crashes(planner)
+            if plan is not None:
+                return plan, failure
+        return Plan({} if request.running is None else request.running, AS_BEFORE, "none"), failure
 
-    def _plan_of(self, planner: Planner, question: PlanningRequest) -> Plan | None:
-        """None where there is no plan in time, or the solver failed; other errors are raised."""
-        try:
-            return planner.plan(question)
-        except DiagnosticError as error:
-            if not is_of_solving(error):
-                raise
-            self.failure = self.failure or error
-            for diagnostic in error.diagnostics:
-                key = planner.name, diagnostic.code
-                known = self.failures.get(key)
-                new = Failures(planner.name, diagnostic, self.world.now, self.unit)
-                self.failures[key] = new if known is None else known.another()
-            return None
-        finally:
-            self._warn_of_crashes(planner)
+    def _count_failures(self, planner: Planner, error: DiagnosticError) -> None:
+        for diagnostic in error.diagnostics:
+            key = planner.name, diagnostic.code
+            known = self.failures.get(key)
+            new = Failures(planner.name, diagnostic, self.world.now, self.unit)
+            self.failures[key] = new if known is None else known.another()
 
     def _warn_of_crashes(self, planner: Planner) -> None:
         """Warn of the first crash of each kind: the run goes on with the fallback, or as before."""
@@ -282,24 +241,6 @@ class SimulationLoop:
             if not any(warning.message == crash.message for warning in self.warnings):
                 help = "the run went on with a new process of the solver, its fallback, or the plan before"
                 self.warnings.append(replace(crash, severity=Severity.WARNING, help=help))
-
-    def inner(self, values: Mapping[str, VariableValues], part: InstanceView) -> dict[str, VariableValues]:
-        """Values in codes of a part, without what is not in it."""
-        found = {}
-        for name, given in values.items():
-            components = self._components(name)
-            codes = part.inner(components, given.codes)
-            inside = np.ones(len(given.values), dtype=np.bool_)
-            for component, column in zip(components, codes, strict=True):
-                inside &= (column >= 0) | (component is None)
-            found[name] = VariableValues(tuple(c[inside] for c in codes), given.values[inside])
-        return found
-
-    def _components(self, name: str) -> tuple[Any, ...]:
-        return tuple(self.base.store.component(kind) for kind in self.types[name])
-
-    def _outer(self, name: str, given: VariableValues, part: InstanceView) -> VariableValues:
-        return VariableValues(part.outer(self._components(name), given.codes), given.values)
 
     # --- what a policy remembers -------------------------------------------------------------------------------------
 
@@ -318,17 +259,16 @@ class SimulationLoop:
 
         return make
 
-    def _remember(self, plan: Plan, part: InstanceView) -> None:
-        self.standing = CurrentPlan({name: self._outer(name, plan.values[name], part) for name in plan.values})
+    def _remember(self, plan: Plan) -> None:
+        """Take over a plan in codes of the run: it stands from now on."""
+        self.standing = CurrentPlan(plan.values)
         for name, given in plan.remembered.items():
-            outer = self._outer("", given, part)
             if name not in self.memory:
                 self.memory[name] = np.full(len(self.world.status), np.nan)
-            self.memory[name][outer.codes[0]] = outer.values
+            self.memory[name][given.codes[0]] = given.values
         self.world.request[:] = np.inf
         if plan.again is not None:
-            outer = self._outer("", plan.again, part)
-            self.world.request[outer.codes[0]] = self.world.now + outer.values * self.policy_time
+            self.world.request[plan.again.codes[0]] = self.world.now + plan.again.values * self.setup.policy_time
 
     # --- the plan in effect ------------------------------------------------------------------------------------------
 
@@ -341,32 +281,28 @@ class SimulationLoop:
         order = np.argsort(columns[self.placement.position("job") or 0], kind="stable")
         return tuple(c[order] for c in columns)
 
-    def know_jobs(self) -> None:
+    def know_jobs(self, made: MadePlan) -> None:
         """Note when the jobs of the plan are due, and what being late costs."""
-        assert self.reader is not None
-        assert self.part is not None
-        jobs = self.part.kept.get(self.jobs_root, np.zeros(0, dtype=np.int64))
+        jobs = made.part.kept.get(self.jobs_root, np.zeros(0, dtype=np.int64))
         if len(jobs):
-            self.world.know(jobs, *self.reader.jobs(np.arange(len(jobs), dtype=np.int64)))
+            self.world.know(jobs, *made.reader.jobs(np.arange(len(jobs), dtype=np.int64)))
 
-    def put(self, columns: tuple[Codes, ...], entries: Allocations) -> Any:
-        """Let the world run these entries from now on; returns what changed."""
-        reader = self.reader
-        assert reader is not None
+    def put(self, made: MadePlan, columns: tuple[Codes, ...], entries: Allocations) -> Changed:
+        """Let the world run these entries of a plan from now on; returns what changed."""
         self.columns, self.entry_jobs = columns, entries.job
-        delays, costs = reader.changes(columns)
+        delays, costs = made.reader.changes(columns)
         changed = self.world.apply(entries, delays, costs, costs.get("halt"))
         self.charge_rates()
         return changed
 
     def charge_rates(self) -> None:
         """Rates of what runs now: after a plan, and when a job has left."""
-        assert self.reader is not None
-        rates(self.online, self.world, self.reader, self.columns, self.entry_jobs)
+        assert self.made is not None
+        rates(self.online, self.world, self.made.reader, self.columns, self.entry_jobs)
 
     def left(self) -> None:
         """Jobs have ended, or were halted by a failure: rates are of those that go on."""
-        if self.reader is not None:
+        if self.made is not None:
             self.charge_rates()
 
     def drop_ended(self) -> None:
@@ -380,37 +316,31 @@ class SimulationLoop:
             running = self.world.status[given.codes[at]] == RUNNING
             self.standing = without(self.standing, variable, running)
 
-    def note(self, plan: Plan, changed: Any) -> None:
+    def note(self, made: MadePlan, changed: Changed) -> None:
         """The line of this plan in the record."""
-        why, plan_seconds, build_seconds, other = self._pending
+        plan = made.plan
         counts = {name: len(getattr(changed, name)) for name in CHANGES}
         self.steps.append(
             RunStep(
-                len(self.steps), self.world.now, why, plan.method, plan.status, len(self.world.present()),
+                len(self.steps), self.world.now, made.why, plan.method, plan.status, len(self.world.present()),
                 len(self.world.running), counts["start"], counts["resume"], counts["migration"], counts["resize"],
-                counts["halt"], counts["boot"], plan_seconds, build_seconds, other, plan.objective, plan.bound,
+                counts["halt"], counts["boot"], made.plan_seconds, made.build_seconds, made.other_seconds,
+                plan.objective, plan.bound,
             )
         )  # fmt: skip
         self.tell(self)
 
-    @property
-    def money(self) -> Unit:
-        return next((o.unit for o in self.online.base.objectives), DIMENSIONLESS)
-
-    def amount(self, charge: CheckedCharge) -> Unit:
-        """The unit of what a stated charge adds up to: rates are by the time of the clock."""
-        return charge.unit if self.online.window is not None else charge.unit * self.online.unit
-
     def charge_stated(self, times: float, slots: tuple[str, Codes] | None = None) -> None:
         """Add the stated charges of the plan in effect."""
-        if not self.online.charges or self.part is None or self.instance is None or self.standing is None:
+        made, setup = self.made, self.setup
+        if not self.online.charges or made is None or self.standing is None:
             return
-        values = self.inner(self.standing.values, self.part)
-        store = plan_store(self.online, self.instance.store, values, self.base.limits, slots)
+        values = self.codes.all_inner(self.standing.values, made.part)
+        store = plan_store(self.online, made.instance.store, values, self.base.limits, slots)
         for stated in self.online.charges:
-            times_money = times * number_factor(self.amount(stated), self.money)  # 1 for what is no money
+            times_money = times * number_factor(setup.amount(stated), setup.money)  # 1 for what is no money
             charge(
-                stated, self.online, store, self.base.limits, self.part, self.world.ledger, times_money,
+                stated, self.online, store, self.base.limits, made.part, self.world.ledger, times_money,
                 self.jobs_root, self.places_root,
             )  # fmt: skip
 
@@ -452,32 +382,20 @@ class SimulationLoop:
             message = f"the journal does not fit this run: its step {data['number']} is at {data['time']:g}"
             help = "the journal is of other inputs or options; start a new one"
             raise DiagnosticError([Diagnostic("GSM7003", message, help=help)])
-        whole = plan_from(dict(data["plan"]), self.types, self.base.store.universes)
-        again = None if whole.again is None else self.inner({"": whole.again}, part)[""]
-        remembered = {name: self.inner({"": g}, part)[""] for name, g in whole.remembered.items()}
-        return Plan(
-            self.inner(whole.values, part), whole.method, whole.status, whole.seconds, whole.objective, whole.bound,
-            again, remembered, whole.notes,
-        )  # fmt: skip
+        return self.codes.plan_inner(plan_from(dict(data["plan"]), self.setup.types, self.base.store.universes), part)
 
-    def _write(self, plan: Plan, part: InstanceView, why: tuple[str, ...], events: list[dict[str, Any]]) -> None:
-        assert self.journal is not None
-        values = {n: self._outer(n, g, part) for n, g in plan.values.items() if n in self.kept}
-        again = None if plan.again is None else self._outer("", plan.again, part)
-        remembered = {name: self._outer("", given, part) for name, given in plan.remembered.items()}
-        whole = Plan(
-            values, plan.method, plan.status, plan.seconds, plan.objective, plan.bound, again, remembered, plan.notes
-        )
-        data = plan_data(whole, self.types, self.base.store.universes)
-        step = {"number": len(self.steps), "time": self.world.now, "why": list(why), "events": events, "plan": data}
-        self.journal.write(step)
+    def _step_data(self, plan: Plan, why: tuple[str, ...], events: list[dict[str, Any]]) -> dict[str, Any]:
+        """A step as a journal keeps it, of a plan in codes of the run."""
+        kept = replace(plan, values={n: given for n, given in plan.values.items() if n in self.setup.kept})
+        data = plan_data(kept, self.setup.types, self.base.store.universes)
+        return {"number": len(self.steps), "time": self.world.now, "why": list(why), "events": events, "plan": data}
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def outcome(self, ended: str, **extra: Any) -> RunOutcome:
-        money, spare = self.money, None if self.fallback is None else self.fallback.name
-        amounts = {c.name: self.amount(c) for c in self.online.charges}
-        quantities = {name: str(unit) for name, unit in amounts.items() if not convertible(unit, money)}
+        setup, spare = self.setup, None if self.fallback is None else self.fallback.name
+        amounts = {c.name: setup.amount(c) for c in self.online.charges}
+        quantities = {name: str(unit) for name, unit in amounts.items() if not convertible(unit, setup.money)}
         return RunOutcome(
             online=self.online,
             base=self.base,
@@ -485,8 +403,8 @@ class SimulationLoop:
             steps=tuple(self.steps),
             ended=ended,
             unit=self.unit,
-            money=str(money),
-            slot_length=self.slot_length,
+            money=str(setup.money),
+            slot_length=setup.slot_length,
             events=self.events,
             quantities=quantities,
             warnings=(*self.warnings, *(f.warning(spare) for f in self.failures.values())),

@@ -28,7 +28,7 @@ def run_until(loop: Loop, time: float) -> str:
     """
     near = loop.world.tolerance() + 1e-9 * max(1.0, abs(time))
     if isinstance(loop, SlotLoop):
-        while loop.slot < loop.horizon and (loop.slot + 1) * loop.slot_length <= time + near:
+        while loop.slot < loop.window.horizon and (loop.slot + 1) * loop.setup.slot_length <= time + near:
             if ended := loop.step():
                 return ended
         loop.look()
@@ -46,7 +46,9 @@ def fork(loop: L, seed: int) -> L:
     other = copy(loop)
     other.world = deepcopy(loop.world)
     other.config = replace(loop.config, seed=seed)
-    other.journal = other.fast_replay = other.examine = None
+    other.journal = other.examine = None
+    if isinstance(other, EventLoop):
+        other.fast_replay = None
     other.stop, other.tell = (lambda: False), (lambda driver: None)
     other.down, other.memory = dict(loop.down), {name: values.copy() for name, values in loop.memory.items()}
     other.steps, other.warnings = list(loop.steps), list(loop.warnings)

@@ -6,6 +6,7 @@ A. Jahani et al. (2019) and F. Filippini et al. (2024) describe it for their mod
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,36 +14,37 @@ import numpy as np
 
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
 from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.online.data.magnitudes import check_period
-from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.loops.base import MadePlan, SimulationLoop
 from gpusched_dsl.online.run_record import RunOutcome
 
 
 @dataclass(eq=False)
 class EventLoop(SimulationLoop):
-    """Runs until all jobs are done, `stop` says so, or nothing can happen any more."""
+    """Runs until all jobs are done, `stop` says so, or nothing can happen any more.
+
+    `fast_replay` returns the outcome of the complete run, or the reasons why each event needs a plan.
+    """
+
+    fast_replay: Callable[[EventLoop], RunOutcome | Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.read_period()
-
-    def read_period(self) -> None:
-        """The time to the next plan at the latest, of the data as they are. Raises DiagnosticError (GSM7007)."""
-        periods = [(self.number(t.every), t.every) for t in self.online.triggers if t.every is not None]
-        for period, expr in periods:
-            check_period(period, self.unit, "the period", expr.span)
-        self.period = min((period for period, _ in periods), default=np.inf)
+        self.period = self.setup.period
 
     def _replayed(self) -> RunOutcome | None:
         if self.fast_replay is None or self.steps:
             return None
         try:
             with limit(None, self.stop):
-                return self.fast_replay(self)
+                found = self.fast_replay(self)
         except StoppedEarly as stopped:
             if stopped.reason != INTERRUPT:
                 raise
             raise Abandoned from None
+        if isinstance(found, RunOutcome):
+            return found
+        self.event_by_event = tuple(found)
+        return None
 
     def step(self) -> str:
         """Take the events of the next moment, and plan if one of them asks for it; why the run is over, else ""."""
@@ -110,20 +112,20 @@ class EventLoop(SimulationLoop):
 
     def left(self) -> None:
         """The plan that holds, and what stated charges read of it, is of jobs that go on."""
-        if self.reader is not None:
+        if self.made is not None:
             self.drop_ended()
         super().left()
 
-    def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> None:
-        """One plan for the jobs that are there, in effect from now on."""
+    def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> MadePlan | None:
+        """One plan for the jobs that are there, in effect from now on; None without jobs."""
         if not len(self.world.present()):
             self.last_plan = -np.inf  # no period without jobs
-            return
-        plan = self.plan(why, events)
-        assert self.reader is not None
-        columns = self.chosen(plan)
-        self.know_jobs()
-        self.note(plan, self.put(columns, self.reader.entries(columns)))
+            return None
+        made = self.plan(why, events)
+        columns = self.chosen(made.plan)
+        self.know_jobs(made)
+        self.note(made, self.put(made, columns, made.reader.entries(columns)))
+        return made
 
     def _over(self) -> str:
         waiting = len(self.world.present())

@@ -14,8 +14,7 @@ from gpusched_dsl.data.sources.python_values import pieces_of
 from gpusched_dsl.ir.domains import decode
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.data.carry import Carrier
-from gpusched_dsl.online.data.magnitudes import LARGEST, check_magnitudes, check_period
+from gpusched_dsl.online.data.magnitudes import LARGEST, check_magnitudes
 from gpusched_dsl.online.data.updates import with_jobs, with_values
 from gpusched_dsl.online.live.clock import LiveClock
 from gpusched_dsl.online.live.messages import (
@@ -33,10 +32,13 @@ from gpusched_dsl.online.live.messages import (
     content_of,
     event_of,
 )
+from gpusched_dsl.online.loops.base import MadePlan
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.restoring import LoopState
+from gpusched_dsl.online.loops.setup import period_of
 from gpusched_dsl.online.planners.failures import is_of_solving
-from gpusched_dsl.online.planners.protocol import Planner, PlanningRequest
+from gpusched_dsl.online.planners.protocol import Planner
+from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.realisation import truth_of
 from gpusched_dsl.online.simulation.world import FUTURE, GONE, RUNNING, WAITING
 
@@ -65,14 +67,11 @@ class LiveEventLoop(EventLoop):
     """
 
     def __post_init__(self) -> None:
-        self.external = True
         super().__post_init__()
         self.world.ends[:] = np.inf
         self._why: list[str] = []
         self._told: list[Decided] = []
         self._ids: set[str] = set()
-        self._planned = False  # by the last `decide`
-        self._failed = False  # whether the plan before the last `decide` was another method's
 
     @property
     def now(self) -> float:
@@ -97,9 +96,9 @@ class LiveEventLoop(EventLoop):
         before = self.state()
         try:
             self.apply(candidate, max(time, self.now))
-            self.decide()
-            if isinstance(event, Arrival | Value):
-                self._refuse_failure()
+            made = self.decide()
+            if made is not None and isinstance(event, Arrival | Value):
+                self._refuse_failure(made)
         except Exception:
             self.restore(before)
             raise
@@ -165,12 +164,12 @@ class LiveEventLoop(EventLoop):
                 self.recover(self.places_root, np.array([self._node(event.node)]))
                 self._why.append("recovery")
             case Value():
-                self._rebase(candidate.base)
-                self.read_period()
+                self._use(candidate.base)
+                self.period = period_of(self.online, self.base)
                 self._why.append("change")
         self.events += 1
 
-    def decide(self, why: tuple[str, ...] = (), events: list[dict[str, Any]] | None = None) -> None:
+    def decide(self, why: tuple[str, ...] = (), events: list[dict[str, Any]] | None = None) -> MadePlan | None:
         """Plan if what was applied asks for it, if the period is over, or if the policy asked for this time."""
         asked = list(dict.fromkeys(w for w in self._why if self.online.replans_on(w)))
         self._why = []
@@ -178,12 +177,10 @@ class LiveEventLoop(EventLoop):
             asked.append("period")
         if (self.world.request <= self.now + self.world.tolerance()).any():
             asked.append("request")
-        before, self._failed = len(self.steps), self._failing()
-        if asked:
-            super().decide((*why, *asked), events)
-        self._planned = len(self.steps) > before
-        if self._planned:
+        made = super().decide((*why, *asked), events) if asked else None
+        if made is not None:
             self._told.append(self._decided())
+        return made
 
     def decisions(self) -> Sequence[Decided]:
         """What was decided since this was asked last."""
@@ -200,40 +197,35 @@ class LiveEventLoop(EventLoop):
         state.restore(self)
         self.planner, self.fallback = _anew(self.planner), _anew(self.fallback)
 
-    def rehearse(self) -> None:
-        """Unless `decide` has just planned: plan within a second and forget it.
+    def rehearse(self, made: MadePlan | None) -> None:
+        """Plan within a second and forget it, unless `decide` has just `made` a plan.
 
         Raises DiagnosticError as planning, and where the solver fails, although the fallback could plan: a job or a
         value with which the solver cannot plan is refused rather than all is left to the fallback. Where it had failed
         without the event already, the event is not to blame.
         """
-        if self._planned:
-            self._refuse_failure()
-        if self._planned or not len(self.world.present()):
+        if made is not None:
+            self._refuse_failure(made)
+        if made is not None or not len(self.world.present()):
             return
-        part = self.base.part(self.kept_elements())
-        carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
-        instance = self.base.instance_of(part, carried, self.instance)
-        running = None if self.standing is None else self.inner(self.standing.values, part)
-        seconds = min(self.config.time_limit or REHEARSAL, REHEARSAL)
-        question = PlanningRequest(instance, self.policy_now(), len(self.steps), self.config.seed, running, seconds)
+        _, request = self.request()
         planner = self.planner.fresh()
         try:
-            planner.plan(question)
+            planner.plan(replace(request, seconds=min(self.config.time_limit or REHEARSAL, REHEARSAL)))
         except DiagnosticError as error:
-            if not (self._failing() and is_of_solving(error)):
+            if not (self._failed_at(self.steps[-1:]) and is_of_solving(error)):
                 raise
         finally:
             planner.close()
 
-    def _failing(self) -> bool:
-        """Whether another than the method made the last plan; read off the steps, which a journal keeps."""
-        return bool(self.steps) and self.steps[-1].method != self.planner.name
+    def _failed_at(self, steps: Sequence[RunStep]) -> bool:
+        """Whether another than the method made the plan of a step; a journal keeps the steps."""
+        return any(step.method != self.planner.name for step in steps)
 
-    def _refuse_failure(self) -> None:
-        """Raise the error of the solver if it failed at the plan that `decide` has just made, and not before."""
-        if self._planned and self.failure is not None and not self._failed:
-            raise self.failure
+    def _refuse_failure(self, made: MadePlan) -> None:
+        """Raise the error of the solver at the last plan, unless it failed at the plan before as well."""
+        if made.failure is not None and not self._failed_at(self.steps[-2:-1]):
+            raise made.failure
 
     def finish(self) -> dict[str, Any]:
         """What the run has cost so far, and how many jobs are done."""
@@ -253,9 +245,9 @@ class LiveEventLoop(EventLoop):
         assert self.standing is not None
         step = self.steps[-1]
         entries = {}
-        for name in sorted(self.kept & self.standing.values.keys()):
+        for name in sorted(self.setup.kept & self.standing.values.keys()):
             given = self.standing.values[name]
-            labels = decode(self._components(name), given.codes) if given.codes else [()] * len(given.values)
+            labels = decode(self.codes.components(name), given.codes) if given.codes else [()] * len(given.values)
             entries[name] = [Entry(list(k), v) for k, v in zip(labels, given.values.tolist(), strict=True)]
         return Decided(
             step=step.number + 1, time=step.time, why=list(step.why), method=step.method, status=step.status,
@@ -288,8 +280,8 @@ class LiveEventLoop(EventLoop):
         code = self._known(event.job)
         if code is None:
             code = len(self.world.status)
-            self._rebase(base)
-            truth = truth_of(self.online, base, self.config.seed, self.slot_length)
+            self._use(base)
+            truth = truth_of(self.online, base, self.config.seed, self.setup.slot_length)
             new = slice(code, code + 1)
             self.world.grow(
                 replace(
@@ -331,15 +323,8 @@ class LiveEventLoop(EventLoop):
         changes = {name: _values_by_subscripts(name, told, ()) for name, told in event.values.items()}
         base = with_values(self.base, changes)
         check_magnitudes(base, event.values)
-        for trigger in self.online.triggers:
-            if trigger.every is not None:
-                check_period(self.number_of(trigger.every, base), self.unit, "the period", trigger.every.span)
+        period_of(self.online, base)
         return base
-
-    def _rebase(self, base: Any) -> None:
-        self.base = base
-        self.carrier = Carrier(self.online, base)
-        self.instance = None  # everything may have changed
 
 
 def _anew(planner: P) -> P:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,8 +11,6 @@ from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes
-from gpusched_dsl.online.data.carry import CurrentPlan
-from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
 from gpusched_dsl.online.loops.branching import Loop, run_until
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.run_record import RunStep
@@ -38,53 +35,28 @@ class Moment:
 
 
 def moment_at(loop: Loop, time: float) -> Moment | None:
-    """The last plan that was made up to a time, for which the loop is driven there; None before the first.
-
-    A plan of the loop's journal is read from it, others are made; nothing is recorded.
-    """
-    heard = _PlanRecorder(loop.journal, loop)
-    loop.journal, loop.tell, loop.fast_replay = heard, heard.tell, None
+    """The last plan that was made up to a time, to which the loop is driven; None before the first."""
     ended = run_until(loop, time)
     slot = None
     if isinstance(loop, SlotLoop):
         slot = loop.slot
         if not ended:
             loop.step()
-    found = heard.found
-    if found is None or slot is None or not isinstance(loop, SlotLoop):
-        return found
-    return replace(found, slot=slot - loop.planned)
-
-
-class _PlanRecorder:
-    """Stands between a loop and its journal: keeps what the newest plan was made of."""
-
-    def __init__(self, journal: StepJournal | None, loop: SimulationLoop) -> None:
-        self.journal, self.loop = journal, loop
-        self.before: CurrentPlan | None = None
-        self.found: Moment | None = None
-
-    def recorded(self) -> Mapping[str, Any] | None:
-        self.before = self.loop.standing
-        return None if self.journal is None else self.journal.recorded()
-
-    def write(self, step: Mapping[str, Any]) -> None:
-        """Nothing is recorded."""
-
-    def tell(self, driver: SimulationLoop) -> None:
-        assert driver.instance is not None
-        assert driver.part is not None
-        assert driver.standing is not None
-        self.found = Moment(
-            driver.instance,
-            driver.part,
-            driver.inner(driver.standing.values, driver.part),
-            None if self.before is None else driver.inner(self.before.values, driver.part),
-            driver.steps[-1],
-            driver.steps[-1].number,
-            driver.steps[-1].time,
-            driver.steps[-1].time / driver.policy_time,
-        )
+    made = loop.made
+    if made is None:
+        return None
+    step = loop.steps[-1]
+    return Moment(
+        instance=made.instance,
+        part=made.part,
+        values=made.plan.values,
+        running=made.running,
+        step=step,
+        number=step.number,
+        now=step.time,
+        policy_now=step.time / loop.setup.policy_time,
+        slot=slot - loop.planned if slot is not None and isinstance(loop, SlotLoop) else None,
+    )
 
 
 def job_in(moment: Moment, root: str, code: int) -> int | None:

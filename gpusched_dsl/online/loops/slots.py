@@ -7,7 +7,6 @@ their model goes online.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +14,8 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Ints
 from gpusched_dsl.ir.domains import TupleDomain
-from gpusched_dsl.language.blocks.online.slot_counts import counts_slots, slot_count_errors
-from gpusched_dsl.language.checked import TypedExpr
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.carry import CurrentPlan, LoopClock, without
-from gpusched_dsl.online.loops.base import SimulationLoop
-from gpusched_dsl.online.planners.protocol import Plan
+from gpusched_dsl.online.loops.base import MadePlan, SimulationLoop
 from gpusched_dsl.online.simulation.assignments import Allocations
 from gpusched_dsl.online.simulation.world import TOLERANCE
 
@@ -32,19 +26,8 @@ class SlotLoop(SimulationLoop):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        window, online = self.online.window, self.online
-        assert window is not None
-        if online.arrival is not None and (online.work is None or online.speed is None):
-            message = f"what jobs get done in a slot is not known: `{online.name}` states no `work` or no `speed`"
-            help = "state both: `work epochs[b];` and `speed slot / epoch_time[b, k];`"
-            raise DiagnosticError([Diagnostic("GSM1651", message, online.arrival.span, help=help)])
-        self.slots_root = self.carrier.slots_root
-        self.horizon = len(self.base.store.universes[self.slots_root].labels)
-        wrong = slot_count_errors(online, self.number)
-        if wrong:
-            raise DiagnosticError(wrong)
-        self.lookahead, self.commit = round(self.number(window.lookahead)), round(self.number(window.commit))
-        self.every = min([self.commit, *(self._slots(t.every) for t in online.triggers if t.every is not None)])
+        assert self.setup.window is not None
+        self.window = self.setup.window
         self.slot = 0  # the next one to be executed
         self.planned = 0  # the first slot of the plan that holds
         self.until = 0  # the first slot that the plan that holds does not commit to
@@ -52,21 +35,16 @@ class SlotLoop(SimulationLoop):
         self.entries: Allocations | None = None  # of all slots of the plan that holds
         self.plan_columns: tuple[Codes, ...] = ()
         self.skipped = np.zeros(0, dtype=np.bool_)  # entries of executed slots whose job or node was not there
-        self.new_plan: Plan | None = None  # not in effect yet
+        self.unnoted: MadePlan | None = None  # not in effect yet
         self.ended = False  # whether a job has come to its end in the last slot
         self.seen: list[str] = []  # events by the beginning of this slot
-
-    def _slots(self, every: TypedExpr) -> int:
-        """The slots until the next plan. A time ends with the slot in which it is over."""
-        length = 1.0 if counts_slots(every) else self.slot_length
-        return max(1, math.ceil(self.number(every) / length * (1.0 - TOLERANCE)))
 
     def step(self) -> str:
         """Execute the next slot, after a new plan if one is due; why the run is over, else ""."""
         if self.stop():
             self.settle()
             return "interrupt"
-        if self.slot >= self.horizon:
+        if self.slot >= self.window.horizon:
             self.settle()
             return "horizon"
         why = self.happen()
@@ -97,8 +75,8 @@ class SlotLoop(SimulationLoop):
         self.seen = [*self.seen, *happened]
 
     def kept_elements(self) -> dict[str, Codes]:
-        stop = min(self.slot + self.lookahead, self.horizon)
-        return {**super().kept_elements(), self.slots_root: np.arange(self.slot, stop, dtype=np.int64)}
+        stop = min(self.slot + self.window.lookahead, self.window.horizon)
+        return {**super().kept_elements(), self.window.root: np.arange(self.slot, stop, dtype=np.int64)}
 
     def clock(self) -> LoopClock:
         clock = super().clock()
@@ -107,31 +85,30 @@ class SlotLoop(SimulationLoop):
 
     def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> None:
         """Plan the window that begins with this slot."""
-        plan = self.plan(why, events)
-        assert self.reader is not None
-        columns = self.chosen(plan)
-        self.know_jobs()
+        made = self.plan(why, events)
+        columns = self.chosen(made.plan)
+        self.know_jobs(made)
         self.plan_columns = columns
-        self.entries = self.reader.entries(columns)
+        self.entries = made.reader.entries(columns)
         self.skipped = np.zeros(len(self.entries), dtype=np.bool_)
         self.planned = self.charged_to = self.slot
-        self.until = self.slot + self.every
-        self.new_plan = plan
+        self.until = self.slot + self.window.every
+        self.unnoted = made
 
     def execute(self) -> None:
         """One slot as planned: what runs in it, and the time that it takes."""
-        entries = self.entries
-        if entries is not None:
+        entries, made = self.entries, self.made
+        if entries is not None and made is not None:
             due = entries.slot == self.slot
             rows = np.flatnonzero(due & self._alive(entries.job) & self._up(entries.place))
             self.skipped = self.skipped | due  # a new array: copies of the run share the old one
             self.skipped[rows] = False
             rows = rows[entries.job[rows] >= 0]  # decisions without jobs are only charged for
-            changed = self.put(tuple(c[rows] for c in self.plan_columns), entries.take(rows))
-            if self.new_plan is not None:
-                self.note(self.new_plan, changed)
-                self.new_plan = None
-        end = (self.slot + 1) * self.slot_length
+            changed = self.put(made, tuple(c[rows] for c in self.plan_columns), entries.take(rows))
+            if self.unnoted is not None:
+                self.note(self.unnoted, changed)
+                self.unnoted = None
+        end = (self.slot + 1) * self.setup.slot_length
         while len(self.world.running):
             first = float(self.world.completions().min())
             if first > end - TOLERANCE * max(1.0, end):
@@ -166,7 +143,7 @@ class SlotLoop(SimulationLoop):
 
         From then on the plan is the one that was executed: so charges and `carry` read the same.
         """
-        if self.slot <= self.charged_to or self.part is None:
+        if self.slot <= self.charged_to or self.made is None:
             return
         codes = np.arange(self.charged_to - self.planned, self.slot - self.planned, dtype=np.int64)
         self.standing = self._executed()
@@ -176,11 +153,11 @@ class SlotLoop(SimulationLoop):
     def _executed(self) -> CurrentPlan | None:
         """The plan that holds without the entries that were skipped."""
         variable = self.placement.variable
-        if self.standing is None or self.part is None or not self.skipped.any():
+        if self.standing is None or self.made is None or not self.skipped.any():
             return self.standing
-        components = self._components(variable)
+        components = self.codes.components(variable)
         given = self.standing.values[variable]
-        skipped = self.part.outer(components, tuple(column[self.skipped] for column in self.plan_columns))
+        skipped = self.made.part.outer(components, tuple(column[self.skipped] for column in self.plan_columns))
         kept = np.ones(len(given.values), dtype=np.bool_)
         place = TupleDomain(components, given.codes).locate(skipped)
         kept[place[place >= 0]] = False

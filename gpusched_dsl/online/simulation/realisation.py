@@ -143,15 +143,31 @@ def redraw(
     return ends, stretch
 
 
+@dataclass(frozen=True, eq=False)
+class OutageLaws:
+    """The laws of the outages of a set of nodes: how long each node is up, and how long it is down."""
+
+    root: str
+    labels: tuple[str | int, ...]
+    every: RandomLaws
+    lasting: RandomLaws
+
+    @staticmethod
+    def of(outage: CheckedOutage, online: CheckedOnline, base: Base) -> OutageLaws:
+        """Raises DiagnosticError as evaluation does."""
+        ev = Evaluator(online.model, base.store, base.limits)
+        every = _laws(base, ev, outage.every, outage.indexing, "every")
+        lasting = _laws(base, ev, outage.lasting, outage.indexing, "lasting")
+        return OutageLaws(outage.nodes, base.store.universes[outage.nodes].labels, every, lasting)
+
+
 class Outages:
     """When each node of a set fails and how long it is down, drawn one after the other for each node by itself."""
 
-    def __init__(self, outage: CheckedOutage, online: CheckedOnline, base: Base, seed: int) -> None:
-        self.root = outage.nodes
-        ev = Evaluator(online.model, base.store, base.limits)
-        self.every = _laws(base, ev, outage.every, outage.indexing, "every")
-        self.lasting = _laws(base, ev, outage.lasting, outage.indexing, "lasting")
-        self.labels = labels = base.store.universes[self.root].labels
+    def __init__(self, laws: OutageLaws, seed: int) -> None:
+        self.root, self.labels = laws.root, laws.labels
+        self.every, self.lasting = laws.every, laws.lasting
+        labels = self.labels
         self.rngs = [stream(seed, f"outage {self.root} {label}") for label in labels]
         self.since = np.zeros(len(labels))  # when the times that come next began
         self.next: Floats = np.array([self._draw(self.every, n, 0.0) for n in range(len(labels))])

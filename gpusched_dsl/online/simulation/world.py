@@ -44,8 +44,8 @@ class World:
     def __init__(self, truth: Realisation, places: int, kinds: int, indices: int) -> None:
         count = len(truth.arrival)
         self.now = 0.0
-        self.arrival, self.work = truth.arrival, truth.work
-        self.ends, self.stretch = truth.ends, truth.stretch
+        self.arrival, self.work = truth.arrival.copy(), truth.work.copy()
+        self.ends, self.stretch = truth.ends.copy(), truth.stretch.copy()
         self.status = np.full(count, FUTURE, dtype=np.int64)
         self.done = np.zeros(count)
         self.speed = np.zeros(count)  # planned work by time in the last place

@@ -69,7 +69,7 @@ class Toy:
         made = Decided(step=self.steps, time=self._now, why=why, method="fifo", status="", seconds=0.0, entries=entries)
         self.made.append(made)
 
-    def rehearse(self) -> None:
+    def rehearse(self, made: Any) -> None:
         pass
 
     def state(self) -> Any:

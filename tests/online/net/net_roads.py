@@ -19,7 +19,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.online.journal.recorder import Recorder
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.open import loop_of, open_run, setup_of
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
@@ -57,7 +57,7 @@ def opened(case: HasText) -> Workspace:
     return workspace
 
 
-def loop_of(workspace: Workspace, *, whole: bool = False) -> EventLoop:
+def event_loop(workspace: Workspace, *, whole: bool = False) -> EventLoop:
     loop = open_run(workspace, replace(CONFIG, most_events=MOST))
     assert isinstance(loop, EventLoop)
     if not whole:
@@ -68,7 +68,7 @@ def loop_of(workspace: Workspace, *, whole: bool = False) -> EventLoop:
 def check(case: Case | TypedCase, folder: Path | None = None) -> Told:
     """Drive a case by all roads; those by a journal only where there is a folder for one."""
     workspace = opened(case)
-    loop = loop_of(workspace).run()
+    loop = event_loop(workspace).run()
     if loop.ended == "events":
         return Told([], False, len(loop.steps), loop.ended, loop.total)
     fast = replayed(workspace)
@@ -114,7 +114,7 @@ def drawn_outside(laws: frozenset[str], ends: np.ndarray, stretch: np.ndarray) -
 
 def flips(workspace: Workspace, case: Case) -> tuple[tuple[float, ...], ...]:
     """When each node fails and is there again, as the engine draws it."""
-    [outages] = loop_of(workspace).outages
+    [outages] = event_loop(workspace).outages
     times: list[list[float]] = [[] for _ in outages.next]
     for _ in range(MOST):
         now = float(outages.next.min())
@@ -126,8 +126,9 @@ def flips(workspace: Workspace, case: Case) -> tuple[tuple[float, ...], ...]:
 
 def replayed(workspace: Workspace) -> RunOutcome | None:
     """The replay of a run, None where it is not proved equal: `run` takes the same loop as without it then."""
-    fast = loop_of(workspace, whole=True)
-    return None if fast.fast_replay is None else fast.fast_replay(fast)
+    fast = event_loop(workspace, whole=True)
+    found = None if fast.fast_replay is None else fast.fast_replay(fast)
+    return found if isinstance(found, RunOutcome) else None
 
 
 def compared(what: str, one: RunOutcome, other: RunOutcome, *, exact: bool = False) -> list[str]:
@@ -166,13 +167,13 @@ def journalled(workspace: Workspace, loop: RunOutcome, folder: Path, seed: int) 
     """Recorded; killed after some plans and resumed; and all made again: the same to the last bit."""
     path = folder / f"net{seed}.db"
     kill_after = seed % max(len(loop.steps), 1)
-    died = loop_of(workspace)
-    with Recorder(path, died, RunInfo("Queue")):
+    setup = setup_of(workspace, replace(CONFIG, most_events=MOST)).stateless()
+    with Recorder(path, setup, RunInfo("Queue")) as recorder:
+        died = loop_of(setup, journal=recorder.steps)
         died.stop = lambda: len(died.steps) > kill_after
         died.run()  # and no more is written: as of a process that has gone
-    resumed = loop_of(workspace)
-    with Recorder(path, resumed, RunInfo("Queue")) as recorder:
-        again = resumed.run()
+    with Recorder(path, setup, RunInfo("Queue")) as recorder:
+        again = loop_of(setup, journal=recorder.steps).run()
         recorder.close_with(again)
     path.unlink()
     return compared("killed and resumed", again, loop, exact=True)

@@ -15,9 +15,10 @@ from gpusched_dsl.ir.domains import decode
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import NEVER_CAME, UNFINISHED, relaxation_bound
 from gpusched_dsl.online.journal.recorder import Recorder
-from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
+from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
-from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
@@ -29,7 +30,7 @@ from gpusched_dsl.workflows.estimate import estimate
 def check_windows(case: WindowCase, folder: Path | None = None) -> Told:
     """Drive a case by all roads; those by a journal, with every plan checked, only where there is a folder for one."""
     workspace = opened(case)
-    loop, plans = slot_loop(workspace, case, "none" if folder is None else "full")
+    loop, plans = slot_loop(setup_of_case(workspace, case, "none" if folder is None else "full"), case)
     run = loop.run()
     wrong = against_simulation(case, run, plans)
     wrong += [f"warning: {warning.message}" for warning in run.warnings]
@@ -43,9 +44,13 @@ def check_windows(case: WindowCase, folder: Path | None = None) -> Told:
     return Told(wrong, False, len(run.steps), run.ended, run.total)
 
 
-def slot_loop(workspace: Workspace, case: WindowCase, verify: str = "none") -> tuple[SlotLoop, list[Taken]]:
+def setup_of_case(workspace: Workspace, case: WindowCase, verify: str = "none") -> RunSetup:
+    return setup_of(workspace, RunConfig(online="Block", method=case.method, seed=1, gap=0.0, verify=verify))
+
+
+def slot_loop(setup: RunSetup, case: WindowCase, journal: StepJournal | None = None) -> tuple[SlotLoop, list[Taken]]:
     """A loop that is ready to run and notes every plan."""
-    loop = open_run(workspace, RunConfig(online="Block", method=case.method, seed=1, gap=0.0, verify=verify))
+    loop = loop_of(setup, journal=journal)
     assert isinstance(loop, SlotLoop)
     plans: list[Taken] = []
     check_plan = loop.examine
@@ -108,12 +113,14 @@ def journalled(workspace: Workspace, case: WindowCase, run: RunOutcome, folder: 
     outcomes, wrong = [], []
     for kill_after in (None, case.seed % max(len(run.steps), 1)):
         if kill_after is not None:
-            died, _ = slot_loop(workspace, case)
-            with Recorder(path, died, RunInfo(case.method)):
+            setup = setup_of_case(workspace, case).stateless()
+            with Recorder(path, setup, RunInfo(case.method)) as recorder:
+                died, _ = slot_loop(setup, case, recorder.steps)
                 died.stop = lambda died=died, most=kill_after: len(died.steps) > most
                 died.run()  # and no more is written: as of a process that has gone
-        loop, plans = slot_loop(workspace, case)
-        with Recorder(path, loop, RunInfo(case.method)) as recorder:
+        setup = setup_of_case(workspace, case).stateless()
+        with Recorder(path, setup, RunInfo(case.method)) as recorder:
+            loop, plans = slot_loop(setup, case, recorder.steps)
             outcomes.append(loop.run())
             recorder.close_with(outcomes[-1])
         path.unlink()

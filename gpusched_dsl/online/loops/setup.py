@@ -1,0 +1,230 @@
+"""The setup of a run: the block, its data and its methods, checked, with all that stays the same during the run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.language.blocks.online.slot_counts import counts_slots, slot_count_errors
+from gpusched_dsl.language.blocks.policies.scope import clock_unit
+from gpusched_dsl.language.checked import CheckedPlacement, Element, Numeric, TypedExpr, ValueType
+from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, number_factor
+from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.data.carry import Carrier, variables_read
+from gpusched_dsl.online.data.magnitudes import check_clock, check_magnitudes, check_period
+from gpusched_dsl.online.planners.protocol import Planner
+from gpusched_dsl.online.planners.stateless import StatelessPlanner
+from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.online.simulation.realisation import OutageLaws, Realisation, truth_of
+from gpusched_dsl.online.simulation.world import TOLERANCE
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSlots:
+    """Numbers of slots: in the run, in a window, and until the next plan."""
+
+    root: str
+    horizon: int
+    lookahead: int
+    every: int
+
+
+@dataclass(frozen=True, eq=False)
+class RunSetup:
+    """Everything that a loop is made from; several loops can be made from one.
+
+    `truth` and `outages` are what really happens; with `external`, completions and failures are reported from outside
+    instead. `slot_length` is in hours, 0 without a window. `period` is the time to the next plan at the latest.
+    """
+
+    online: CheckedOnline
+    base: Base
+    planner: Planner
+    fallback: Planner | None
+    config: RunConfig
+    external: bool
+    placement: CheckedPlacement
+    truth: Realisation
+    outages: tuple[OutageLaws, ...]
+    slot_length: float
+    period: float
+    window: WindowSlots | None
+
+    def stateless(self) -> RunSetup:
+        """The same with planners that know no more of earlier plans than a journal keeps."""
+        fallback = None if self.fallback is None else StatelessPlanner(self.fallback, self.kept)
+        return replace(self, planner=StatelessPlanner(self.planner, self.kept), fallback=fallback)
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def jobs_root(self) -> str:
+        arrival = self.online.arrival
+        return self.placement.root("job") if arrival is None else arrival.jobs
+
+    @cached_property
+    def places_root(self) -> str:
+        return self.placement.root("node") or self.placement.root("node_type")
+
+    @cached_property
+    def kinds_root(self) -> str:
+        return self.placement.root("node_type") or self.places_root
+
+    @cached_property
+    def types(self) -> Mapping[str, tuple[ValueType, ...]]:
+        """The index types of each variable, and of values of jobs as `""`."""
+        variables = self.online.base.variables.items()
+        jobs = (Element(self.jobs_root),) if self.jobs_root else ()
+        return {"": jobs, **{name: tuple(v.type for v in declared.indexing.variables) for name, declared in variables}}
+
+    @cached_property
+    def kept(self) -> frozenset[str]:
+        """The variables whose values are read after the plan: by the placement, by `carry` and by charges."""
+        values = [carry.value for carry in self.online.carries] + [charge.value for charge in self.online.charges]
+        return frozenset({self.placement.variable}).union(*(variables_read(v, self.online) for v in values))
+
+    # --- units -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def clock(self) -> Unit:
+        """The unit of the world's clock."""
+        return clock_of(self.online)
+
+    @cached_property
+    def policy_time(self) -> float:
+        """The world's time in one unit of the policies' `now`."""
+        return number_factor(clock_unit(self.online.base), self.clock)
+
+    @cached_property
+    def money(self) -> Unit:
+        return next((o.unit for o in self.online.base.objectives), DIMENSIONLESS)
+
+    def amount(self, charge: CheckedCharge) -> Unit:
+        """The unit of what a stated charge adds up to: rates are by the time of the clock."""
+        return charge.unit if self.online.window is not None else charge.unit * self.online.unit
+
+
+def set_up(
+    online: CheckedOnline,
+    base: Base,
+    planner: Planner,
+    fallback: Planner | None,
+    config: RunConfig,
+    *,
+    external: bool,
+) -> RunSetup:
+    """The setup of a run. Raises DiagnosticError for a block or data that cannot be run (GSM1651, GSM7002, GSM7007)."""
+    placement = online.base.placement
+    if placement is None:
+        message = f"`{online.base.name}` has no `placement`: nothing says what its decisions mean in the cluster"
+        raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help="state one in the model")])
+    _check_jobs(online, placement)
+    check_magnitudes(base, base.given)
+    slot_length = _slot_length(online, base, placement)
+    truth = truth_of(online, base, config.seed, slot_length)
+    come = truth.arrival[np.isfinite(truth.arrival)]
+    check_clock(float(np.abs(come).max(initial=0.0)), str(clock_of(online)))
+    return RunSetup(
+        online=online,
+        base=base,
+        planner=planner,
+        fallback=fallback,
+        config=config,
+        external=external,
+        placement=placement,
+        truth=truth,
+        outages=() if external else tuple(OutageLaws.of(outage, online, base) for outage in online.outages),
+        slot_length=slot_length,
+        period=period_of(online, base) if online.window is None else np.inf,
+        window=_window_slots(online, base, slot_length),
+    )
+
+
+def clock_of(online: CheckedOnline) -> Unit:
+    """The unit of the clock of a run."""
+    return UNITS["h"] if online.window is not None else online.unit
+
+
+def number_of(online: CheckedOnline, base: Base, expr: TypedExpr) -> float:
+    """A value that depends on nothing but the scenario."""
+    return Evaluator(online.base, base.store, base.limits).number(expr)
+
+
+def period_of(online: CheckedOnline, base: Base) -> float:
+    """The time to the next plan at the latest, infinite if the block does not state it. Raises GSM7007."""
+    periods = [(number_of(online, base, t.every), t.every) for t in online.triggers if t.every is not None]
+    for period, expr in periods:
+        check_period(period, str(clock_of(online)), "the period", expr.span)
+    return min((period for period, _ in periods), default=np.inf)
+
+
+def _check_jobs(online: CheckedOnline, placement: CheckedPlacement) -> None:
+    """Raise DiagnosticError (GSM7002) where jobs would never come, or come and have no place in a plan."""
+    placed = placement.item("job") is not None
+    if placed and online.arrival is None:
+        message = f"`{online.name}` has no line `arrive`: no plan would have a job"
+        help = "state when jobs arrive: `arrive j in Jobs at 0;` if all are there from the start"
+        raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help=help)])
+    if not placed and (online.arrival is not None or online.window is None):
+        message = f"the placement of `{online.base.name}` has no `job`: nothing says what a plan means for a job"
+        help = "name the index of the jobs: `job j;`"
+        raise DiagnosticError([Diagnostic("GSM7002", message, placement.span, help=help)])
+
+
+def _slot_length(online: CheckedOnline, base: Base, placement: CheckedPlacement) -> float:
+    """Hours of a slot; 0 without a window."""
+    if online.window is None:
+        return 0.0
+    lasts = placement.value("lasts")
+    if lasts is None:
+        message = "nothing says how long a slot is: the placement has no `lasts`"
+        raise DiagnosticError([Diagnostic("GSM7002", message, placement.span, help="write `lasts slot;`")])
+    if free_variables(lasts):
+        message = "slots are of different lengths: `lasts` of the placement depends on what is decided"
+        raise DiagnosticError([Diagnostic("GSM7002", message, lasts.span, help="slots of a window are all alike")])
+    ev = Evaluator(online.base, base.store, base.limits)
+    length = float(np.asarray(ev.numbers(lasts, EMPTY_FRAME)).reshape(-1)[0])
+    assert isinstance(lasts.type, Numeric)
+    length *= number_factor(lasts.type.unit, UNITS["h"])
+    check_period(length, "h", "the length of a slot", lasts.span)
+    return length
+
+
+def _window_slots(online: CheckedOnline, base: Base, slot_length: float) -> WindowSlots | None:
+    window = online.window
+    if window is None:
+        return None
+    if online.arrival is not None and (online.work is None or online.speed is None):
+        message = f"what jobs get done in a slot is not known: `{online.name}` states no `work` or no `speed`"
+        help = "state both: `work epochs[b];` and `speed slot / epoch_time[b, k];`"
+        raise DiagnosticError([Diagnostic("GSM1651", message, online.arrival.span, help=help)])
+    root = Carrier(online, base).slots_root
+
+    def number(expr: TypedExpr) -> float:
+        return number_of(online, base, expr)
+
+    def slots(every: TypedExpr) -> int:
+        """The slots until the next plan. A time ends with the slot in which it is over."""
+        length = 1.0 if counts_slots(every) else slot_length
+        return max(1, math.ceil(number(every) / length * (1.0 - TOLERANCE)))
+
+    wrong = slot_count_errors(online, number)
+    if wrong:
+        raise DiagnosticError(wrong)
+    commit = round(number(window.commit))
+    return WindowSlots(
+        root=root,
+        horizon=len(base.store.universes[root].labels),
+        lookahead=round(number(window.lookahead)),
+        every=min([commit, *(slots(t.every) for t in online.triggers if t.every is not None)]),
+    )

@@ -1,0 +1,47 @@
+"""Planners without state from the plans before, for runs that are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
+
+
+@dataclass(frozen=True)
+class StatelessPlanner:
+    """A planner that begins anew with every plan, told only what a journal keeps of the plan that holds.
+
+    A solver that goes on from its last problem may end at another plan of the same price than one that begins: after a
+    restart there is no last problem, and the run is to go the way it would have gone.
+    """
+
+    planner: Planner
+    kept: Set[str]
+
+    @property
+    def name(self) -> str:
+        return self.planner.name
+
+    @property
+    def crashes(self) -> Sequence[Diagnostic]:
+        """The crashes of a solver behind the plans so far."""
+        found: Sequence[Diagnostic] = getattr(self.planner, "crashes", ())
+        return found
+
+    def fresh(self) -> Planner:
+        return self
+
+    def plan(self, question: PlanningRequest) -> Plan | None:
+        running = question.running
+        if running is not None:
+            running = {name: given for name, given in running.items() if name in self.kept}
+        planner = self.planner.fresh()
+        try:
+            return planner.plan(replace(question, running=running))
+        finally:
+            planner.close()
+
+    def close(self) -> None:
+        self.planner.close()
