@@ -167,9 +167,10 @@ class _Builder:
         self.ev = Evaluator(self.model, self.store, limits)
 
     def run(self) -> None:
+        self.kept.take_over(self.model.data_order, self.store)
         for name in self.model.data_order:
             checkpoint()
-            if self.kept.takes(name, self.store):
+            if name in self.kept.names:
                 continue
             with self._collecting():
                 if name in self.ready:

@@ -85,16 +85,17 @@ class ReusedValues:
         elif self.before is not None:
             self.now._read_by.update(self.before._read_by)
 
-    def takes(self, name: str, into: ValueStore) -> bool:
-        """Take over one set, parameter or random into a store; False where it must be made."""
-        if self.before is None or self.store is None or not self._same(name):
-            return False
-        _copy(name, self.store.universes, into.universes)
-        _copy(name, self.store.sets, into.sets)
-        _copy(name, self.store.params, into.params)
-        _copy(name, self.store.randoms, into.randoms)
-        self.names.add(name)
-        return True
+    def take_over(self, order: Sequence[str], into: ValueStore) -> None:
+        """Take over what holds still of sets, parameters and randoms in the order of dependencies."""
+        if self.before is None or self.store is None:
+            return
+        for name in order:
+            if self._same(name):
+                _copy(name, self.store.universes, into.universes)
+                _copy(name, self.store.sets, into.sets)
+                _copy(name, self.store.params, into.params)
+                _copy(name, self.store.randoms, into.randoms)
+                self.names.add(name)
 
     def holds(self, check: CheckedCheck) -> bool:
         """Whether a check reads only what was taken over, so that it holds as it did."""
