@@ -10,6 +10,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from benchmarks.calls_followed import follow
+
 ROOT = Path(__file__).resolve().parents[1]
 # In the order of the table of docs/design.md: a layer may import those before it.
 LAYERS = [
@@ -92,6 +94,17 @@ def circles(files: Mapping[str, Path]) -> list[list[str]]:
 def test_imports_point_down(module: str, path: Path) -> None:
     above = {name for name in imported(path) if layer_of(name) > layer_of(module)}
     assert not above, f"{module} imports {sorted(above)}, which are above it"
+
+
+def test_no_stage_calls_back_up() -> None:
+    """No function that a value passes through is called from a layer below its own: stages return values instead."""
+
+    def layer(function: tuple[str, str]) -> int:
+        module = function[0].removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return layer_of(module if module.startswith("gpusched_dsl") else f"gpusched_dsl.{module}")
+
+    calls = follow(objects=True).calls
+    assert {(caller, called) for caller, called in calls if layer(called) > layer(caller)} == set()
 
 
 def test_every_layer_is_looked_at() -> None:

@@ -42,9 +42,9 @@ class PlacementEvaluator:
     def times(self, role: Role, frame: Frame, otherwise: float) -> Floats:
         """The times of a role, `otherwise` if it is not stated."""
         value = self.placement.value(role)
-        if value is None:
-            return np.full(frame.size, otherwise)
-        return self.ev.number_column(value, frame) * self.time_factor(role)
+        return np.full(
+            frame.size, otherwise if value is None else self.ev.numbers(value, frame) * self.time_factor(role)
+        )
 
     def time_factor(self, role: Role) -> float:
         """The factor from the unit of a role to that of `lasts`."""
