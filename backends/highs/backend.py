@@ -159,7 +159,7 @@ class HighsSession:
     def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
         """Solve; raises DiagnosticError for an unknown option and when HiGHS ends with an error."""
         began = time.perf_counter()
-        apply_options(self._highs, options)
+        apply_options(self._highs, options, self._problem)
         control = Control()
         self._limit_to_rest(control, options)
         if self._changed and self._problem.is_mip and self._problem.objectives and self._relaxations.worth_trying():

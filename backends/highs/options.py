@@ -7,6 +7,8 @@ from typing import Any
 import highspy
 
 from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.ir.magnitudes import smallest_cost
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import SOLVER, TIGHT
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -23,7 +25,13 @@ PRESOLVE_ENUMERATION = 1 << 16
 BROKEN_PRESOLVE = ((1, 14),)
 
 
-def apply_options(highs: highspy.Highs, options: SolveOptions) -> None:
+# HiGHS compares costs and reduced costs with its dual tolerance, whatever their size: presolve drops costs of 1e-7, and
+# with them optima (tests/conformance has a problem whose columns of such costs go up to 20,000).
+SHARE_OF_COSTS = 1e-2
+LEAST_DUAL_TOLERANCE = 1e-10  # that HiGHS accepts
+
+
+def apply_options(highs: highspy.Highs, options: SolveOptions, problem: Problem) -> None:
     """Set every option afresh, so that nothing of an earlier solve remains; raises DiagnosticError."""
     highs.resetOptions()
     highs.setOptionValue("output_flag", False)
@@ -37,6 +45,9 @@ def apply_options(highs: highspy.Highs, options: SolveOptions) -> None:
     if options.tight:
         highs.setOptionValue("primal_feasibility_tolerance", TIGHT)
         highs.setOptionValue("mip_abs_gap", TIGHT)  # 1e-6 by default, which is no proof for an objective of 0.01
+    least = smallest_cost(problem) * SHARE_OF_COSTS
+    if least < SOLVER:
+        highs.setOptionValue("dual_feasibility_tolerance", max(least, LEAST_DUAL_TOLERANCE))
     if options.time_limit is not None:
         highs.setOptionValue("time_limit", options.time_limit)
     if options.threads is not None:

@@ -44,6 +44,12 @@ def largest_cost(costs: Floats) -> float:
     return float(np.abs(costs).max(initial=0.0))
 
 
+def smallest_cost(problem: Problem) -> float:
+    """The size of the smallest cost of the first objective that is not 0, infinite where there is none."""
+    costs = np.abs(problem.objectives[0].costs(problem.columns)) if problem.objectives else np.zeros(0)
+    return float(costs.min(where=costs > 0.0, initial=np.inf))
+
+
 def power_of_two(size: float) -> float:
     """The largest power of two that is not above `size`; 1 for 0."""
     return 2.0 ** math.floor(math.log2(size)) if size > 0 else 1.0

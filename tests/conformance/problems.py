@@ -531,6 +531,7 @@ SEVERAL = [
         objectives=[1e-8, -1],
         point=[1, 0],
     ),
+    optimal("small_costs_dropped", stored("small_costs_dropped"), 0.04802290691473027),
     optimal("suboptimal_by_enumeration", stored("suboptimal_by_enumeration"), 3.0, objectives=[3, 7.54991]),
     ended(
         "lexicographic_infeasible",
