@@ -88,3 +88,28 @@ def test_an_event_that_was_checked_before_another_changed_the_data_is_refused() 
     loop.apply(loop.check(event), 1.0)
     with pytest.raises(ValueError, match="changed since"):
         loop.apply(early, 2.0)
+
+
+def test_stated_charges_go_on_after_an_event_of_values_without_a_plan() -> None:
+    text = """
+    model Machines {
+      set Jobs;  set Nodes identical;
+      param length[Jobs] in h default 10;
+      var run[Jobs, Nodes] binary;
+      maximize busy in $: sum[j in Jobs, n in Nodes] 1[$] * run[j, n];
+      constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+      placement run[j, n] { job j; node n; lasts length[j]; }
+    }
+    policy First for Machines { order j in Jobs by length[j]; place new_node exclusive; }
+    online Charged for Machines {
+      arrive j in Jobs at 0[h];
+      replan on arrival;
+      charge power in $/h = sum[j in Jobs, n in Nodes] 3[$/h] * run[j, n];
+    }
+    scenario S for Machines { Jobs = { a }; Nodes = { m }; }
+    """
+    loop = gs.loads(text, base=Path.cwd()).live(method="First")
+    loop.on_event({"kind": "tick", "time": 0})
+    assert not loop.on_event({"kind": "value", "time": 1, "values": {"length": {"a": 20}}})
+    loop.on_event({"kind": "completion", "time": 4, "job": "a"})
+    assert loop.finish()["costs"] == {"power": pytest.approx(12)}
