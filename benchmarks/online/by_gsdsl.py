@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.open import open_run
+from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
 from gpusched_dsl.online.run_config import RunConfig
 
@@ -62,9 +62,9 @@ def run(folder: Path, lap: Lap, policy: str, plans: str) -> dict[str, float]:
     found = Diagnostics()
     workspace = load_workspace(folder / "crowd.gsm", found)
     found.raise_if_errors()
-    driver = open_run(workspace, RunConfig(online="Crowded", scenario="Crowd", method=policy))
+    setup = setup_of(workspace, RunConfig(online="Crowded", scenario="Crowd", method=policy))
+    driver = loop_of(setup, fast=False)  # plan by plan
     assert isinstance(driver, EventLoop)
-    driver.fast_replay = None  # plan by plan
     lap("open")
     driver.stop = lambda: len(driver.steps) >= FIRST
     driver.run()
