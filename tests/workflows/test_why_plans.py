@@ -278,5 +278,5 @@ def test_types_of_nodes_that_are_numbers() -> None:
     assert found is not None
     assert found.free == (
         "gpus[n] = 4: at most 0 free on a used node, 0 unused",
-        "gpus[n] = 2: none in use, 1 unused",
+        "gpus[n] = 2: no used node, 1 unused",
     )
