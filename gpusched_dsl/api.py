@@ -144,7 +144,7 @@ class Model(ModelRuns):
         checked = self._scenario(scenario, settings)
         method = choose_method(self._workspace, backend, checked.scenario.model, judge=judge)
         if bound and not method.is_policy:
-            raise ValueError(f"`bound` goes with a policy: `{backend}` proves a bound by itself")
+            raise ValueError(f"`bound` is only for policies: `{backend}` proves a bound itself")
         options = plain_options(
             SolveOptions(
                 time_limit, gap, threads, seed, dict(solver_options or {}), without=_names(without),
@@ -236,7 +236,7 @@ class Model(ModelRuns):
         check_given(monitor=monitor)
         earlier = self._solved
         if earlier is None:
-            message = "there is nothing to solve again: nothing has been solved yet"
+            message = "nothing has been solved yet"
             raise DiagnosticError([Diagnostic("GSM6010", message, help="call `solve` first")])
         options = earlier.config.options
         options = replace(

@@ -78,7 +78,7 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
     except BrokenPipeError:
         raise
     except MemoryError:
-        help = "close other programs, or refuse such sizes early with a smaller `--memory-limit`"
+        help = "close other programs, or set a smaller `--memory-limit`, which stops before this happens"
         output.report([Diagnostic("GSM6014", "the machine ran out of memory", help=help)])
         return exits.BAD_INPUT
     except Exception as failure:

@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **settings)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError("GSM6002", message, f"`{self.prog} --help` lists what it takes")
+        raise UsageError("GSM6002", message, f"`{self.prog} --help` lists the arguments")
 
     @property
     def option_names(self) -> list[str]:
@@ -85,9 +85,9 @@ def _add_shared(parser: Parser, default: str | None) -> None:
         fallback = settings.pop("default")
         group.add_argument(name, default=default if default is not None else fallback, **settings)  # type: ignore[arg-type]
 
-    add("--diagnostics", choices=("text", "json"), default="text", help="how findings are told (default: text)")
+    add("--diagnostics", choices=("text", "json"), default="text", help="format of diagnostics (default: text)")
     add("--color", choices=("auto", "always", "never"), default="auto", help="colours (default: on a terminal)")
-    add("--quiet", action="store_true", default=False, help="tell errors only")
+    add("--quiet", action="store_true", default=False, help="print only errors")
     add("--debug", action="store_true", default=False, help="show the traceback of an internal error")
 
 
@@ -111,27 +111,27 @@ def _solve(parser: Parser) -> None:
     parser.add_argument(
         "--bound",
         action="store_true",
-        help="beside the plan of a policy, the bound that the judge proves (at most --time-limit or 60 seconds)",
+        help="for a policy: also let the judge prove a bound (at most --time-limit or 60 seconds)",
     )
     parser.add_argument(
         "--heuristic",
         choices=("auto", "on", "off"),
         default="auto",
-        help="search for a good start before the solver does (default: where the problem is large)",
+        help="search for a good start before the solver (default: if the problem is large)",
     )
     _add_solver_option(parser)
     parser.add_argument(
         "--decompose",
         choices=("auto", "on", "off"),
         default="auto",
-        help="solve block by block where the model says `decompose by` (default: where it is large)",
+        help="use the blocks of `decompose by` in the model (default: if it is large)",
     )
     _add_without(parser)
     parser.add_argument(
         "--warm-start",
         type=_place,
         metavar="START",
-        help="start from a result that --json wrote, or from the plan of a policy",
+        help="start from a result written by --json, or from the plan of a policy",
     )
     parser.add_argument("--json", type=_place, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
     parser.add_argument("--csv", type=_place, metavar="DIR", help="write one CSV file per variable into a folder")
@@ -153,15 +153,14 @@ def _compare(parser: Parser) -> None:
         type=_seeds,
         default=(0,),
         metavar="N,N,...",
-        help="policies that draw run once for each (default: 0)",
+        help="run randomised policies once for each seed (default: 0)",
     )
     _add_effort(parser)
     _add_judge(parser)
     parser.add_argument(
         "--bound",
         action="store_true",
-        help="let the judge prove a bound even where no solver is among the methods (at most "
-        "--time-limit or 60 seconds)",
+        help="let the judge prove a bound even if no method is a solver (at most --time-limit or 60 seconds)",
     )
     parser.add_argument(
         "--json", type=_place, metavar="OUT", help="write the comparison as JSON (`-`: to standard output)"
@@ -171,36 +170,39 @@ def _compare(parser: Parser) -> None:
 
 def _run(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file that has or imports an `online` block")
-    parser.add_argument("--online", metavar="NAME", help="which online block (needed where there are several)")
+    parser.add_argument("--online", metavar="NAME", help="name of the online block (needed if there are several)")
     _add_instance(parser)
     one = parser.add_mutually_exclusive_group()
     one.add_argument(
         "--method",
         default="highs",
         metavar="NAME",
-        help="what makes the plans: a solver, or a policy such as Greedy (default: highs)",
+        help="method that plans: a solver, or a policy such as Greedy (default: highs)",
     )
     one.add_argument(
-        "--methods", type=_names, metavar="A,B,...", help="run each of these by itself, and compare them in one table"
+        "--methods",
+        type=_names,
+        metavar="A,B,...",
+        help="run each of these methods separately, and compare them in one table",
     )
     parser.add_argument(
         "--fallback",
         metavar="NAME",
-        help="makes a plan where the method finds none in time (default: that of the online block)",
+        help="method that plans if the main method finds no plan in time (default: that of the online block)",
     )
     parser.add_argument(
         "--seed",
         type=_integer,
         default=0,
         metavar="N",
-        help="of all that is drawn: by the run, solvers and policies (default: 0)",
+        help="random seed of the run, solvers and policies (default: 0)",
     )
     parser.add_argument(
         "--gap",
         type=_not_negative,
         default=1e-4,
         metavar="G",
-        help="relative gap at which a solver's plan counts as optimal (default: 0.0001)",
+        help="relative gap at which a plan of a solver counts as optimal (default: 0.0001)",
     )
     parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="for each plan")
     parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
@@ -209,61 +211,61 @@ def _run(parser: Parser) -> None:
         "--journal",
         type=_place,
         metavar="DB",
-        help="record every plan in this file, and go on with the run that it has",
+        help="record every plan in this file, and continue the run in it",
     )
     parser.add_argument(
-        "--replay", action="store_true", help="with --journal: make all its plans again, and tell which are others"
+        "--replay", action="store_true", help="with --journal: compute all its plans again, and report differences"
     )
     parser.add_argument(
         "--verify",
         choices=("none", "sample", "full"),
         default="sample",
-        help="check plans against the model, and fast replays: some (default), all, or none",
+        help="verify plans against the model, and fast replays: some (default), all, or none",
     )
     parser.add_argument(
         "--live",
         type=_place,
         metavar="SOURCE",
-        help="take events from this file or named pipe (`-`: standard input) instead of simulating "
-        "them, and write decisions to standard output, both as lines of JSON",
+        help="read events from this file or named pipe (`-`: standard input) instead of simulating them, and write "
+        "decisions to standard output, both as lines of JSON",
     )
     parser.add_argument("--start", metavar="DATE", help="with --live: the date at time 0, as in 2026-03-01T00:00Z")
     parser.add_argument(
         "--tell-from",
         type=_integer,
         metavar="STEP",
-        help="with --live and --journal: tell recorded decisions again from this step on",
+        help="with --live and --journal: write recorded decisions again from this step",
     )
     parser.add_argument(
         "--bound",
         action="store_true",
-        help="for runs in windows: a bound from the linear relaxation of the whole horizon",
+        help="for runs with windows: a bound from the linear relaxation of the complete horizon",
     )
     parser.add_argument("--json", type=_place, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
     parser.add_argument(
         "--csv",
         type=_place,
         metavar="OUT",
-        help="write tables into a folder; of several methods: the table (`-`: to standard output)",
+        help="write tables into a folder; for several methods: the table (`-`: to standard output)",
     )
     parser.add_argument("--html", type=_place, metavar="OUT", help="write a page with charts (`-`: to standard output)")
 
 
 def _estimate(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file that has or imports an `online` block")
-    parser.add_argument("--job", required=True, metavar="JOB", help="the job that is asked about")
+    parser.add_argument("--job", required=True, metavar="JOB", help="name of the job")
     parser.add_argument(
         "--at",
         type=_not_negative,
         metavar="TIME",
-        help="when it is asked, in the unit of the run's clock (default: when the job is submitted)",
+        help="time of the estimate, in the unit of the run's clock (default: the submission of the job)",
     )
     parser.add_argument(
         "--samples",
         type=_samples,
         default=100,
         metavar="N",
-        help="runs from there on, with what nobody can know drawn anew (default: 100)",
+        help="number of simulated runs from that time, with unknown quantities drawn again (default: 100)",
     )
     _add_driven(parser)
     parser.add_argument(
@@ -273,45 +275,49 @@ def _estimate(parser: Parser) -> None:
 
 def _why(parser: Parser) -> None:
     parser.add_argument("file", type=_place, metavar="FILE", help="a .gsm file that has or imports an `online` block")
-    parser.add_argument("--job", required=True, metavar="JOB", help="the job that is asked about")
+    parser.add_argument("--job", required=True, metavar="JOB", help="name of the job")
     parser.add_argument(
         "--at",
         type=_not_negative,
         required=True,
         metavar="TIME",
-        help="the plan that holds at this time, in the unit of the run's clock, is explained",
+        help="time of the explained plan, in the unit of the run's clock",
     )
     _add_driven(parser)
-    parser.add_argument(
-        "--journal", type=_place, metavar="DB", help="take the plans from this journal, as far as it goes"
-    )
+    parser.add_argument("--journal", type=_place, metavar="DB", help="take the recorded plans from this journal")
     _add_judge(parser)
     parser.add_argument(
         "--patience",
         type=_not_negative,
         default=60.0,
         metavar="SECONDS",
-        help="for finding out what other plans would cost (default: 60)",
+        help="time limit for the cost of other plans (default: 60)",
     )
     parser.add_argument("--json", type=_place, metavar="OUT", help="write the answer as JSON (`-`: to standard output)")
 
 
 def _add_driven(parser: Parser) -> None:
     """Which run is meant."""
-    parser.add_argument("--online", metavar="NAME", help="which online block (needed where there are several)")
+    parser.add_argument("--online", metavar="NAME", help="name of the online block (needed if there are several)")
     _add_instance(parser)
     parser.add_argument(
         "--method",
         default="highs",
         metavar="NAME",
-        help="what makes the plans: a solver, or a policy such as Greedy (default: highs)",
+        help="method that plans: a solver, or a policy such as Greedy (default: highs)",
     )
     parser.add_argument(
         "--fallback",
         metavar="NAME",
-        help="makes a plan where the method finds none in time (default: that of the online block)",
+        help="method that plans if the main method finds no plan in time (default: that of the online block)",
     )
-    parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="of all that is drawn (default: 0)")
+    parser.add_argument(
+        "--seed",
+        type=_integer,
+        default=0,
+        metavar="N",
+        help="random seed of the run, solvers and policies (default: 0)",
+    )
     parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="for each plan")
 
 
@@ -323,8 +329,8 @@ def _policies(parser: Parser) -> None:
         metavar="FILE",
         help="a .gsm file: its policies, and those of the library for its models (default: all of the library)",
     )
-    parser.add_argument("--model", metavar="NAME", help="only those for this model")
-    parser.add_argument("--rules", action="store_true", help="the rules and moves that a policy may name, instead")
+    parser.add_argument("--model", metavar="NAME", help="only policies for this model")
+    parser.add_argument("--rules", action="store_true", help="list the rules and moves for policies instead")
     parser.add_argument("--json", type=_place, metavar="OUT", help="write them as JSON (`-`: to standard output)")
     _add_outside(parser)
 
@@ -339,7 +345,10 @@ def _add_effort(parser: Parser) -> None:
         help="relative gap at which a solution counts as optimal (default: 0.0001)",
     )
     parser.add_argument(
-        "--time-limit", type=_not_negative, metavar="SECONDS", help="stop after so many seconds with the best found"
+        "--time-limit",
+        type=_not_negative,
+        metavar="SECONDS",
+        help="stop after this number of seconds with the best solution so far",
     )
     parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
 
@@ -359,7 +368,7 @@ def _add_judge(parser: Parser) -> None:
         "--judge",
         default="highs",
         metavar="NAME",
-        help="the solver that completes and checks the plan of a policy (default: highs)",
+        help="the solver that completes and verifies the plan of a policy (default: highs)",
     )
 
 
@@ -369,23 +378,25 @@ def _explain(parser: Parser) -> None:
         nargs="?",
         type=_place,
         metavar="FILE",
-        help=PROBLEM_HELP + "; may be left out with `--policy` for those of the library",
+        help=PROBLEM_HELP + "; optional with `--policy` for policies of the library",
     )
-    parser.add_argument("--policy", metavar="NAME", help="tell in words what this policy does, instead")
-    parser.add_argument("--model", metavar="NAME", help="with `--policy`: the one for this model")
+    parser.add_argument("--policy", metavar="NAME", help="describe this policy in plain English instead")
+    parser.add_argument("--model", metavar="NAME", help="with `--policy`: the model of the policy")
     _add_instance(parser)
     parser.add_argument(
         "--backend",
         default="highs",
         metavar="NAME",
-        help="explain the problem as this backend gets it (default: highs)",
+        help="explain the problem for this backend (default: highs)",
     )
     _add_without(parser)
+    parser.add_argument("--no-why", action="store_true", help="do not search for a solution, a conflict or a ray")
     parser.add_argument(
-        "--no-why", action="store_true", help="do not find out whether there is a solution, and why not"
-    )
-    parser.add_argument(
-        "--time-limit", type=_not_negative, default=60.0, metavar="SECONDS", help="for finding that out (default: 60)"
+        "--time-limit",
+        type=_not_negative,
+        default=60.0,
+        metavar="SECONDS",
+        help="time limit for this search (default: 60)",
     )
     parser.add_argument(
         "--json", type=_place, metavar="OUT", help="write the explanation as JSON (`-`: to standard output)"
@@ -398,13 +409,13 @@ def _add_without(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="PASS",
-        help="leave out a tightening pass (`all`: every one); may be given several times",
+        help="skip a tightening pass (`all`: every pass); may be given several times",
     )
 
 
 def _add_instance(parser: Parser) -> None:
     """What says which problem of a file is meant, and what may be read and taken for it."""
-    parser.add_argument("--scenario", metavar="NAME", help="which scenario (needed where there are several)")
+    parser.add_argument("--scenario", metavar="NAME", help="name of the scenario (needed if there are several)")
     parser.add_argument(
         "--set",
         action="append",
@@ -416,7 +427,7 @@ def _add_instance(parser: Parser) -> None:
         "--memory-limit",
         type=_positive,
         metavar="GIB",
-        help="refuse to build what would take more memory (default: half of the machine, at most 8)",
+        help="largest memory for data and problem (default: half of the machine, at most 8)",
     )
     _add_outside(parser)
 
@@ -440,8 +451,8 @@ def _fmt(parser: Parser) -> None:
         metavar="FILE",
         help=".gsm files or folders of them, rewritten in place; `-` reads standard input and writes standard output",
     )
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a file is not formatted")
-    parser.add_argument("--diff", action="store_true", help="change nothing; show what would change")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file is not formatted")
+    parser.add_argument("--diff", action="store_true", help="change nothing; show the differences")
 
 
 def _test(parser: Parser) -> None:
@@ -451,13 +462,13 @@ def _test(parser: Parser) -> None:
     parser.add_argument(
         "--every-backend",
         action="store_true",
-        help="run all backends, also those that a test does not name, on what they take",
+        help="also run all other backends on the tests that they support",
     )
     parser.add_argument(
         "--memory-limit",
         type=_positive,
         metavar="GIB",
-        help="refuse to build what would take more memory (default: half of the machine, at most 8)",
+        help="largest memory for data and problem (default: half of the machine, at most 8)",
     )
     _add_outside(parser)
 
@@ -470,9 +481,9 @@ def _export(parser: Parser) -> None:
         required=True,
         help="LP or MPS text, the problem as JSON, or the formulation as mathematics",
     )
-    parser.add_argument("--out", type=_place, metavar="FILE", help="where to write (default: standard output)")
+    parser.add_argument("--out", type=_place, metavar="FILE", help="output file (default: standard output)")
     parser.add_argument(
-        "--model", metavar="NAME", help="which model to write as mathematics (default: all of the file)"
+        "--model", metavar="NAME", help="name of the model to write as mathematics (default: all models of the file)"
     )
     _add_instance(parser)
 
@@ -482,39 +493,41 @@ def _profile(parser: Parser) -> None:
         "action",
         choices=PROFILE_ACTIONS,
         metavar="fit|summarise",
-        help="fit: learn from a table of profiles and predict the pairs of job and GPU model that it "
-        "lacks; summarise: burst, idle and peak from a table of samples",
+        help="fit: learn from a table of profiles and predict its missing pairs of job and GPU model; summarise: "
+        "compute burst, idle and peak from a table of samples",
     )
     parser.add_argument("table", type=_place, metavar="TABLE", help="a .csv or .parquet file")
     parser.add_argument(
         "--out",
         type=_place,
         metavar="FILE",
-        help="write the table that scenarios read, as .csv or .parquet (`-`: to standard output)",
+        help="write the table for scenarios, as .csv or .parquet (`-`: to standard output)",
     )
     parser.add_argument("--gpus", type=_place, metavar="FILE", help="table of GPUs: gpu_type, memory_mb")
     parser.add_argument(
         "--jobs",
         type=_place,
         metavar="FILE",
-        help="fit: table of jobs: job_id and what describes them; jobs without a row are predicted",
+        help="fit: table of jobs: job_id and their features; all jobs without a measurement are predicted",
     )
     parser.add_argument(
         "--group",
         choices=("job", "model"),
         default="job",
-        help="fit: what never stands on both sides of a split (default: job)",
+        help="fit: unit that is never split between training and test data (default: job)",
     )
     parser.add_argument(
-        "--folds", type=_folds, default=5, metavar="K", help="fit: parts of the cross-validation (default: 5)"
+        "--folds", type=_folds, default=5, metavar="K", help="fit: folds of the cross-validation (default: 5)"
     )
     parser.add_argument(
         "--learner",
         choices=LEARNERS,
         default="auto",
-        help="fit: what learns (default: auto, the best by an inner cross-validation)",
+        help="fit: learner (default: auto, the best by an inner cross-validation)",
     )
-    parser.add_argument("--seed", type=_integer, default=0, metavar="N", help="fit: of folds and forests (default: 0)")
+    parser.add_argument(
+        "--seed", type=_integer, default=0, metavar="N", help="fit: random seed of folds and forests (default: 0)"
+    )
     parser.add_argument(
         "--json", type=_place, metavar="OUT", help="fit: write the errors as JSON (`-`: to standard output)"
     )
@@ -522,12 +535,12 @@ def _profile(parser: Parser) -> None:
         "--split",
         choices=("two-means", "median"),
         default="two-means",
-        help="summarise: where samples are parted in burst and idle (default: two-means)",
+        help="summarise: method that separates samples into burst and idle (default: two-means)",
     )
 
 
 def _trace(parser: Parser) -> None:
-    parser.add_argument("file", nargs="?", type=_place, metavar="FILE", help="a trace or table as it was published")
+    parser.add_argument("file", nargs="?", type=_place, metavar="FILE", help="a published trace or table")
     parser.add_argument("--as", dest="format", metavar="FORMAT", help="its format, such as philly, gavel, swf")
     parser.add_argument(
         "--formats",
@@ -536,15 +549,17 @@ def _trace(parser: Parser) -> None:
         metavar="FORMAT",
         help="list the formats and generators, or the columns and options of one",
     )
-    parser.add_argument("--first", metavar="N", help="keep so many rows, in the order of submission")
+    parser.add_argument("--first", metavar="N", help="number of rows to keep, in the order of submission")
     parser.add_argument("--skip", metavar="N", help="number of first rows to skip")
-    parser.add_argument("--after", metavar="TIME", help="only jobs from this time of the trace on, such as 10[h]")
-    parser.add_argument("--before", metavar="TIME", help="only jobs before this time of the trace")
-    parser.add_argument("--status", metavar="WORDS", help="only jobs that ended so, such as 'COMPLETED|FAILED'")
+    parser.add_argument(
+        "--after", metavar="TIME", help="only jobs submitted at or after this time of the trace, such as 10[h]"
+    )
+    parser.add_argument("--before", metavar="TIME", help="only jobs submitted before this time of the trace")
+    parser.add_argument("--status", metavar="WORDS", help="only jobs with this status, such as 'COMPLETED|FAILED'")
     parser.add_argument("--vc", metavar="NAMES", help="only jobs of these virtual clusters")
     parser.add_argument("--most-gpus", metavar="N", help="only jobs that request at most this number of GPUs")
     parser.add_argument("--least-duration", metavar="TIME", help="only jobs that ran at least this time")
-    parser.add_argument("--clock", metavar="first|file", help="where times begin (default: at the first job kept)")
+    parser.add_argument("--clock", metavar="first|file", help="origin of times (default: the first kept job)")
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="any other option of the format"
     )
@@ -553,24 +568,24 @@ def _trace(parser: Parser) -> None:
 
 
 def _new(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="the project: a folder of this name is made")
+    parser.add_argument("name", metavar="NAME", help="name of the project and of its new folder")
 
 
 COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "solve": ("solve a scenario and show the schedule", _solve),
-    "run": ("drive a scenario over time, plan after plan, by one method or several", _run),
-    "estimate": ("tell when a job would start and end in a run, and what it would cost", _estimate),
-    "why": ("tell why a job runs where it does, or waits, at some time of a run", _why),
-    "compare": ("solve a scenario by several solvers and policies, in one table", _compare),
-    "policies": ("list the policies for a model, and the rules they are made of", _policies),
-    "explain": ("show sizes and reformulations, why there is no solution, or what a policy does", _explain),
+    "run": ("run a scenario over time, plan after plan, with one or several methods", _run),
+    "estimate": ("estimate when a job starts and ends in a run, and its cost", _estimate),
+    "why": ("explain why a job runs on its node, or waits, at a time of a run", _why),
+    "compare": ("solve a scenario with several solvers and policies, in one table", _compare),
+    "policies": ("list the policies for a model, and the rules of policies", _policies),
+    "explain": ("explain a problem (sizes, reformulations, conflicts) or a policy", _explain),
     "check": ("check syntax, names, units and data without solving", _check),
     "test": ("run the test blocks of models", _test),
     "fmt": ("format files", _fmt),
     "export": ("write the compiled problem for other tools, or a model as mathematics", _export),
-    "profile": ("learn execution times from measured profiles, or sum up samples", _profile),
-    "trace": ("show what is in a trace of jobs or a table of prices, and write it in standard columns", _trace),
-    "new": ("make a starter project", _new),
+    "profile": ("learn execution times from measured profiles, or summarise samples", _profile),
+    "trace": ("show a trace of jobs or a table of prices, and write it in standard columns", _trace),
+    "new": ("create a starter project", _new),
 }
 
 
@@ -586,10 +601,10 @@ def _place(text: str) -> str:
 def _names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
-        raise argparse.ArgumentTypeError(f"`{text}` is no list of names, such as highs,Greedy")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a list of names, such as highs,Greedy")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise argparse.ArgumentTypeError(f"`{twice}` stands there twice")
+        raise argparse.ArgumentTypeError(f"`{twice}` is repeated")
     return names
 
 
@@ -671,7 +686,7 @@ def _unknown_argument(word: str, parser: Parser) -> UsageError:
     from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
     if not word.startswith("-"):
-        return UsageError("GSM6002", f"one argument too many: `{word}`")
+        return UsageError("GSM6002", f"unexpected argument `{word}`")
     name = word.partition("=")[0]
     begun = [option for option in parser.option_names if option.startswith(name)]
     near = f"did you mean `{begun[0]}`?" if len(begun) == 1 else did_you_mean(name, parser.option_names)

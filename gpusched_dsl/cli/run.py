@@ -164,7 +164,7 @@ def _show(found: RunComparison, output: Output) -> None:
     """What ran, the table, and what stands below it."""
     first = found.results[0]
     online, scenario = first.outcome.online, first.about.scenario
-    output.say(f"{online.base.name} driven by {online.name}{f', scenario {scenario}' if scenario else ''}")
+    output.say(f"{online.base.name}, online block {online.name}{f', scenario {scenario}' if scenario else ''}")
     output.say()
     show_comparison(found, output)
     output.say()

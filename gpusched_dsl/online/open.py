@@ -39,12 +39,12 @@ def online_named(workspace: Workspace, name: str | None, scenario: CheckedScenar
     if name is None or name not in blocks:
         listed = ", ".join(f"`{n}`" for n in blocks)
         if name is not None:
-            message = f"there is no online block `{name}`"
+            message = f"unknown online block `{name}`"
             help: str | None = did_you_mean(name, blocks)
         elif blocks:
             message, help = f"there are {len(blocks)} online blocks: {listed}", "choose one: `--online NAME`"
         else:
-            message, help = "there is no online block: nothing says how the model is driven over time", None
+            message, help = "there is no online block to run", None
             help = f"write `online Name for {scenario.model.name} {{ arrive ...; replan on ...; carry ...; }}`"
         raise DiagnosticError([Diagnostic("GSM6019", message, help=help)])
     found = Diagnostics()
@@ -127,12 +127,12 @@ def _check_window(online: CheckedOnline, external: bool) -> None:
     if window is None:
         return
     if external:
-        message = f"`{online.name}` plans slot by slot: it cannot be driven by events"
-        help = "simulate it, or solve window after window through the Python interface"
+        message = f"`{online.name}` plans slot by slot and cannot be driven by events"
+        help = "simulate it, or solve each window through the Python interface"
         raise DiagnosticError([Diagnostic("GSM7006", message, window.span, help=help)])
     slots = online.base.sets[window.slots]
     if slots.root is None:
-        message = f"`{slots.name}` consists of numbers, which have no elements that a plan could leave out"
+        message = f"`{slots.name}` consists of numbers, so a plan cannot select some of its elements"
         help = f"declare `set {slots.name} ordered;` and let the scenario give its elements"
         raise DiagnosticError([Diagnostic("GSM1621", message, window.span, help=help)])
 

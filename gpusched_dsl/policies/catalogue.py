@@ -115,7 +115,7 @@ def _models(places: list[Workspace], workspace: Workspace | None, model: str | N
         names = [model]
     else:
         help = did_you_mean(model, known) or f"the models are {', '.join(known)}"
-        raise DiagnosticError([Diagnostic("GSM6018", f"there is no model `{model}`", help=help)])
+        raise DiagnosticError([Diagnostic("GSM6018", f"unknown model `{model}`", help=help)])
     holding = {name: next(place for place in places if name in place.models) for name in names}
     return {above for name, place in holding.items() for above in model_chain(place, name)}
 

@@ -83,7 +83,7 @@ def run(
     Raises BrokenSchedule if a kernel makes a schedule that is none, ValueError for a price or move that there is not.
     """
     if settings.price not in PRICES:
-        raise ValueError(f"no price `{settings.price}`; there are: {', '.join(PRICES)}")
+        raise ValueError(f"unknown price `{settings.price}`; the prices are {', '.join(PRICES)}")
     start = empty_schedule(work) if initial is None else initial
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     began = time.perf_counter()

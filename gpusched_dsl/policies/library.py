@@ -125,7 +125,7 @@ def policy_named(workspace: Workspace, name: str, model: CheckedModel) -> Checke
     held = _find_policy(workspace, name, model.name)
     if held is None:
         known = [policy.name.text for _, policy in policies_for(workspace, model.name)]
-        message = f"there is no policy `{name}` for the model `{model.name}`"
+        message = f"unknown policy `{name}` for the model `{model.name}`"
         notes = (f"`{name}` is a policy for another model",) if is_policy(workspace, name) else ()
         listed = f"its policies are {', '.join(f'`{n}`' for n in known)}" if known else "the model has no policies"
         raise DiagnosticError([Diagnostic("GSM4016", message, notes=notes, help=did_you_mean(name, known) or listed)])
@@ -150,11 +150,11 @@ def any_policy_named(workspace: Workspace | None, name: str, model: str | None =
         known = sorted(policy_names(workspace or Workspace(None)))
         help = did_you_mean(name, known) or "`gsdsl policies` lists them"
         which = f" for the model `{model}`" if model else ""
-        raise DiagnosticError([Diagnostic("GSM4016", f"there is no policy `{name}`{which}", help=help)])
+        raise DiagnosticError([Diagnostic("GSM4016", f"unknown policy `{name}`{which}", help=help)])
     models = list(dict.fromkeys(policy_model(*each) or "" for each in found))
     if len(models) > 1 and found[0][0] is not workspace:
         listed = ", ".join(f"`{each}`" for each in models)
-        help = f"say for which, as in `--model {models[0]}`, or name a file"
+        help = f"choose one, as in `--model {models[0]}`, or name a file"
         raise DiagnosticError([Diagnostic("GSM4016", f"`{name}` is a policy for several models: {listed}", help=help)])
     return _check(*found[0], None)
 

@@ -58,7 +58,7 @@ def improve(
     as they are. Raises ValueError without a plan, KeyError for a name that is none.
     """
     if not plans:
-        raise ValueError("there is no plan to improve")
+        raise ValueError("no plan to improve")
     books = empty_books(work, PRICES[price_kind], shortest_minus_due(work) if pressure is None else pressure)
     named = sorted((MOVE_CODES[move], length) for move, length in moves if isinstance(move, str))
     places, lengths = np.array(named, dtype=np.int64).reshape(-1, 2).T.copy()

@@ -87,7 +87,7 @@ class _Reader:
         if not node_types:
             return self.placed
         value = self.cluster.placement.value("node_type")
-        assert value is not None, "the checker binds names of types only where the placement states a type"
+        assert value is not None, "the checker binds names of types only if the placement states a type"
         kind = np.broadcast_to(self.ev.codes(value, self.placed), (self.placed.size,))
         return self.placed.bind(dict.fromkeys(node_types, kind))
 

@@ -205,8 +205,8 @@ class _Reader(PlacementEvaluator):
             if (np.abs(shares * parts - np.rint(shares * parts)) <= 1e-6).all():
                 return parts
         item = self.placement.all("uses")[0]
-        message = f"what jobs use is no multiple of a {MOST_PARTS}th of a unit"
-        raise DiagnosticError([Diagnostic("GSM3016", message, item.value.span, "cannot be cut into parts")])
+        message = f"the use of jobs is not a multiple of 1/{MOST_PARTS} of a unit"
+        raise DiagnosticError([Diagnostic("GSM3016", message, item.value.span, "not a multiple")])
 
     def _families(self, kind: Ints, kinds: int, frame: Frame) -> Ints:
         """Numbers of families; a kind without a family (or called \"\") is one of its own."""
@@ -237,8 +237,8 @@ class _Reader(PlacementEvaluator):
             return np.zeros((len(gpus), 0))
         counting = self.counting_indices(item)
         if len(counting) != 1:
-            message = "`node_rate` is the rate of a node by the number of its GPUs in use"
-            help = "write it with one index of the placement in place of that number, such as `g`"
+            message = "`node_rate` must depend on the number of GPUs in use"
+            help = "write it with one index of the placement for that number, such as `g`"
             found = Diagnostic("GSM3016", message, item.value.span, f"{len(counting)} such indices", help=help)
             raise DiagnosticError([found])
         kinds, first = np.unique(kind, return_index=True)
@@ -268,9 +268,9 @@ def no_index(placement: CheckedPlacement, role: Role) -> DiagnosticError:
     """The refusal (GSM3016) of a placement without an index for a role."""
     value = placement.value(role)
     span = placement.span if value is None else value.span
-    message = f"no policy can decide here: the placement does not say which index is the {role.replace('_', ' ')}"
-    help = f"state `{role}` by an index of `{placement.variable}`"
-    return DiagnosticError([Diagnostic("GSM3016", message, span, f"no index as `{role}`", help=help)])
+    message = f"policies cannot use this placement: it does not state the index of the {role.replace('_', ' ')}"
+    help = f"state `{role}` as an index of `{placement.variable}`"
+    return DiagnosticError([Diagnostic("GSM3016", message, span, f"no index for `{role}`", help=help)])
 
 
 def _distinct(codes: Codes) -> Codes:

@@ -106,7 +106,7 @@ def plug_ins() -> PlugIns:
         elif isinstance(rule, Move):
             _add(moves, rule.name, rule, MOVE_CODES)
         else:
-            raise ValueError(f"entry point `{entry.name}` of {GROUP} is no PlaceRule, FinishRule or Move")
+            raise ValueError(f"entry point `{entry.name}` of {GROUP} is not a PlaceRule, FinishRule or Move")
     return PlugIns(places, finishes, moves)
 
 
@@ -115,7 +115,7 @@ _Rule = TypeVar("_Rule")
 
 def _add(rules: dict[str, _Rule], name: str, rule: _Rule, taken: Mapping[str, int]) -> None:
     if name in taken or name in rules:
-        raise ValueError(f"a rule named `{name}` is there already; an entry point of {GROUP} adds another one")
+        raise ValueError(f"a rule named `{name}` exists already; an entry point of {GROUP} adds another one")
     rules[name] = rule
 
 
@@ -224,7 +224,7 @@ class PlacementPass:
         else:
             room = plan.kind[n] == k and has_room(work, plan, n, w)
         if not room:
-            raise ValueError(f"rule `{name}` puts job {j} on node {n} in way {w}, for which the node has no room")
+            raise ValueError(f"rule `{name}` places job {j} on node {n} in way {w}, but the node has no room for it")
         gpu = shared_gpu(plan, n, int(work.size[w])) if work.size[w] < work.parts and not opens else NONE
         put(work, plan, j, n, w, gpu, int(scratch.counts[OPENED]))
         full = plan.used[n] == work.units[k] and not has_part(plan.spare, n)

@@ -80,7 +80,7 @@ def filter_levels(speed: ArrayLike, rate: ArrayLike, allowed: ArrayLike | None =
     if not there.any(axis=1).all():
         raise ValueError("a ladder without a rung")
     if not (np.isfinite(speed) & np.isfinite(rate) & (speed > 0) & (rate >= 0))[there].all():
-        raise ValueError("speeds must be positive and rates not negative")
+        raise ValueError("speeds must be positive and rates nonnegative")
     rung, counts = _along_the_hull(np.where(there, speed, np.nan), rate)
     speed, rate = (np.take_along_axis(a, rung, axis=1) for a in (speed, rate))
     return Ladders(speed, rate, rung, counts)

@@ -98,8 +98,8 @@ def _profile(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
     length = stage.parts["work"]
     assert isinstance(length, RandomRef)
     speed = at.held("speed", choices, lambda v: ~(v > 0), "must be positive")
-    rate = at.held("rate", choices, lambda v: ~(v >= 0), "may not be negative")
-    done = at.held("done", pairs, lambda v: ~(v >= 0), "may not be negative")
+    rate = at.held("rate", choices, lambda v: ~(v >= 0), "must not be negative")
+    done = at.held("done", pairs, lambda v: ~(v >= 0), "must not be negative")
     laws = ev.store.randoms[length.name]
     law = laws.which[ev.random_position(length, pairs)]
     found = profile_stage(
@@ -117,7 +117,7 @@ def _admit(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
     job, kind = stage.indexing.variables
     jobs, kinds = (ev.domain(iterator.domain).columns()[0] for iterator in stage.indexing.iterators)
     of_jobs, of_kinds = Frame(len(jobs), {job: jobs}), Frame(len(kinds), {kind: kinds})
-    amount = at.held("uses", at.choices, _not_whole, "must be a whole number, at least 1")
+    amount = at.held("uses", at.choices, _not_whole, "must be an integer of at least 1")
     capacity = np.floor(at.numbers("capacity", of_kinds) + _WHOLE).astype(np.int64)
     wait = at.numbers("wait", of_jobs)
     job_of, kind_of = _places(jobs, at.choices, job), _places(kinds, at.choices, kind)

@@ -16,7 +16,7 @@ class BrokenSchedule(AssertionError):
 
 
 def violations(work: Workload, plan: Schedule) -> list[str]:
-    """What is wrong with a schedule, in words: nodes too full, ways of other jobs, accounts that do not add up."""
+    """What is wrong with a schedule, in words: overfull nodes, ways of other jobs, accounts that do not add up."""
     jobs, nodes = len(work.due), len(work.node_kind)
     placed = plan.node != NONE
     found = []
@@ -25,45 +25,49 @@ def violations(work: Workload, plan: Schedule) -> list[str]:
         if not np.all(condition):
             found.append(f"{what}: {np.flatnonzero(~np.atleast_1d(condition))[:5].tolist()}")
 
-    hold((plan.way != NONE) == placed, "jobs with a node and no way, or the other way round")
-    hold((plan.node >= NONE) & (plan.node < nodes), "jobs on no such node")
-    hold((plan.way >= NONE) & (plan.way < len(work.job)), "jobs in no such way")
+    hold((plan.way != NONE) == placed, "jobs with a node but no way, or with a way but no node")
+    hold((plan.node >= NONE) & (plan.node < nodes), "jobs on unknown nodes")
+    hold((plan.way >= NONE) & (plan.way < len(work.job)), "jobs in unknown ways")
     if found:
         return found
     who = np.flatnonzero(placed)
     node, way = plan.node[who], plan.way[who]
     size = work.size[way]
-    hold(work.job[way] == who, "jobs in ways of other jobs (place among those that run)")
-    hold(plan.kind[node] == work.kind[way], "jobs in ways for other kinds (place among those that run)")
+    hold(work.job[way] == who, "jobs in ways of other jobs (position among the running jobs)")
+    hold(plan.kind[node] == work.kind[way], "jobs in ways for other kinds (position among the running jobs)")
     given = work.node_kind != NONE
-    hold(plan.kind[given] == work.node_kind[given], "nodes that changed their kind (place among those that are there)")
+    hold(plan.kind[given] == work.node_kind[given], "nodes that changed their kind (position among the existing nodes)")
     hold(plan.jobs == np.bincount(node, minlength=nodes), "nodes with a wrong number of jobs")
     hold(
-        (plan.jobs > 0) == (plan.opened != NONE), "nodes in use without a place in the order of opening, or not in use"
+        (plan.jobs > 0) == (plan.opened != NONE),
+        "used nodes without a position in the order of opening, or unused nodes with one",
     )
     opened = plan.opened[plan.opened != NONE]
-    hold(np.bincount(opened, minlength=1) <= 1, "turns of opening that several nodes share")
+    hold(np.bincount(opened, minlength=1) <= 1, "positions of opening that several nodes share")
     hold(given | ((plan.kind != NONE) == (plan.jobs > 0)), "rented nodes without jobs, or without a kind")
     if found:
         return found
 
     part = size < work.parts
     used = np.bincount(node[~part], weights=size[~part], minlength=nodes).astype(np.int64)
-    hold((plan.gpu[who] != NONE) == part, "jobs with a part and no GPU, or the other way round (among those that run)")
+    hold(
+        (plan.gpu[who] != NONE) == part,
+        "jobs with a part of a GPU but no GPU, or with a GPU but no part (among the running jobs)",
+    )
     hold(plan.gpu[~placed] == NONE, "postponed jobs with a GPU")
     width = plan.spare.shape[1]
-    hold(plan.gpu < width, "jobs on no such GPU")
+    hold(plan.gpu < width, "jobs on unknown GPUs")
     if found:
         return found
     if width:
         cell = node[part] * width + plan.gpu[who][part]
         taken = np.bincount(cell, weights=size[part], minlength=nodes * width).astype(np.int64).reshape(nodes, width)
-        hold((taken <= work.parts).all(axis=1), "nodes with a GPU given out more than once")
-        hold((plan.spare == np.where(taken > 0, work.parts - taken, NONE)).all(axis=1), "nodes with wrong units left")
+        hold((taken <= work.parts).all(axis=1), "nodes with a GPU assigned more than once")
+        hold((plan.spare == np.where(taken > 0, work.parts - taken, NONE)).all(axis=1), "nodes with wrong free units")
         used += (taken > 0).sum(axis=1) * work.parts
-    hold(plan.used == used, "nodes with wrong units in use")
+    hold(plan.used == used, "nodes with wrong used units")
     kind = np.maximum(plan.kind, 0)
-    hold(used <= np.where(plan.kind != NONE, work.units[kind], 0), "nodes too full")
+    hold(used <= np.where(plan.kind != NONE, work.units[kind], 0), "overfull nodes")
     # A stock bounds what is rented; nodes that are there are there.
     open_kinds = np.bincount(plan.kind[plan.kind != NONE], minlength=len(work.units))
     rented = np.bincount(plan.kind[~given & (plan.kind != NONE)], minlength=len(work.units))
@@ -79,9 +83,7 @@ def violations(work: Workload, plan: Schedule) -> list[str]:
         open_ = plan.kind != NONE
         rest = room[open_] - taken[open_]
         hold(np.isinf(plan.left[~open_, r]), f"closed nodes with capacity {r}")
-        hold(
-            np.abs(plan.left[open_, r] - rest) <= _SLACK * (1 + np.abs(rest)), f"nodes with wrong rest of capacity {r}"
-        )
+        hold(np.abs(plan.left[open_, r] - rest) <= _SLACK * (1 + np.abs(rest)), f"nodes with wrong free capacity {r}")
     assert len(plan.way) == jobs
     return found
 
@@ -90,4 +92,4 @@ def verify(work: Workload, plan: Schedule) -> None:
     """Raise `BrokenSchedule` unless a schedule is one."""
     found = violations(work, plan)
     if found:
-        raise BrokenSchedule("a policy made a plan that is none: " + "; ".join(found))
+        raise BrokenSchedule("a policy computed an invalid plan:  " + "; ".join(found))

@@ -116,7 +116,7 @@ def _groups(profile: Profile, settings: FitSettings, diagnostics: Diagnostics) -
     if model is None:
         diagnostics.error(
             "GSM2304",
-            f"jobs cannot be grouped by model: no column `{MODEL}` tells them apart",
+            f"jobs cannot be grouped by model: there is no column `{MODEL}`",
             help=f"give `{MODEL}` in the profile or in the table of jobs, or group by job",
         )
         return None
@@ -131,8 +131,9 @@ def _enough(target: str, usable: Bools, groups: Ints, diagnostics: Diagnostics) 
     if pairs or target == TIME:
         diagnostics.error(
             "GSM2304",
-            f"`{target}` was measured for {pairs} pairs of {distinct} groups: too few to learn from",
-            help=f"{LEAST_PAIRS} pairs that fit are needed, of at least two jobs (or models, when grouped by them)",
+            f"`{target}` was measured for {pairs} pairs of {distinct} groups: too few to fit a model",
+            help=f"at least {LEAST_PAIRS} fitting pairs of at least two jobs (or models, "
+            "if grouped by them) are needed",
             severity=Severity.ERROR if target == TIME else Severity.WARNING,
         )
     return False
@@ -161,7 +162,7 @@ def _fill(profile: Profile, predictors: tuple[Predictor, ...], group: str, diagn
     if undecided and (profile.fits == NO).any():
         diagnostics.error(
             "GSM2308",
-            f"whether {undecided} predicted pairs fit is not known: they are taken to fit",
+            f"it is unknown whether {undecided} predicted pairs fit: they are assumed to fit",
             notes=("other pairs of the profile do not fit",),
             help="give the memory of the GPU models: `--gpus` names a table with `gpu_type` and `memory_mb`",
             severity=Severity.WARNING,
@@ -176,7 +177,7 @@ def _tell_left_out(profile: Profile, types: Ints, diagnostics: Diagnostics) -> N
         names = ", ".join(f"`{profile.types[t]}`" for t in types)
         diagnostics.error(
             "GSM2308",
-            f"nothing is predicted for {names}: no job that fits was measured there",
+            f"no predictions for {names}: no fitting job was measured there",
             help="measure a few jobs on it",
             severity=Severity.WARNING,
         )

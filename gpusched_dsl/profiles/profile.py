@@ -123,7 +123,7 @@ def _measured_pairs(file: FileColumns, diagnostics: Diagnostics) -> tuple[Ints, 
     _tell_zeros(file, np.flatnonzero(zero), diagnostics)
     for column, values in targets.items():
         if is_logarithmic(column) and column != TIME:
-            tell(file, column, (fits == YES) & (values == 0), "is no power of a job that runs", diagnostics)
+            tell(file, column, (fits == YES) & (values == 0), "is not a possible power of a running job", diagnostics)
         undefined = column.endswith("_peak") & (values == 0)  # no sample came that high
         targets[column] = np.where((fits == YES) & ~predicted & ~undefined, values, np.nan)
     return fits, targets, int(zero.sum()), int(predicted.sum())
@@ -138,7 +138,7 @@ def _tell_zeros(file: FileColumns, rows: Ints, diagnostics: Diagnostics) -> None
         f"{many} an execution time of 0: read as `{FITS}` = false",
         file.place(int(rows[0]), TIME),
         notes=examples([str(file.place(int(r), TIME)) for r in rows[1:SHOWN]], len(rows) - 1),
-        help=f"leave the time empty and state `{FITS}` to say so without this warning",
+        help=f"leave the time empty and state `{FITS}` to avoid this warning",
         severity=Severity.WARNING,
     )
 
@@ -180,9 +180,9 @@ def _feature(
             f"job `{names[owner[row]]}` has two values of `{column}`",
             sheet.place(row, column),
             "another value",
-            secondary=[Label(sheet.place(int(place[owner[row]]), column), "the first one")],
+            secondary=[Label(sheet.place(int(place[owner[row]]), column), "first value")],
             notes=examples([str(sheet.place(int(r), column)) for r in other[1:SHOWN]], len(other) - 1),
-            help="a column describes a job: runs that differ in it are jobs of their own",
+            help="a column describes a job: write runs with different values as different jobs",
         )
         return None
     if (place < 0).any():
@@ -191,7 +191,7 @@ def _feature(
             "GSM2305",
             f"`{column}` of job `{names[lacking[0]]}` is not given in `{sheet.name}`",
             notes=examples([f"`{names[j]}`" for j in lacking[1:SHOWN]], len(lacking) - 1),
-            help="give it for every job, or take the column out",
+            help="give it for every job, or remove the column",
         )
         return None
     return Feature(column, values[place], labels)
@@ -215,7 +215,7 @@ def _memory(machines: FileColumns, types: tuple[str, ...], diagnostics: Diagnost
                 "GSM2303",
                 f"GPUs of the model `{types[codes[row]]}` have two sizes of memory",
                 machines.place(int(row), MEMORY),
-                help="give models of different memory names of their own",
+                help="give models of different memory different names",
             )
         memory[codes[row]] = values[row]
     return memory

@@ -20,12 +20,12 @@ def lines_of(fitted: Fitted) -> list[str]:
     fit, unfit = int((profile.fits == YES).sum()), int((profile.fits == NO).sum())
     counts = [f"{count_text(len(profile.job), 'row')}: {fit} fit, {unfit} do not"]
     if profile.zeros:
-        counts.append(f"{profile.zeros} of them by a time of 0")
+        counts.append(f"{profile.zeros} of them have a time of 0")
     if profile.anew:
-        counts.append(f"{count_text(profile.anew, 'prediction')} made anew")
+        counts.append(f"{count_text(profile.anew, 'prediction')} recomputed")
     jobs, types = count_text(len(profile.jobs), "job"), count_text(len(profile.types), "GPU model")
     lines = [", ".join(counts), f"{jobs}, {types}, described by "
-             f"{', '.join(f.name for f in profile.features) or 'nothing but the GPU model'}", ""]  # fmt: skip
+             f"{', '.join(f.name for f in profile.features) or 'only the GPU model'}", ""]  # fmt: skip
     rows: list[tuple[str, ...]] = [HEADINGS]
     for p in fitted.predictors:
         rows.append((p.target, p.learner, f"new {fitted.group}s", *_cells(p.new)))
@@ -37,7 +37,7 @@ def lines_of(fitted: Fitted) -> list[str]:
         cells = [c.ljust(w) if at < 3 else c.rjust(w) for at, (c, w) in enumerate(zip(row, widths, strict=True))]
         lines.append("  ".join(cells).rstrip())
     without = int((fitted.fits == NO).sum())
-    lines += ["", f"{len(fitted.job)} pairs predicted" + (f", {without} of which do not fit" if without else "")]
+    lines += ["", f"{len(fitted.job)} pairs predicted" + (f", {without} of them do not fit" if without else "")]
     return lines
 
 

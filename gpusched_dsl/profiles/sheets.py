@@ -59,8 +59,8 @@ def _names(file: Located, limits: FileLimits) -> list[str]:
     lowered = file.name.lower()
     if not lowered.endswith(SUFFIXES):
         known = ", ".join(f"`{s}`" for s in SUFFIXES)
-        message = f"the kind of table `{file.name}` is not known from its name"
-        raise Unreadable(Fault("GSM2005", message, notes=(f"{known} are read",)))
+        message = f"the name of table `{file.name}` has no known extension"
+        raise Unreadable(Fault("GSM2005", message, notes=(f"known extensions are {known}",)))
     raw = read_bytes(file, limits)
     if lowered.endswith((".parquet", ".pq")):
         try:
@@ -100,7 +100,7 @@ def keys_of(file: FileColumns, columns: Sequence[str], diagnostics: Diagnostics)
             "again",
             secondary=[Label(file.place(int(first[inverse][row]), columns[0]), "first here")],
             notes=examples([str(file.place(int(r), columns[0])) for r in again[1:SHOWN]], len(again) - 1),
-            help="keep one of them, or give repeated runs names of their own",
+            help="keep one of them, or give repeated runs different names",
         )
     return labels
 

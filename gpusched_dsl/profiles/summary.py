@@ -37,12 +37,12 @@ def summarise(
     if not held:
         diagnostics.error(
             "GSM2304",
-            f"`{file.name}` holds samples of no resource",
+            f"`{file.name}` has no column of a resource",
             help=f"give at least one of the columns {', '.join(f'`{r}`' for r in RESOURCES)}",
         )
         return None
     if not file.rows:
-        diagnostics.error("GSM2304", f"`{file.name}` holds no samples", help="give a row for each sample")
+        diagnostics.error("GSM2304", f"`{file.name}` has no samples", help="give a row for each sample")
         return None
     for column in (JOB, GPU):
         tell(file, column, ~given_in(file.columns[column]), "is empty", diagnostics)

@@ -163,7 +163,7 @@ class Comparison(MethodComparison[ComparisonRow]):
         """What stands below the table: the bound that gaps are told of, and whether methods are missing."""
         lines = []
         if self.bound is not None:
-            best = "no plan is better" if self.minimise else "no plan gives more"
+            best = "no plan is better" if self.minimise else "no plan has a larger value"
             lines.append(f"bound {with_unit(number_text(self.bound), self.unit)}, proved by {self.bound_by}: {best}")
         return lines + self._interruption()
 
@@ -226,6 +226,6 @@ def _broken_rows(findings: tuple[Diagnostic, ...]) -> str:
     notes = " ".join(note for finding in findings for note in finding.notes)
     names = list(dict.fromkeys(re.findall(r"`(\w+)(?:\[[^`]*\])?`", notes)))
     if not names:
-        return "breaks constraints of the model"
+        return "violates constraints of the model"
     listed = ", ".join(f"`{name}`" for name in names[:SHOWN])
     return f"breaks {listed}" + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -173,17 +173,17 @@ class Result(ResultData, Report):
 
     def _unknown(self, name: str, kind: str, known: Sequence[str]) -> KeyError:
         hint = did_you_mean(name, known)
-        return KeyError(f"`{name}` is no {kind} of {self.problem.name}" + (f"; {hint}" if hint else ""))
+        return KeyError(f"`{name}` is not a {kind} of {self.problem.name}" + (f"; {hint}" if hint else ""))
 
     def _needed(self, values: Floats | None, what: str) -> Floats:
         if values is not None:
             return values
         if what == "values":
-            help = "look at `status` first" if self.reason == "" else "allow the solver more time"
+            help = "check `status` first" if self.reason == "" else "give the solver more time"
             message = f"there are no values: the solve ended as {self.status.value} without a point"
         else:
             message = f"there are no {what}"
-            help = "a solver gives them for a problem without integers, with one objective, solved to optimality"
+            help = "they exist for problems without integers and with one objective that are solved to optimality"
         raise DiagnosticError([Diagnostic("GSM6010", message, help=help)])
 
 

@@ -22,8 +22,8 @@ LIMITS = {
     "solutions": "the solver's limit of solutions",
     "objective": "the solver's limit on the objective",
     "memory": "the solver's memory limit",
-    "patterns": "what the patterns that were found allow",
-    "accuracy": "the accuracy that the solver reached",
+    "patterns": "the limit of the generated patterns",
+    "accuracy": "the accuracy of the solver",
 }
 
 
@@ -44,15 +44,15 @@ def status_text(status: Status, reason: str, has_point: bool) -> str:
         case Status.OPTIMAL:
             return "optimal"
         case Status.FEASIBLE:
-            return "feasible: the plan of a policy, checked by the model" + (f"; {what}" if reason else "")
+            return "feasible: the plan of a policy, verified by the model" + (f"; {what}" if reason else "")
         case Status.BROKEN:
-            return "broken: the plan of the policy breaks constraints of the model"
+            return "broken: the plan of the policy violates constraints of the model"
         case Status.INFEASIBLE:
             return "infeasible: no values satisfy all constraints"
         case Status.UNBOUNDED:
-            return "unbounded: the objective can be improved without end"
+            return "unbounded: the objective can be improved for ever"
         case Status.INFEASIBLE_OR_UNBOUNDED:
-            return "infeasible or unbounded: the solver could not tell which"
+            return "infeasible or unbounded: the solver could not decide"
     return f"limit: {what}" + ("; the best solution found is shown" if has_point else " before any solution")
 
 
@@ -63,21 +63,22 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
     match status:
         case Status.INFEASIBLE:
             return [
-                "The constraints exclude each other with this data. `gsdsl explain`, with the same file and options,",
-                "finds out which ones, shows them with their numbers, and says by how much they would have to give.",
+                "The constraints contradict each other with these data. `gsdsl explain`, "
+                "with the same file and options,",
+                "finds a minimal conflict, shows it with its numbers, and computes the smallest relaxation.",
             ]
         case Status.BROKEN:
-            return ["The warning names what would have to give way: choose other options, or another policy."]
+            return ["The warning names the smallest relaxation: choose other options, or another policy."]
         case Status.UNBOUNDED:
             return [
-                "Some variable that the objective rewards may grow for ever. `gsdsl explain`, with the same file and",
-                "options, shows which ones. Give them a bound (`var x >= 0 <= limit`) or a constraint.",
+                "Some variables can grow for ever and improve the objective. `gsdsl explain`, with the same file and",
+                "options, names them. Give them a bound (`var x >= 0 <= limit`) or a constraint.",
             ]
         case Status.INFEASIBLE_OR_UNBOUNDED:
-            return ["Bound every variable and solve again: what remains is infeasible."]
+            return ["Bound every variable and solve again: if there is still no solution, the problem is infeasible."]
     if reason == "interrupt":
         return []
-    return ["Allow more time (`--time-limit`), or start from a solution that is known (`--warm-start RESULT.json`)."]
+    return ["Allow more time (`--time-limit`), or start from a known solution (`--warm-start RESULT.json`)."]
 
 
 def result_lines(result: Result) -> list[str]:
@@ -108,7 +109,7 @@ def _objective_fields(objective: ObjectiveResult, number: int, count: int) -> li
         for (term, _), text in zip(named, texts[1:], strict=True):
             fields.append((f"  {term}", with_unit(text, objective.unit)))
     if objective.status is None and count > 1:
-        fields.append(("", f"`{name}` was not optimised: the objective before it ended without a proof"))
+        fields.append(("", f"`{name}` was not optimised: the previous objective ended without a proof"))
     elif objective.bound is not None:
         fields.append(("bound", with_unit(number_text(objective.bound), objective.unit)))
         if objective.gap is not None:

@@ -158,7 +158,7 @@ def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> FailedAssertion:
     if isinstance(expr, ComparisonChain):
         return FailedAssertion(
             expr,
-            f"`{expr.span.text}` does not hold: {_sides(evaluator, expr, EMPTY_FRAME)}",
+            f"`{expr.span.text}` is false: {_sides(evaluator, expr, EMPTY_FRAME)}",
             _tolerance_note(evaluator, expr),
         )
     if isinstance(expr, Reduction) and expr.op == "all":
@@ -167,9 +167,9 @@ def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> FailedAssertion:
         first = grown.take(failing[:1])
         values = f": {_sides(evaluator, expr.body, first)}" if isinstance(expr.body, ComparisonChain) else ""
         where = evaluator.row_text(first, 0)
-        message = f"`{expr.body.span.text}` does not hold for {len(failing)} of {grown.size}, first for {where}{values}"
+        message = f"`{expr.body.span.text}` is false for {len(failing)} of {grown.size}, first for {where}{values}"
         return FailedAssertion(expr, message)
-    return FailedAssertion(expr, f"`{expr.span.text}` does not hold")
+    return FailedAssertion(expr, f"`{expr.span.text}` is false")
 
 
 def _sides(evaluator: AnswerEvaluator, expr: ComparisonChain, frame: Frame) -> str:
@@ -201,4 +201,4 @@ def _tolerance_note(evaluator: AnswerEvaluator, expr: ComparisonChain) -> tuple[
     if not all(isinstance(o.type, Numeric) for o in expr.operands) or not set(expr.ops) & {"==", "<=", ">="}:
         return ()
     left, right = (evaluator.numbers(o, EMPTY_FRAME) for o in expr.operands[:2])
-    return (f"a difference of {float(evaluator.allowed(left, right).reshape(-1)[0]):.3g} is tolerated",)
+    return (f"a difference of {float(evaluator.allowed(left, right).reshape(-1)[0]):.3g} is allowed",)

@@ -77,7 +77,7 @@ def _incomplete(scenario: CheckedScenario, missing: Iterable[str]) -> Diagnostic
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return Diagnostic(
         INCOMPLETE,
-        f"scenario `{scenario.name}` does not give {listed}{more}: its data are not checked",
+        f"scenario `{scenario.name}` has no data for {listed}{more}: its data are not checked",
         scenario.span,
         "incomplete",
         secondary=labels,

@@ -110,9 +110,9 @@ class Estimate(Report):
             when += f", due at {with_unit(short(self.due), self.unit)}"
         told = [self.title, "", f"{self.job} at {with_unit(short(self.at), self.unit)}: {self.state}, {when}"]
         if self.samples == 1:
-            told.append("nothing is drawn: this is what happens" if not self.drawn else "one run from here on")
+            told.append("no random quantities: this is the result" if not self.drawn else "one run from this time")
         else:
-            told.append(f"{count_text(self.samples, 'run')} from here on")
+            told.append(f"{count_text(self.samples, 'run')} from this time")
         told += ["", *(plain(self._grid()).rstrip("\n").split("\n") if self.samples > 1 else self._values()), ""]
         if self.unfinished:
             told.append(f"it does not end in {percent_text(self.unfinished / self.samples)} of the runs")
@@ -204,7 +204,7 @@ def title_of(loop: SimulationLoop) -> str:
     """What is run, and by which method."""
     name = loop.base.instance.scenario.name
     scenario = f", scenario {name}" if name else ""
-    return f"{loop.online.base.name} driven by {loop.online.name}{scenario}, with {loop.config.method}"
+    return f"{loop.online.base.name}, online block {loop.online.name}{scenario}, with {loop.config.method}"
 
 
 def job_code(setup: RunSetup, job: str | int) -> int:
@@ -213,7 +213,7 @@ def job_code(setup: RunSetup, job: str | int) -> int:
     if str(job) in labels:
         return labels.index(str(job))
     help = did_you_mean(str(job), labels) or f"jobs are elements of `{setup.jobs_root}`"
-    raise DiagnosticError([Diagnostic("GSM6021", f"there is no job `{job}`", help=help)])
+    raise DiagnosticError([Diagnostic("GSM6021", f"unknown job `{job}`", help=help)])
 
 
 def nothing_to_tell(message: str, help: str) -> DiagnosticError:
@@ -232,13 +232,13 @@ def _seed_of(seed: int, number: int) -> int:
 def _go_to(loop: Loop, code: int, name: str, when: float) -> None:
     """Run to a time at which the end of the job is open; raises DiagnosticError (GSM6022) if there is none."""
     if not np.isfinite(when):
-        raise nothing_to_tell(f"`{name}` never comes", "ask for a job that the scenario lets arrive")
+        raise nothing_to_tell(f"`{name}` never arrives", "choose a job that arrives in the scenario")
     if ended := run_until(loop, when):
-        raise nothing_to_tell(f"the run is over before {when:g} {loop.unit}: {ended}", "ask at an earlier time")
+        raise nothing_to_tell(f"the run is over before {when:g} {loop.unit}: {ended}", "choose an earlier time")
     status = loop.world.status[code]
     if status in (DONE, GONE):
         last = float(loop.world.end[code])
-        raise nothing_to_tell(f"`{name}` is {STATES[int(status)]} at {last:g} {loop.unit}", "ask at an earlier time")
+        raise nothing_to_tell(f"`{name}` is {STATES[int(status)]} at {last:g} {loop.unit}", "choose an earlier time")
 
 
 @dataclass(frozen=True, slots=True)

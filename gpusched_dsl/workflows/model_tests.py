@@ -125,7 +125,7 @@ def _not_for(run: Run, exact: bool) -> str:
     if run.outcome is Verdict.BROKEN and all(d.code in NOT_TAKEN for d in run.findings):
         return run.findings[0].message
     if run.outcome is Verdict.FAILED and not exact:
-        return f"`{run.method}` takes an approximation of a term, and the test asks for more than it gives"
+        return f"`{run.method}` uses an approximation of a term that is less accurate than the test requires"
     return ""
 
 
@@ -191,7 +191,7 @@ def _number(method: CheckedMethod, value: bool | float | str, name: str) -> floa
 def _whole(method: CheckedMethod, value: bool | float | str, name: str) -> int:
     number = _number(method, value, name)
     if not float(number).is_integer():
-        message = f"`{name}` of `{method.name}` must be a whole number, not `{number:g}`"
+        message = f"`{name}` of `{method.name}` must be an integer, not `{number:g}`"
         raise DiagnosticError([Diagnostic("GSM6003", message, method.span)])
     return int(number)
 

@@ -27,6 +27,9 @@ def disagreement(replayed: RunOutcome, planned: RunOutcome) -> Diagnostic | None
             differs.append(f"`{term}` ({one:.9g} and {other:.9g})")
     if not differs:
         return None
-    message = f"the fast replay differs from the run event by event in {', '.join(differs)}"
-    help = "this is a defect of gsdsl: the run event by event is given; please report it with the input if you may"
+    message = f"the fast replay differs from the simulation by events in {', '.join(differs)}"
+    help = (
+        "this is a defect of gsdsl: the result is that of the simulation by events; please report "
+        "it, if possible with the input"
+    )
     return Diagnostic(CODE, message, help=help)

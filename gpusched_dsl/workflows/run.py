@@ -161,7 +161,7 @@ def run_methods(
     `run_method` where there is no row yet, and ValueError for a journal, which is that of one run.
     """
     if config.journal is not None:
-        raise ValueError("a journal records one run: give each method one of its own")
+        raise ValueError("a journal records one run: give each method a separate journal")
     rows: list[RunRow] = []
     relaxed: RunBound | None = None  # the same for all methods
     control = Control()

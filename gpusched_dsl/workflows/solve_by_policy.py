@@ -55,7 +55,7 @@ class PolicyBackend:
         return {**self.judge.versions(), **compiler, "numpy": np.__version__}
 
     def open(self, problem: Problem) -> Session:
-        raise TypeError(f"`{self.name}` is a policy: it makes plans for models, not for problems")
+        raise TypeError(f"`{self.name}` is a policy: it plans for models, not for problems")
 
 
 def solve_by_policy(
@@ -246,18 +246,18 @@ def _broken_rows(
 
     everything = np.ones(problem.rows, dtype=np.bool_)
     found = relaxations(problem, everything, everything, backend, SearchClock(WHY_SECONDS))
-    notes = (f"the least that would have to give way: {relaxation_text(problem, found[0])}",) if found else ()
+    notes = (f"the smallest relaxation: {relaxation_text(problem, found[0])}",) if found else ()
     broken = {problem.row_family(row).name for relaxation in found for row in relaxation.rows.tolist()}
     setting = (
         setting_that_fits(built, decision.values, broken, backend, SearchClock(OPTION_SECONDS)) if broken else None
     )
     if setting is None:
-        help = "choose options of the model that the policy keeps to, or another policy"
+        help = "choose options of the model that fit the policy, or another policy"
     else:
         help = f"the plan satisfies the model with `--set {setting}`; or choose another policy"
     return Diagnostic(
         "GSM4015",
-        f"the plan of `{policy.name}` breaks constraints of the model",
+        f"the plan of `{policy.name}` violates constraints of the model",
         policy.span,
         "this policy",
         notes=notes,
@@ -269,10 +269,10 @@ def _broken_rows(
 def _not_kept(policy: CheckedPolicy) -> Diagnostic:
     return Diagnostic(
         "GSM6009",
-        f"`{policy.name}` plans anew: the warm start has no effect",
+        f"`{policy.name}` does not use the warm start",
         policy.span,
-        "does not say `keep running`",
-        help="write `keep running;` into the policy where jobs that run shall stay as they are",
+        "has no `keep running`",
+        help="write `keep running;` in the policy to keep running jobs unchanged",
         severity=Severity.WARNING,
     )
 

@@ -79,18 +79,18 @@ class DecisionExplanation(Report):
     def _of_the_model(self) -> Iterator[str]:
         cost = self.plan.cost
         if cost is None:
-            yield "the plan breaks constraints of the model, which therefore says nothing about other plans"
+            yield "the plan violates constraints of the model, so the model cannot compare other plans"
             return
         values = ", ".join(f"{n} {with_unit(short(v), '' if u == '1' else u)}" for n, v, u in cost.objectives)
-        yield f"the plan costs, by the model: {values}" if values else "the model has no objective"
+        yield f"cost of the plan in the model: {values}" if values else "the model has no objective"
         if self.runs:
             yield "in other ways, with all other jobs as planned:"
             if not self.alternatives:
-                yield "  there are none"
+                yield "  none"
             for other in self.alternatives:
                 yield from _lines_of_forced(f"  {other.entry}", other.forced, cost)
             if self.left_out:
-                yield f"  {count_text(self.left_out, 'more was', 'more were')} not looked at"
+                yield f"  {count_text(self.left_out, 'more was', 'more were')} not examined"
         else:
             if self.fixed is not None:
                 yield from _lines_of_forced("if it ran, with all other jobs as planned", self.fixed, cost)
@@ -134,7 +134,7 @@ def _forced_document(forced: ForcedDecision, before: Cost | None) -> dict[str, A
 
 def _lines_of_forced(what: str, forced: ForcedDecision, before: Cost) -> Iterator[str]:
     if forced.cost is None:
-        yield f"{what}: not possible" + ("" if forced.rows else ", as far as was found out in time")
+        yield f"{what}: not possible" + ("" if forced.rows else ", as far as the search in time shows")
         for change, row in forced.rows:
             yield f"    breaks {change}: {row}"
         return
@@ -175,8 +175,8 @@ def why(
     inner = None if moment is None else job_in(moment, loop.jobs_root, code)
     if moment is None or inner is None:
         state = STATES[int(loop.world.status[code])]
-        told = "no plan was made by then" if moment is None else f"`{job}` is {state}, no plan speaks of it"
-        raise nothing_to_tell(f"at {with_unit(short(at), unit)} {told}", "ask at a time at which the job is there")
+        told = "no plan was computed until then" if moment is None else f"`{job}` is {state} and not in any plan"
+        raise nothing_to_tell(f"at {with_unit(short(at), unit)} {told}", "choose a time at which the job is present")
     turn = None
     if isinstance(loop.planner, PolicyPlanner) and moment.step.method == loop.planner.policy.name:
         turn = turn_of(loop.planner.policy, moment, inner, allowed.limits())
@@ -211,4 +211,4 @@ def _with_others(answer: DecisionExplanation, question: CounterfactualProblem, m
 
 def _family_of(question: CounterfactualProblem, way: Any) -> str:
     """The element, or the first of several that differ in the node alone."""
-    return question.entry(int(way[0])) + (" and its like on other nodes" if len(way) > 1 else "")
+    return question.entry(int(way[0])) + (" and equal ones on other nodes" if len(way) > 1 else "")

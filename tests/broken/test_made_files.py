@@ -68,7 +68,7 @@ DATA: dict[str, tuple[Maker, str, str]] = {
     "no Parquet": (data("jobs.parquet", NOISE), "GSM2008", "main.gsm:6"),
     "truncated Parquet": (data("jobs.parquet", parquet(job=["a"], hours=[1])[:-20]), "GSM2008", "main.gsm:6"),
     "not a database": (data("jobs.sqlite", NOISE), "GSM2008", "main.gsm:6"),
-    "no JSON": (data("jobs.jsonl", b"job,hours\nj1,3\n"), "GSM2008", "jobs.jsonl:1"),
+    "not JSON": (data("jobs.jsonl", b"job,hours\nj1,3\n"), "GSM2008", "jobs.jsonl:1"),
     "JSON too deep": (data("jobs.jsonl", b'{"job": ' + b"[" * 100_000 + b"}\n"), "GSM2014", "jobs.jsonl:1"),
     "number of very many digits": (
         data("jobs.jsonl", b'{"job": "a", "hours": ' + b"9" * 400 + b"}\n"),

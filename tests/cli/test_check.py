@@ -45,7 +45,7 @@ def test_a_scenario_without_all_data_is_a_warning(gsdsl: Run, variant: Callable[
     done = gsdsl("check", variant("  room = 7[GB];\n", ""))
     assert done.code == 0
     assert done.out == "ok: 1 model, 1 scenario, 1 test\n"
-    assert "warning[GSM2115]: scenario `Small` does not give `room`" in done.err
+    assert "warning[GSM2115]: scenario `Small` has no data for `room`" in done.err
     assert gsdsl("solve", variant("  room = 7[GB];\n", "")).code == 1
 
 

@@ -31,7 +31,7 @@ def test_the_report_of_a_plan(gsdsl: Run, rented: Callable[..., Path]) -> None:
     assert done.code == 0, done.err
     lines = done.out.splitlines()
     assert lines[0] == "CapacityPlanning, scenario Small, with Greedy, judged by highs"
-    assert "status       feasible: the plan of a policy, checked by the model" in lines
+    assert "status       feasible: the plan of a policy, verified by the model" in lines
     assert "gap" not in done.out
     assert "bound" not in done.out
     assert "placement: 3 jobs on " in done.out
@@ -105,10 +105,10 @@ def test_a_plan_that_breaks_rows(gsdsl: Run, rented: Callable[..., Path], tmp_pa
     out = tmp_path / "out.json"
     done = gsdsl("solve", rented(), "--backend", "Lazy", "--set", "node_rule=force", "--json", out)
     assert done.code == 3
-    assert "status  broken: the plan of the policy breaks constraints of the model" in done.out
+    assert "status  broken: the plan of the policy violates constraints of the model" in done.out
     assert "Allow more time" not in done.out
-    assert "The warning names what would have to give way" in done.out
-    assert "warning[GSM4015]: the plan of `Lazy` breaks constraints of the model" in done.err
+    assert "The warning names the smallest relaxation" in done.out
+    assert "warning[GSM4015]: the plan of `Lazy` violates constraints of the model" in done.err
     assert "enough_run" in done.err
     found = json.loads(out.read_text())
     assert (found["status"], found["has_point"], found["objective"]) == ("broken", False, None)
@@ -198,7 +198,7 @@ def test_a_policy_that_keeps_nothing_says_so(gsdsl: Run, rented: Callable[..., P
     gsdsl("solve", path, "--json", out)
     done = gsdsl("solve", path, "--backend", "Greedy", "--warm-start", out)
     assert done.code == 0
-    assert "warning[GSM6009]: `Greedy` plans anew: the warm start has no effect" in done.err
+    assert "warning[GSM6009]: `Greedy` does not use the warm start" in done.err
 
 
 def test_the_time_limit_ends_with_the_best_plan(gsdsl: Run, rented: Callable[..., Path]) -> None:
@@ -228,7 +228,7 @@ def test_ctrl_c_keeps_the_best_plan(rented: Callable[..., Path], tmp_path: Path,
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert "feasible: the plan of a policy, checked by the model; stopped by Ctrl-C" in out
+    assert "feasible: the plan of a policy, verified by the model; stopped by Ctrl-C" in out
     assert "stopping with the best solution so far" in err
     found = json.loads((tmp_path / "out.json").read_text())
     assert (found["status"], found["reason"]) == ("feasible", "interrupt")
@@ -350,7 +350,11 @@ def test_a_policy_in_words(gsdsl: Run, rented: Callable[..., Path], tmp_path: Pa
     [
         (["--policy", "LocalSerch"], "GSM4016", "did you mean `LocalSearch`"),
         (["--policy", "Greedy"], "GSM4016", "is a policy for several models: `CapacityPlanning`"),
-        (["--policy", "Greedy", "--model", "PriceAware"], "GSM4016", "no policy `Greedy` for the model `PriceAware`"),
+        (
+            ["--policy", "Greedy", "--model", "PriceAware"],
+            "GSM4016",
+            "unknown policy `Greedy` for the model `PriceAware`",
+        ),
         ([], "GSM6002", "the file to explain is missing"),
         (["rented.gsm", "--backend", "Greedy"], "GSM6002", "`--policy Greedy` tells what it does"),
         (["rented.gsm", "--policy", "Elsewhere", "--scenario", "Small"], "GSM4016", "for another model"),

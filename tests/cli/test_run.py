@@ -48,13 +48,13 @@ scenario CpOn for CapacityPlanning {
 """
 
 FIFO = """\
-CapacityPlanning driven by EveryEvent, scenario CpOn, with FIFO, else Greedy
+CapacityPlanning, online block EveryEvent, scenario CpOn, with FIFO, else Greedy
 
 ended        finished: all jobs are done
 total        7.3 $
   execution  3.7 $
   tardiness  3.6 $
-bound        3.5 $   (each job by itself, in its cheapest way or mixture of two ways)
+bound        3.5 $   (each job separately, in its cheapest way or mixture of two ways)
 gap          52.1 %
 jobs         3 of 3 finished
 tardiness    1 late (33.3 %), 0.6 h mean, 1.8 h at most
@@ -177,13 +177,13 @@ def test_the_page(gsdsl: Run, three: Path) -> None:
 def test_a_table_of_methods(gsdsl: Run, three: Path) -> None:
     done = run(gsdsl, three, "--methods", "FIFO,Greedy,highs")
     lines = done.out.splitlines()
-    assert lines[0] == "CapacityPlanning driven by EveryEvent, scenario CpOn"
+    assert lines[0] == "CapacityPlanning, online block EveryEvent, scenario CpOn"
     assert lines[2].split()[:4] == ["method", "execution", "tardiness", "total"]
     rows = {line.split()[0]: line for line in lines[4:7]}
     assert list(rows) == ["FIFO", "Greedy", "highs"]
     assert [row.count("*") for row in rows.values()] == [0, 1, 1]
     assert "52.1 %" in rows["FIFO"]
-    assert lines[-1].startswith("bound 3.5 $: each job by itself")
+    assert lines[-1].startswith("bound 3.5 $: each job separately")
 
 
 def test_methods_as_json_and_csv(gsdsl: Run, three: Path) -> None:
@@ -285,7 +285,7 @@ def test_stopping_after_a_plan(gsdsl: Run, three: Path, monkeypatch: pytest.Monk
     assert (row["method"], row["ended"], row["best"]) == ("FIFO", "interrupt", False)
     assert len(row["result"]["steps"]) == 3
     done = run(gsdsl, three, "--method", "FIFO", code=130)
-    assert "interrupted: what was reached by then" in done.out
+    assert "interrupted: results until then" in done.out
 
 
 def test_the_line_of_progress(gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,7 +352,7 @@ def test_ctrl_c_and_going_on(gsdsl: Run, tmp_path: Path, child: Callable[..., An
     said, told = process.communicate(timeout=200)
     assert process.returncode == 130, told
     assert "stopping without the plan at hand" in told
-    assert "interrupted: what was reached by then" in said
+    assert "interrupted: results until then" in said
     first = json.loads(out.read_text(encoding="utf-8"))
     assert list(complaints(first, SCHEMA)) == []
     assert first["ended"] == "interrupt"
@@ -364,7 +364,7 @@ def test_ctrl_c_and_going_on(gsdsl: Run, tmp_path: Path, child: Callable[..., An
     whole = json.loads(gsdsl(*given[:-2], "--json", "-").out)
     assert shown(resumed) == shown(whole)
     again = gsdsl(*given, "--replay", "--json", "-")
-    assert f"making the {len(whole['steps'])} plans" in again.err
+    assert f"computing the {len(whole['steps'])} plans" in again.err
     assert "GSM5110" not in again.err
     assert shown(json.loads(again.out)) == shown(whole)
 
@@ -393,7 +393,7 @@ def test_an_error_on_the_way_keeps_what_was_reached(gsdsl: Run, three: Path) -> 
     options = ("--online", "Breaking", "--method", "highs", "--set", "node_rule=force", "--json", out)
     done = gsdsl("run", three, *options)
     assert done.code == 1
-    assert "ended        ended by an error: what was reached by then" in done.out
+    assert "ended        ended by an error: results until then" in done.out
     assert "GSM2109" in done.err
     document = json.loads(out.read_text(encoding="utf-8"))
     assert document["ended"] == "error"

@@ -26,10 +26,10 @@ def test_what_fails_shows_both_sides_at_its_place(gsdsl: Run, variant: Callable[
     assert done.code == 1
     assert lines(done.out)[0] == "  FAIL  Small: solve Small with highs"
     assert "2 failed in" in done.out
-    assert "error[GSM6015]: `gain == 11` does not hold: `gain` is 10 $" in done.err
+    assert "error[GSM6015]: `gain == 11` is false: `gain` is 10 $" in done.err
     line = path.read_text().splitlines().index("  expect gain == 11;") + 1
     assert f"{path}:{line}:10" in done.err
-    assert "a difference of 1.1e-05 is tolerated" in done.err
+    assert "a difference of 1.1e-05 is allowed" in done.err
     assert "in `solve Small with scip`" in done.err
 
 
@@ -72,7 +72,7 @@ def test_expectations(gsdsl: Run, variant: Callable[..., Path], expectation: str
 
 def test_a_failing_all_names_the_first_index(gsdsl: Run, variant: Callable[..., Path]) -> None:
     done = gsdsl("test", variant("gain == 10", "all[i in Items] take[i] <= 1"), "--backend", "highs")
-    assert "`take[i] <= 1` does not hold for 1 of 2, first for i = a: `take[i]` is 2" in done.err
+    assert "`take[i] <= 1` is false for 1 of 2, first for i = a: `take[i]` is 2" in done.err
 
 
 def test_what_an_answer_does_not_have(gsdsl: Run, variant: Callable[..., Path]) -> None:
@@ -143,7 +143,7 @@ def test_policies_run_where_they_are_named(gsdsl: Run, rented: Callable[..., Pat
 def test_what_a_plan_does_not_meet(gsdsl: Run, rented: Callable[..., Path]) -> None:
     done = gsdsl("test", rented(PLANS.replace("total >= 0.92875", "status == optimal")), "--backend", "Greedy")
     assert done.code == 1
-    assert "`status == optimal` does not hold: `status` is `feasible`" in done.err
+    assert "`status == optimal` is false: `status` is `feasible`" in done.err
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["model.gsm"], "GSM6001", "gsdsl solve model.gsm"),
         (["deploy", "x.gsm"], "GSM6001", "the commands are"),
         (["solve"], "GSM6002", "FILE"),
-        (["solve", "a.gsm", "b.gsm"], "GSM6002", "one argument too many: `b.gsm`"),
+        (["solve", "a.gsm", "b.gsm"], "GSM6002", "unexpected argument `b.gsm`"),
         (["solve", "a.gsm", "--gapp", "1"], "GSM6002", "did you mean `--gap`?"),
         (["solve", "a.gsm", "--gap", "x"], "GSM6002", "`x` is not a number"),
         (["solve", "a.gsm", "--gap", "-1"], "GSM6002", "negative"),

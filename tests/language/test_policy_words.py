@@ -90,7 +90,7 @@ def test_a_policy_with_everything() -> None:
     )
     assert steps[1] == "2. Running jobs keep their node and their GPUs until they end."
     assert steps[2].startswith(
-        "3. Make one plan by the steps below without random draws, then `50` plans with random draws, and keep the best"
+        "3. Plan by the steps below once without random draws and `50` times with random draws, and keep the best"
     )
     assert "`first_end`, costs of the plan until the first job ends" in steps[2]
     assert steps[3].endswith(" (from Greedy).")

@@ -93,7 +93,7 @@ def test_what_runs_goes_on_without_a_fallback(code: str) -> None:
     assert outcome.world.end.tolist() == [2.0, 3.0, 3.5]
     [warning] = outcome.warnings
     assert (warning.code, warning.notes) == (code, ("1 plan of `FIFO` failed like this, the first at 0.5 h",))
-    assert warning.help == "what runs went on; hope"
+    assert warning.help == "running jobs continued; hope"
 
 
 @pytest.mark.parametrize("code", ["GSM3004", "GSM4003", "GSM4004", "GSM4012", "GSM4014"])

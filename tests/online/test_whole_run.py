@@ -153,7 +153,7 @@ def test_due_dates_pass_as_the_clock_does() -> None:
     text = machines(1, jobs, "weight = 1[$/h];", due=[1.5, 2.0, 3.0, 9.0])
     assert_equal(*both(text, "FIFO"))
     twice = text.replace("carry due_in[j] = due_in[j] - now;", "carry due_in[j] = due_in[j] - 2 * now;")
-    assert driver(twice).run().event_by_event == ("the time until jobs are due does not pass as the clock does",)
+    assert driver(twice).run().event_by_event == ("the time until jobs are due does not decrease with the clock",)
 
 
 def test_arrivals_before_the_run_and_runs_that_may_be_too_long_are_planned_at_every_event() -> None:

@@ -130,7 +130,7 @@ def test_the_relaxation_bounds_no_run_in_which_a_job_never_came() -> None:
     outcome = run(text("a 0 1 9 0  b 9 4 9 0"), method="First")
     bound = relaxation_bound(RunResult(outcome, RunInfo("First")).reading)
     assert bound.value is None
-    assert bound.how.startswith("jobs come after the last slot")
+    assert bound.how.startswith("jobs arrive after the last slot")
 
 
 # Nodes that are on when they are needed; no jobs.
@@ -163,8 +163,8 @@ def test_windows_may_have_decisions_without_jobs() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (("arrive j in Jobs at arrives[j];", ""), "`Block` has no line `arrive`: no plan would have a job"),
-        (("{ job j;", "{"), "the placement of `Trains` has no `job`: nothing says what a plan means for a job"),
+        (("arrive j in Jobs at arrives[j];", ""), "`Block` has no line `arrive`: no plan has a job"),
+        (("{ job j;", "{"), "the placement of `Trains` has no `job`: a plan has no meaning for a job"),
     ],
 )
 def test_jobs_that_never_come_or_have_no_place_are_refused(changed: tuple[str, str], message: str) -> None:

@@ -101,4 +101,4 @@ def test_references_that_fall_outside_are_counted() -> None:
     with pytest.raises(DiagnosticError) as caught:
         compiled(text)
     [finding] = caught.value.diagnostics
-    assert finding.notes == ("2 of 2 references fall outside",)
+    assert finding.notes == ("2 of 2 references are outside",)

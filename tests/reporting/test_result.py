@@ -42,7 +42,7 @@ def test_unknown_names_are_key_errors_with_a_guess(problem: Problem, solved: Sol
         result.value("run", "j1", 5)
     with pytest.raises(KeyError):
         result.value("run", "j1")
-    with pytest.raises(KeyError, match="no constraint"):
+    with pytest.raises(KeyError, match="not a constraint"):
         result.duals("runs")
 
 

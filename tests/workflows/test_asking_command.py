@@ -26,8 +26,8 @@ def test_an_estimate_is_told_and_written(capsys: pytest.CaptureFixture[str]) -> 
     command = [*asked.split(), "out.json"]
     assert main(command) == exits.OK
     told = capsys.readouterr().out
-    assert told.startswith("GpuSharing driven by EveryEvent, scenario Drawn, with Greedy\n")
-    assert "j1 at 0 h: running, submitted at 0 h, due at 70 h\n8 runs from here on" in told
+    assert told.startswith("GpuSharing, online block EveryEvent, scenario Drawn, with Greedy\n")
+    assert "j1 at 0 h: running, submitted at 0 h, due at 70 h\n8 runs from this time" in told
     written = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert (written["samples"], len(written["end"]["values"]), written["unit"]) == (8, 8, "h")
     assert f"late in {100 * written['late']:g} % of the runs" in told

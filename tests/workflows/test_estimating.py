@@ -40,7 +40,7 @@ def test_where_nothing_is_drawn_the_run_itself_is_told(job: str, at: float | Non
     assert found.end[0] == pytest.approx(world.end[code])
     assert found.cost[0] == pytest.approx(sum(amounts[code] for amounts in world.ledger.jobs.values()))
     assert found.tardiness[0] == pytest.approx(max(0.0, world.end[code] - world.due[code]))
-    assert "nothing is drawn: this is what happens" in found.lines()
+    assert "no random quantities: this is the result" in found.lines()
 
 
 def test_an_end_is_drawn_from_what_is_left_of_its_law() -> None:

@@ -113,7 +113,7 @@ def test_the_option_with_which_a_broken_plan_fits() -> None:
     found = gs.loads(text + NOTHING.replace("for CapacityPlanning", "for Must")).solve(backend="Nothing")
     assert found.status == "broken"
     assert "0 instead of 1 in `some`" in found.warnings[0].notes[0]
-    assert found.warnings[0].help == "choose options of the model that the policy keeps to, or another policy"
+    assert found.warnings[0].help == "choose options of the model that fit the policy, or another policy"
 
 
 def test_running_jobs_stay() -> None:

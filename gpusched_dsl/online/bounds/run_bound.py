@@ -25,9 +25,9 @@ PROBES = (0.75, 0.4, 0.001)  # at most so much of a job is left when its ways ar
 SAME = 1e-7  # relative: rates and times that differ by less are the same
 BELOW = 1e-6  # relative: a job that cost less than its bound by more than this refutes it
 
-OTHER_PRICES = "the run was charged less than the model plans with: the block charges other prices or terms"
-UNFINISHED = "jobs are unfinished: what the others cost is not what all would"
-NEVER_CAME = "jobs come after the last slot: the model over the whole horizon has them, the run has not"
+OTHER_PRICES = "the run was charged less than the model plans: the block charges other prices or terms"
+UNFINISHED = "jobs are unfinished, so the run does not have the cost of all jobs"
+NEVER_CAME = "jobs arrive after the last slot: the model over the complete horizon contains them, the run does not"
 
 
 # Roles that configurations and their rates depend on.
@@ -51,7 +51,7 @@ def job_by_job_bound(reading: RunHistory) -> RunBound:
         return RunBound(None, str(why))
     except DiagnosticError as error:
         return RunBound(None, f"the ways to run cannot be listed: {error.diagnostics[0].message}")
-    how = "each job by itself, in its cheapest way or mixture of two ways"
+    how = "each job separately, in its cheapest way or mixture of two ways"
     return RunBound(float(by_job.sum()), how, by_job, _slack(reading))
 
 
@@ -75,18 +75,20 @@ def relaxation_bound(reading: RunHistory, most: int = 50_000_000, monitor: Monit
         with deadline_of(None, monitor):
             problem = ground(base.model, base.store, base.limits)
         if not problem.is_linear or len(problem.objectives) != 1 or problem.objectives[0].sense != "minimize":
-            return RunBound(None, "the model over the whole horizon is not linear with one objective to minimise")
+            return RunBound(None, "the model over the complete horizon is not linear with one objective to minimise")
         if problem.size.nonzeros > most:
-            return RunBound(None, f"the model over the whole horizon has {problem.size.nonzeros:,} nonzeros")
+            return RunBound(None, f"the model over the complete horizon has {problem.size.nonzeros:,} nonzeros")
         solved = solve_problem(replace(problem, integer=np.zeros_like(problem.integer)), "highs", monitor=monitor)
         solved.close()
     except StoppedEarly:
-        return RunBound(None, "the model over the whole horizon was not solved: interrupted")
+        return RunBound(None, "the model over the complete horizon was not solved: interrupted")
     except DiagnosticError as error:
-        return RunBound(None, f"the model over the whole horizon cannot be solved: {error.diagnostics[0].message}")
+        return RunBound(None, f"the model over the complete horizon cannot be solved: {error.diagnostics[0].message}")
     if solved.status is not Status.OPTIMAL:
-        return RunBound(None, f"the model over the whole horizon is {solved.status.value}")
-    found = RunBound(solved.objective, "the linear relaxation of the model over the whole horizon, at its own prices")
+        return RunBound(None, f"the model over the complete horizon is {solved.status.value}")
+    found = RunBound(
+        solved.objective, "the linear relaxation of the model over the complete horizon, at its own prices"
+    )
     return RunBound(None, OTHER_PRICES) if found.refuted_by(reading.outcome.total) else found
 
 
@@ -100,19 +102,19 @@ def _least(reading: RunHistory) -> Floats:
     if has_unfinished_jobs(reading):
         raise _NoBoundError(UNFINISHED)
     if len(world.status) != len(outcome.base.whole(reading.jobs_root)):
-        raise _NoBoundError("jobs came that the scenario does not know")
+        raise _NoBoundError("jobs arrived that are not in the scenario")
     ways = _Configurations(reading)
     time, rate = ways.whole()
     done = np.flatnonzero(world.status == DONE)
     first = np.searchsorted(ways.job, np.arange(len(world.status) + 1))
     if (np.diff(first)[done] == 0).any():
-        raise _NoBoundError("a job ran in a way that is none of the scenario's")
+        raise _NoBoundError("a job ran in a way that is not in the scenario")
     found = least_costs(first, time, rate * time, world.due - world.arrival, world.weight)
     by_job = np.zeros(len(world.status))
     by_job[done] = found[done]
     paid = cost_of_jobs(reading)
     if (paid[done] < by_job[done] - BELOW * np.maximum(1.0, by_job[done])).any():
-        raise _NoBoundError("a job cost less than its ways from the start would: rates change while it runs")
+        raise _NoBoundError("a job cost less than its ways at the start: rates change while it runs")
     return by_job
 
 
@@ -138,11 +140,13 @@ def _refuse_other_charges(reading: RunHistory) -> None:
     outcome = reading.outcome
     online = outcome.online
     if online.window is not None:
-        raise _NoBoundError("plans are made slot by slot, at prices that change; `--bound` relaxes the whole horizon")
+        raise _NoBoundError(
+            "plans are computed slot by slot, with changing prices; use `--bound`, which relaxes the complete horizon"
+        )
     if any(c.name not in outcome.quantities for c in online.charges):
-        raise _NoBoundError("costs are the charges that the block states")
+        raise _NoBoundError("the block states its own charges")
     if online.charges and online.charged == "":
-        raise _NoBoundError("only the charges that the block states are counted")
+        raise _NoBoundError("only the charges of the block are counted")
     negative = [name for name, amount in outcome.world.ledger.totals.items() if amount < 0]
     if negative:
         raise _NoBoundError(f"`{negative[0]}` is negative")
@@ -179,18 +183,18 @@ class _Configurations:
         """The true time of the whole job in each way, and money by time there."""
         world, start = self.reading.outcome.world, self.start
         if (start.rate < 0).any():
-            raise _NoBoundError("there are rates below zero")
+            raise _NoBoundError("some rates are negative")
         if (change := self._moves_with_time()) is not None:
-            raise _NoBoundError(f"what a job pays, or how long it takes, may change with time: {change}")
+            raise _NoBoundError(f"the cost or the duration of a job may change with time: {change}")
         rng = np.random.default_rng(0)
         for most in PROBES:
             left = most * rng.uniform(0.5, 1.0, self.count)
             then = self._state(float(rng.uniform(0.0, max(world.now, 1.0))), left, rng.integers(0, 2, self.count))
             pairs = zip(start.cluster.ways, then.cluster.ways, strict=True)
             if not all(np.array_equal(one, other) for one, other in pairs):
-                raise _NoBoundError("a job has other ways to run when it has begun, or later")
+                raise _NoBoundError("the ways to run a job change after its start or with time")
             if (then.pace > start.pace * (1 + SAME)).any() or (then.rate < start.rate * (1 - SAME)).any():
-                raise _NoBoundError("a job that has begun may run faster or at a lower rate than from its start")
+                raise _NoBoundError("a started job may run faster or at a lower rate than at its start")
         with np.errstate(divide="ignore"):
             time = world.ends[self.job] * world.stretch[self.job] / start.pace
         return time, start.rate

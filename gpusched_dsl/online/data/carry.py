@@ -170,8 +170,8 @@ class _Maker:
             at = int(np.flatnonzero(wrong)[0])
             message = f"`{self.carry.target}` is {kind}, but {float(values[at]):g} is carried into it: "
             message += ev.row_text(frame, at)
-            help = "carry a variable that is whole by itself, or round here: `round(...)`"
-            found = Diagnostic("GSM7001", message, self.carry.value.span, "not a whole number", help=help)
+            help = "carry an integer variable, or round here: `round(...)`"
+            found = Diagnostic("GSM7001", message, self.carry.value.span, "not an integer", help=help)
             raise DiagnosticError([found])
         return whole
 

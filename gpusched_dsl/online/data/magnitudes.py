@@ -79,17 +79,17 @@ def _out(
     shown: str, value: float, least: float, most: float, unit: Unit | None, span: Span | None, others: int
 ) -> Diagnostic:
     of = f" {unit}" if unit is not None and unit.dimension else ""
-    message = f"{shown} is {value:g}{of}: a run takes 0 and magnitudes from {least:.3g} to {most:.3g}{of}"
+    message = f"{shown} is {value:g}{of}: a run supports 0 and magnitudes from {least:.3g} to {most:.3g}{of}"
     notes = (f"{others} more value{'s' if others > 1 else ''} of it are out of range",) if others else ()
-    help = "values are in the unit that the model declares; leave out what is not known, or does not apply"
+    help = "write values in the unit of the declaration; omit unknown or irrelevant values"
     return Diagnostic("GSM7007", message, span, "out of range" if span is not None else "", notes=notes, help=help)
 
 
 def check_clock(time: float, unit: str) -> None:
     """Raise DiagnosticError (GSM7007) for a time that the clock of a run does not come to."""
     if not abs(time) <= LATEST:
-        message = f"the time {_in(time, unit)} is beyond the clock of a run, which ends at {_in(LATEST, unit)}"
-        help = "times count from the start of the run, in the unit of its clock"
+        message = f"the time {_in(time, unit)} is after the end of the clock of a run, {_in(LATEST, unit)}"
+        help = "write times since the start of the run, in the unit of its clock"
         raise DiagnosticError([Diagnostic("GSM7007", message, help=help)])
 
 

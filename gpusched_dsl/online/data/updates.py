@@ -70,7 +70,7 @@ def _changed(
     if any(len(key) != len(components) for key in keys):
         key = next(key for key in keys if len(key) != len(components))
         message = f"`{name}` has {len(components)} subscript{'' if len(components) == 1 else 's'}, {len(key)} given"
-        _refuse_as(f"{message}: `{', '.join(map(str, key))}`", "write its subscripts as the model declares them")
+        _refuse_as(f"{message}: `{', '.join(map(str, key))}`", "write the subscripts of the declaration")
     codes = []
     for at, component in enumerate(components):
         labels = [key[at] for key in keys]
@@ -90,7 +90,9 @@ def _changed(
 
 def _number(value: float | str, name: str, kind: object) -> float | str:
     if isinstance(kind, Numeric) and (isinstance(value, bool | str)):
-        _refuse_as(f"`{name}` is a number, `{value}` is none", "write a number, in the unit that the model declares")
+        _refuse_as(
+            f"`{name}` needs a number, `{value}` is not a number", "write a number in the unit of the declaration"
+        )
     return value
 
 
@@ -107,8 +109,8 @@ def _code(component: Component, label: str | int | float, name: str) -> int:
 
 def _refuse(name: str, key: tuple[str | int | float, ...]) -> NoReturn:
     shown = ", ".join(map(str, key))
-    message = f"`{name}` has no value for `{shown}`: it is no element of its index set"
-    _refuse_as(message, "only what is there can change")
+    message = f"`{name}` has no value for `{shown}`: it is not an element of its index set"
+    _refuse_as(message, "only existing values can change")
 
 
 def _refuse_as(message: str, help: str) -> NoReturn:

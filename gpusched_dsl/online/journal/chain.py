@@ -54,7 +54,7 @@ def _decompress(content: bytes) -> bytes:
     expander = zlib.decompressobj()
     plain = expander.decompress(content, MOST_EXPANDED)
     if not expander.eof or expander.unused_data:
-        raise DamagedRecord("a compressed record is cut short")
+        raise DamagedRecord("a compressed record is incomplete")
     return plain
 
 

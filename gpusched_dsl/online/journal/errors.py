@@ -16,7 +16,7 @@ def _error(code: str, message: str, help: str, notes: Iterable[str] = ()) -> Dia
     return DiagnosticError([Diagnostic(code, message, notes=tuple(notes), help=help)])
 
 
-def cannot_open(path: Path, reason: str, help: str = "name a file in a folder that can be written") -> DiagnosticError:
+def cannot_open(path: Path, reason: str, help: str = "name a file in a writable folder") -> DiagnosticError:
     return _error("GSM5101", f"the journal `{path}` cannot be opened: {reason}", help)
 
 
@@ -24,17 +24,17 @@ def no_journal(path: Path, what: str) -> DiagnosticError:
     return _error(
         "GSM5102",
         f"`{path}` is not a journal: {what}",
-        "name another file, or move this one away; it was not touched",
+        "name another file, or move this file away; it was not changed",
     )
 
 
 def other_format(path: Path, version: int) -> DiagnosticError:
     if version > FORMAT:
         known = f"this gsdsl reads formats up to {FORMAT}"
-        help = "go on with the version of gsdsl that wrote it, or a newer one"
+        help = "continue with the version of gsdsl that wrote it, or a newer version"
     else:
-        known = f"this gsdsl reads formats from {FORMAT} on"
-        help = "go on with the version of gsdsl that wrote it, or begin a new journal"
+        known = f"this gsdsl reads formats from {FORMAT}"
+        help = "continue with the version of gsdsl that wrote it, or start a new journal"
     return _error("GSM5103", f"the journal `{path}` has format {version}; {known}", help)
 
 
@@ -42,7 +42,7 @@ def other_run(path: Path, differences: Iterable[str], steps: int) -> DiagnosticE
     return _error(
         "GSM5104",
         f"the journal `{path}` belongs to another run",
-        "run with what the journal was begun with, or give this run a journal of its own",
+        "run with the inputs and options of the journal, or name another file for this run",
         [*differences, f"it has {steps} step{'' if steps == 1 else 's'}; nothing was changed"],
     )
 
@@ -51,7 +51,7 @@ def damage_error(path: Path, how: str) -> DiagnosticError:
     return _error(
         "GSM5105",
         f"the journal `{path}` is damaged: {how}",
-        f"put back a copy of `{path.name}`, or begin a new journal",
+        f"restore a copy of `{path.name}`, or start a new journal",
         ["nothing was changed"],
     )
 
@@ -59,19 +59,19 @@ def damage_error(path: Path, how: str) -> DiagnosticError:
 def in_use(path: Path) -> DiagnosticError:
     return _error(
         "GSM5106",
-        f"the journal `{path}` is in use: another process is running with it",
-        "wait until that run has ended, or give this one a journal of its own",
+        f"the journal `{path}` is in use by another process",
+        "wait for the end of that run, or name another file for this run",
     )
 
 
 def cannot_write(path: Path, failure: Exception, steps: int, what: str) -> DiagnosticError:
     """A write failed; the first `steps` steps are durable, and `what` may or may not be."""
-    safe = f"the first {steps} steps are" if steps > 1 else "the first step is" if steps else "what was there before is"
+    safe = f"the first {steps} steps are" if steps > 1 else "the first step is" if steps else "the previous content is"
     return _error(
         "GSM5107",
         f"the journal `{path}` cannot be written: {failure}",
-        "make room or mend the disk, then run the same command again: it goes on from what is recorded",
-        [f"nothing was lost: {safe} recorded", f"{what} was not acted on, so the run ends here"],
+        "free space or repair the disk, then run the same command again: it continues after the recorded steps",
+        [f"nothing was lost: {safe} recorded", f"{what} was not executed, so the run ends here"],
     )
 
 
@@ -79,16 +79,16 @@ def has_steps(path: Path, steps: int) -> DiagnosticError:
     return _error(
         "GSM5108",
         f"the journal `{path}` has {steps} step{'' if steps == 1 else 's'} of an earlier run already",
-        "resume that run, name another file, or delete this one",
+        "resume that run, name another file, or delete this file",
     )
 
 
 def goes_another_way(path: Path, step: int, how: str) -> DiagnosticError:
     return _error(
         "GSM5109",
-        f"step {step} of the journal `{path}` is not what the run comes to now: {how}",
-        "go on with the version of gsdsl that wrote the journal, or begin a new one",
-        ["the same inputs, options, events and decisions gave other events then", "nothing was changed"],
+        f"step {step} of the journal `{path}` differs from the run: {how}",
+        "continue with the version of gsdsl that wrote the journal, or start a new journal",
+        ["the same inputs, options and decisions gave other events at that time", "nothing was changed"],
     )
 
 
@@ -96,11 +96,11 @@ def of_sqlite(path: Path, failure: sqlite3.Error) -> DiagnosticError:
     """What a failure of SQLite while opening or reading means."""
     code = getattr(failure, "sqlite_errorcode", 0) & 0xFF  # the extended codes refine the first byte
     if code == sqlite3.SQLITE_NOTADB:
-        return no_journal(path, "it is no SQLite file, or its beginning is damaged")
+        return no_journal(path, "it is not an SQLite file, or its beginning is damaged")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return in_use(path)
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return cannot_open(path, str(failure))
     if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM):
-        return cannot_open(path, str(failure), "make room or mend the disk, then run the same command again")
+        return cannot_open(path, str(failure), "free space or repair the disk, then run the same command again")
     return damage_error(path, str(failure))

@@ -56,9 +56,9 @@ def _differences(at: str, recorded: Json, now: Json) -> Iterator[str]:
         for key in [*recorded, *(k for k in now if k not in recorded)]:
             name = f"{at}: `{key}`" if at else f"`{key}`"
             if key not in now:
-                yield f"{name} is {_show(recorded[key])} in the journal, and not given now"
+                yield f"{name} is {_show(recorded[key])} in the journal, but not given now"
             elif key not in recorded:
-                yield f"{name} is not in the journal, and {_show(now[key])} now"
+                yield f"{name} is not in the journal, but {_show(now[key])} now"
             else:
                 yield from _differences(name, recorded[key], now[key])
     elif recorded != now or isinstance(recorded, bool) is not isinstance(now, bool):

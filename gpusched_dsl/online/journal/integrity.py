@@ -50,7 +50,7 @@ def check(connection: sqlite3.Connection) -> Head:
         raise DamagedRecord("its tables are not those of a journal")
     first = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if first != ("ok",):
-        raise DamagedRecord(f"SQLite finds: {str(first[0]).splitlines()[-1]}")
+        raise DamagedRecord(f"SQLite reports: {str(first[0]).splitlines()[-1]}")
     row = connection.execute("SELECT steps, step_digest, events, event_digest, told, finished FROM head").fetchone()
     stored = connection.execute("SELECT header FROM run").fetchone()
     if row is None or stored is None or not isinstance(stored[0], bytes):
@@ -61,9 +61,9 @@ def check(connection: sqlite3.Connection) -> Head:
     _check_events(connection, head, stored[0])
     head.header = unpack(stored[0])
     if not 0 <= head.told <= head.steps:
-        raise DamagedRecord(f"{head.told} of {head.steps} steps are said to be told")
+        raise DamagedRecord(f"{head.told} of {head.steps} steps are marked as reported")
     if result_of(connection, head) is not None and not head.finished:
-        raise DamagedRecord("it has a result, but was not finished")
+        raise DamagedRecord("it has a result, but the run was not finished")
     return head
 
 
@@ -75,7 +75,7 @@ def _check_steps(connection: sqlite3.Connection, head: Head, header: bytes) -> N
             raise DamagedRecord(f"step {number} is missing")
         before = _link(before, number, content, digest, f"step {number}")
     if number != head.steps or before != head.step_digest:
-        raise DamagedRecord(f"it has {number} steps where {head.steps} were recorded")
+        raise DamagedRecord(f"it has {number} steps, but {head.steps} were recorded")
 
 
 def _check_events(connection: sqlite3.Connection, head: Head, header: bytes) -> None:
@@ -89,12 +89,12 @@ def _check_events(connection: sqlite3.Connection, head: Head, header: bytes) -> 
             raise DamagedRecord(f"event {number} has another id than its record")
         head.ids[name] = number
     if number != head.events or before != head.event_digest:
-        raise DamagedRecord(f"it has {number} events where {head.events} were recorded")
+        raise DamagedRecord(f"it has {number} events, but {head.events} were recorded")
 
 
 def _link(before: bytes, number: int, content: object, digest: object, what: str) -> bytes:
     if not isinstance(content, bytes) or link(before, number, content) != digest:
-        raise DamagedRecord(f"{what} is not what was written")
+        raise DamagedRecord(f"{what} differs from the written content")
     return link(before, number, content)
 
 

@@ -58,7 +58,7 @@ class Journal:
         """
         path = _resolve(path)
         if not path.parent.is_dir():
-            raise cannot_open(path, "there is no such folder")
+            raise cannot_open(path, "the folder does not exist")
         if exists(path):
             recognise(path)  # leaves no lock beside the file of somebody else
         with ExitStack() as held:
@@ -85,7 +85,7 @@ class Journal:
         """A journal to read, be it of a run that is going on; it does not grow while it is open."""
         path = _resolve(path)
         if not exists(path):
-            raise cannot_open(path, "there is no such file", "name the journal of a run")
+            raise cannot_open(path, "the file does not exist", "name the journal of a run")
         with ExitStack() as held:
             connection, head = verify(path, held)
             return cls(path, head, connection, held.pop_all(), writes=False)
@@ -234,9 +234,9 @@ class Journal:
             digest = link(digest, number, content)
             rows.append((number, event.id, event.time, event.batch, content, digest))
         if len({event.id for event in events}) < len(events):
-            raise ValueError("two events have one id")
+            raise ValueError("two events have the same id")
         last = steps[-1].seq if steps else head.steps
-        what = f"step {last}" if steps else "what was to come after them"
+        what = f"step {last}" if steps else "the step after them"
         with self._transaction(what) as connection:
             connection.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", rows)
             connection.executemany("INSERT INTO step VALUES (?, ?, ?, ?)", step_rows)
@@ -252,7 +252,7 @@ class Journal:
     def finish(self, result: Json) -> None:
         """Record what the run ended with."""
         if self._head.finished:
-            raise ValueError("the run has ended already")
+            raise ValueError("the run has already ended")
         content = pack(result)
         digest = link(self._head.step_digest, self._head.steps + 1, content)
         with self._transaction("the result") as connection:

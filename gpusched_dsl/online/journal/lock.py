@@ -20,7 +20,7 @@ class WriterLock:
         try:
             self._connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
         except sqlite3.Error as failure:
-            raise cannot_open(journal, f"its lock `{path.name}` cannot be made ({failure})") from failure
+            raise cannot_open(journal, f"its lock `{path.name}` cannot be created ({failure})") from failure
         try:
             self._connection.execute("PRAGMA journal_mode = MEMORY")  # else a kill leaves a file behind
             self._connection.execute("BEGIN EXCLUSIVE")

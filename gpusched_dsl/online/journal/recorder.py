@@ -47,7 +47,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         """What to tell before the run begins; `""` for a new journal."""
         known = count_text(len(self.journal), "plan")
         if self.replay:
-            return f"making the {known} of {self.path} again"
+            return f"computing the {known} of {self.path} again"
         return f"resuming: {known} from {self.path}" if len(self.journal) or self.journal.finished else ""
 
     def findings(self) -> tuple[Diagnostic, ...]:
@@ -56,7 +56,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             return ()
         differences = self.steps.differences
         message = f"{count_text(len(differences), 'plan differs', 'plans differ')} from the journal `{self.path}`"
-        help = "time limits and versions of solvers change plans; without both the same inputs give the same plans"
+        help = "time limits and versions of solvers change plans; otherwise the same inputs give the same plans"
         return (Diagnostic("GSM5110", message, notes=tuple(differences[:3]), help=help, severity=Severity.WARNING),)
 
     def close_with(self, outcome: RunOutcome) -> None:
@@ -88,7 +88,7 @@ class Compared:
         self.compared += 1
         known = step_data(self.journal.step(number))
         if known["time"] != step["time"]:
-            self.differences.append(f"plan {number} is made at {step['time']:g}, in the journal at {known['time']:g}")
+            self.differences.append(f"plan {number} is at {step['time']:g}, in the journal at {known['time']:g}")
         elif plan_of(known) != plan_of(step):
             self.differences.append(f"plan {number}, at {step['time']:g}: other decisions")
 

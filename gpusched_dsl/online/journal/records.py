@@ -20,12 +20,12 @@ class JournalStep:
     def unlike(self, time: float, events: Sequence[Json]) -> str | None:
         """How another time or other events differ from those of this step, in words; None where they do not."""
         if self.time != time:
-            return f"its time is {self.time!r} in the journal, {time!r} now"
+            return f"its time is {self.time!r} in the journal, but {time!r} now"
         for number, (recorded, now) in enumerate(zip(self.events, events, strict=False), 1):
             if recorded != now:
-                return f"its event {number} is {recorded} in the journal, {now} now"
+                return f"its event {number} is {recorded} in the journal, but {now} now"
         if len(self.events) != len(events):
-            return f"it has {len(self.events)} events in the journal, {len(events)} now"
+            return f"it has {len(self.events)} events in the journal, but {len(events)} now"
         return None
 
 

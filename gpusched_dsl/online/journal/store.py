@@ -65,7 +65,7 @@ def create(path: Path, header: Json) -> None:
         for left in (new, undo):
             with suppress(OSError):
                 left.unlink(missing_ok=True)
-        raise cannot_open(path, f"it cannot be made ({failure})") from failure
+        raise cannot_open(path, f"it cannot be created ({failure})") from failure
 
 
 def _flush(path: Path) -> None:
@@ -92,7 +92,7 @@ def exists(path: Path) -> bool:
         for end in BESIDE:
             left = path.with_name(path.name + end)
             if left.exists() and left.stat().st_size:
-                raise damage_error(path, f"the file is gone and only `{left.name}` is left")
+                raise damage_error(path, f"the file is missing and only `{left.name}` exists")
     except OSError as failure:
         raise cannot_open(path, str(failure)) from failure
     return False
@@ -108,10 +108,10 @@ def recognise(path: Path) -> None:
     if not start:
         raise no_journal(path, "it is empty")
     if len(start) < 100 or not start.startswith(_MAGIC):
-        raise no_journal(path, "it is no SQLite file")
+        raise no_journal(path, "it is not an SQLite file")
     version, application = struct.unpack(">i4xi", start[60:72])
     if application != APPLICATION_ID:
-        raise no_journal(path, "it is an SQLite file of something else")
+        raise no_journal(path, "it is an SQLite file of another program")
     if version != FORMAT:
         raise other_format(path, version)
     if start[18:20] not in (b"\1\1", b"\2\2"):  # SQLite would take it as one that may not be written

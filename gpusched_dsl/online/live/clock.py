@@ -44,21 +44,19 @@ class LiveClock:
         if isinstance(time, str):
             return self._since(self._date(time))
         if not math.isfinite(time):
-            _refuse(f"{time} is no time", "write the time since the start as a number")
+            _refuse(f"{time} is not a time", "write the time since the start as a number")
         return float(time)
 
     def _date(self, text: str) -> datetime:
         if self.start is None:
-            _refuse(
-                f"`{text}` is a date, and the start of the run is not known", "state it: `--start 2026-03-01T00:00Z`"
-            )
+            _refuse(f"`{text}` is a date, but the start of the run is unknown", "state it: `--start 2026-03-01T00:00Z`")
         try:
             date = datetime.fromisoformat(text)
         except ValueError:
-            _refuse(f"`{text}` is no date", "write it as in `2026-03-01T12:30:00+01:00`")
+            _refuse(f"`{text}` is not a date", "write a date as in `2026-03-01T12:30:00+01:00`")
         if (date.tzinfo is None) is not (self.start.tzinfo is None):
             with_zone, without = ("the start", "the event") if date.tzinfo is None else ("the event", "the start")
-            _refuse(f"`{text}`: {with_zone} has a time zone, {without} has none", "give both a time zone, or neither")
+            _refuse(f"`{text}`: {with_zone} has a time zone, but {without} has none", "give both a time zone, or none")
         return date
 
     def _since(self, date: datetime) -> float:
@@ -73,7 +71,7 @@ def start_of(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        _refuse(f"the start `{text}` is no date", "write it as in `2026-03-01T00:00:00+01:00`")
+        _refuse(f"the start `{text}` is not a date", "write a date as in `2026-03-01T00:00:00+01:00`")
 
 
 def _refuse(message: str, help: str) -> NoReturn:

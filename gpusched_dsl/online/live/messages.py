@@ -133,7 +133,7 @@ def content_of(line: bytes) -> dict[str, Any]:
             id = _with_id.decode(line).id  # skips over what it does not ask for
             known = id if isinstance(id, str) else None
             _refuse("GSM5204", f"the event does not fit: {_in_words(str(failure))}", known)
-        _refuse("GSM5201", f"the line is no JSON object: {failure}", None, "write one JSON object on each line")
+        _refuse("GSM5201", f"the line is not a JSON object: {failure}", None, "write one JSON object on each line")
 
 
 def event_of(content: Mapping[str, Any]) -> AnyEvent:
@@ -150,7 +150,7 @@ def event_of(content: Mapping[str, Any]) -> AnyEvent:
     try:
         event: AnyEvent = msgspec.convert(content, AnyEvent)
     except (msgspec.MsgspecError, RecursionError) as failure:
-        help = f"docs/schema/online-event-1.json says what an event of kind `{kind}` has"
+        help = f"docs/schema/online-event-1.json defines the events of kind `{kind}`"
         _refuse("GSM5204", f"the event does not fit: {_in_words(str(failure))}", id, help)
     return event
 

@@ -302,12 +302,12 @@ def _must_be(known: External, content: Any) -> None:
     """Raise GSM5206 where an event that has the id of another one is another one."""
     if known.content == content:
         return
-    message = f"the id `{known.id}` is that of another event"
-    help = "give every event an id of its own; only the very same event may be sent again"
+    message = f"the id `{known.id}` belongs to another event"
+    help = "give every event a unique id; only an identical event may be sent again"
     raise DiagnosticError([Diagnostic("GSM5206", message, help=help)])
 
 
 def _is_aside(id: str, reason: str) -> None:
     """Raise GSM5210: the event is in the journal, and the run goes on without it."""
-    help = "send what is right as another event, with an id of its own"
-    raise DiagnosticError([Diagnostic("GSM5210", f"the event `{id}` was set aside: {reason}", help=help)])
+    help = "send the correct values as another event, with a new id"
+    raise DiagnosticError([Diagnostic("GSM5210", f"the event `{id}` is quarantined: {reason}", help=help)])

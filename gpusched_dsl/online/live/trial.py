@@ -172,13 +172,13 @@ class TrialRun:
 
 def plain_defect(failure: Exception) -> Diagnostic:
     """An internal error as a diagnostic."""
-    help = "the event is refused and the run goes on; please report this error"
+    help = "the event is rejected and the run continues; please report this error"
     return Diagnostic("GSM9999", f"internal error: {type(failure).__name__}: {str(failure)[:200]}", help=help)
 
 
 def _no_plan_error(event: AnyEvent, reason: Diagnostic) -> Diagnostic:
     """GSM5209: no plan can be made after the event; its most extreme value is named, which is mostly the cause."""
-    message = f"no plan can be made after this event: {reason.message} ({reason.code})"
+    message = f"no plan can be computed after this event: {reason.message} ({reason.code})"
     extreme = max(_numbers(event), key=lambda pair: abs(math.log10(abs(pair[1]))), default=None)
     help = reason.help or "send it again with other values"
     if extreme is not None:

@@ -239,7 +239,7 @@ class SimulationLoop:
         """Warn of the first crash of each kind: the run goes on with the fallback, or as before."""
         for crash in getattr(planner, "crashes", ()):
             if not any(warning.message == crash.message for warning in self.warnings):
-                help = "the run went on with a new process of the solver, its fallback, or the plan before"
+                help = "the run continued with a new process of the solver, its fallback, or the previous plan"
                 self.warnings.append(replace(crash, severity=Severity.WARNING, help=help))
 
     # --- what a policy remembers -------------------------------------------------------------------------------------
@@ -379,8 +379,8 @@ class SimulationLoop:
         if data is None:
             return None
         if data["number"] != len(self.steps) or abs(data["time"] - self.world.now) > self.world.tolerance():
-            message = f"the journal does not fit this run: its step {data['number']} is at {data['time']:g}"
-            help = "the journal is of other inputs or options; start a new one"
+            message = f"the journal does not match this run: its step {data['number']} is at {data['time']:g}"
+            help = "the journal has other inputs or options; start a new journal"
             raise DiagnosticError([Diagnostic("GSM7003", message, help=help)])
         return self.codes.plan_inner(plan_from(dict(data["plan"]), self.setup.types, self.base.store.universes), part)
 

@@ -51,7 +51,7 @@ class EventLoop(SimulationLoop):
         if self.stop():
             return "interrupt"
         if self.events >= self.config.most_events:
-            self.warn("GSM7004", f"the run was ended after {count_text(self.events, 'event')}")
+            self.warn("GSM7004", f"the run was stopped after {count_text(self.events, 'event')}")
             return "events"
         until = self.next_time()
         if not np.isfinite(until):
@@ -137,6 +137,6 @@ class EventLoop(SimulationLoop):
     def warn_stuck(self, waiting: int) -> None:
         self.warn(
             "GSM7005",
-            f"{waiting} job{'s wait' if waiting > 1 else ' waits'} and nothing will happen any more",
-            help="let the block `replan on` a period: a plan may leave jobs waiting on purpose",
+            f"{waiting} job{'s wait' if waiting > 1 else ' waits'} and no event will follow",
+            help="let the block `replan on` a period if plans intentionally leave jobs waiting",
         )

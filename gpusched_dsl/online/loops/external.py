@@ -117,14 +117,16 @@ class LiveEventLoop(EventLoop):
                 if self._known(event.job) is None:
                     base = self._new_base(event)
                 elif self.world.status[self._job(event.job)] != FUTURE:
-                    _refuse(f"job `{event.job}` is there already", "events of one job have one label")
+                    _refuse(f"job `{event.job}` is already present", "use one label for all events of a job")
             case Completion() | Progress() | Withdrawal():
                 code = self._job(event.job)
                 if self.world.status[code] not in (WAITING, RUNNING):
-                    _refuse(f"job `{event.job}` is not there", "it has not come, or has ended before")
+                    _refuse(f"job `{event.job}` is not present", "it has not arrived, or has already ended")
                 if isinstance(event, Progress) and event.done is not None and not event.done <= LARGEST:
-                    help = "`done` is in the unit that the block states by `work`"
-                    _refuse(f"job `{event.job}` has done {event.done:g}, and at most {LARGEST:g} makes sense", help)
+                    help = "write `done` in the unit of `work` in the block"
+                    _refuse(
+                        f"job `{event.job}` has done {event.done:g}; the largest possible value is {LARGEST:g}", help
+                    )
             case NodeDown() | NodeUp():
                 self._node(event.node)
             case Value():
@@ -262,7 +264,7 @@ class LiveEventLoop(EventLoop):
         if code is None:
             universe = self.base.store.universes[self.jobs_root]
             near = did_you_mean(str(label), map(str, universe.labels))
-            _refuse(f"there is no job `{label}`", near or "tell of its arrival first")
+            _refuse(f"unknown job `{label}`", near or "send its arrival first")
         return code
 
     def _jobs(self, label: Label) -> Any:
@@ -272,7 +274,7 @@ class LiveEventLoop(EventLoop):
         universe = self.base.store.universes[self.places_root]
         code = universe.code_of.get(label)
         if code is None:
-            _refuse(f"there is no node `{label}`", did_you_mean(str(label), map(str, universe.labels)) or "")
+            _refuse(f"unknown node `{label}`", did_you_mean(str(label), map(str, universe.labels)) or "")
         return code
 
     def _arrive(self, event: Arrival, base: Any) -> None:
@@ -304,7 +306,7 @@ class LiveEventLoop(EventLoop):
             if name in self.online.brought:
                 continue
             if name not in model.params and name not in model.sets:
-                _refuse(f"`{name}` is no parameter of `{model.name}`", did_you_mean(name, model.params) or "")
+                _refuse(f"`{name}` is not a parameter of `{model.name}`", did_you_mean(name, model.params) or "")
             if name in model.sets:
                 rows = told if isinstance(told, list) else [[told]]
                 replaced[name] = pieces_of(model, name, [(event.job, *row) for row in rows])
@@ -319,7 +321,7 @@ class LiveEventLoop(EventLoop):
         params = self.base.store.params
         for name in event.values:
             if name not in params or self.base.model.params[name].value is not None:
-                _refuse(f"`{name}` is no parameter that can change", did_you_mean(name, params) or "")
+                _refuse(f"`{name}` is not a parameter that can change", did_you_mean(name, params) or "")
         changes = {name: _values_by_subscripts(name, told, ()) for name, told in event.values.items()}
         base = with_values(self.base, changes)
         check_magnitudes(base, event.values)
@@ -341,14 +343,14 @@ def _values_by_subscripts(name: str, told: Any, before: tuple[Label, ...]) -> li
         pairs = [((*before, *_split(key)), value) for key, value in told.items()]
     elif isinstance(told, list):
         if not all(told):
-            _refuse(f"a row of `{name}` is empty", "a row is the subscripts and then the value")
+            _refuse(f"a row of `{name}` is empty", "a row has the subscripts and then the value")
         pairs = [((*before, *row[:-1]), row[-1]) for row in told]
     else:
         pairs = [(before, told)]
     for key, value in pairs:
         if isinstance(value, int) and abs(value) > _MOST_INTEGER:
             shown = ",".join(map(str, key))
-            _refuse(f"`{name}` of `{shown}` is an integer of {value.bit_length()} bits", "numbers go up to 1e+15")
+            _refuse(f"`{name}` of `{shown}` is an integer of {value.bit_length()} bits", "the largest number is 1e+15")
     return pairs
 
 

@@ -126,8 +126,8 @@ def set_up(
     """The setup of a run. Raises DiagnosticError for a block or data that cannot be run (GSM1651, GSM7002, GSM7007)."""
     placement = online.base.placement
     if placement is None:
-        message = f"`{online.base.name}` has no `placement`: nothing says what its decisions mean in the cluster"
-        raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help="state one in the model")])
+        message = f"`{online.base.name}` has no `placement`: its decisions have no meaning in the cluster"
+        raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help="state a `placement` in the model")])
     _check_jobs(online, placement)
     check_magnitudes(base, base.given)
     slot_length = _slot_length(online, base, placement)
@@ -172,12 +172,12 @@ def _check_jobs(online: CheckedOnline, placement: CheckedPlacement) -> None:
     """Raise DiagnosticError (GSM7002) where jobs would never come, or come and have no place in a plan."""
     placed = placement.item("job") is not None
     if placed and online.arrival is None:
-        message = f"`{online.name}` has no line `arrive`: no plan would have a job"
-        help = "state when jobs arrive: `arrive j in Jobs at 0;` if all are there from the start"
+        message = f"`{online.name}` has no line `arrive`: no plan has a job"
+        help = "state the arrival of jobs: `arrive j in Jobs at 0;` if all are present from the start"
         raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help=help)])
     if not placed and (online.arrival is not None or online.window is None):
-        message = f"the placement of `{online.base.name}` has no `job`: nothing says what a plan means for a job"
-        help = "name the index of the jobs: `job j;`"
+        message = f"the placement of `{online.base.name}` has no `job`: a plan has no meaning for a job"
+        help = "state the index of the jobs: `job j;`"
         raise DiagnosticError([Diagnostic("GSM7002", message, placement.span, help=help)])
 
 
@@ -187,11 +187,11 @@ def _slot_length(online: CheckedOnline, base: Base, placement: CheckedPlacement)
         return 0.0
     lasts = placement.value("lasts")
     if lasts is None:
-        message = "nothing says how long a slot is: the placement has no `lasts`"
+        message = "the length of a slot is unknown: the placement has no `lasts`"
         raise DiagnosticError([Diagnostic("GSM7002", message, placement.span, help="write `lasts slot;`")])
     if free_variables(lasts):
-        message = "slots are of different lengths: `lasts` of the placement depends on what is decided"
-        raise DiagnosticError([Diagnostic("GSM7002", message, lasts.span, help="slots of a window are all alike")])
+        message = "slots have different lengths: `lasts` of the placement depends on the decision"
+        raise DiagnosticError([Diagnostic("GSM7002", message, lasts.span, help="all slots of a window have the same length")])
     ev = Evaluator(online.base, base.store, base.limits)
     length = float(np.asarray(ev.numbers(lasts, EMPTY_FRAME)).reshape(-1)[0])
     assert isinstance(lasts.type, Numeric)
@@ -205,7 +205,7 @@ def _window_slots(online: CheckedOnline, base: Base, slot_length: float) -> Wind
     if window is None:
         return None
     if online.arrival is not None and (online.work is None or online.speed is None):
-        message = f"what jobs get done in a slot is not known: `{online.name}` states no `work` or no `speed`"
+        message = f"the progress of jobs per slot is unknown: `{online.name}` has no `work` or no `speed`"
         help = "state both: `work epochs[b];` and `speed slot / epoch_time[b, k];`"
         raise DiagnosticError([Diagnostic("GSM1651", message, online.arrival.span, help=help)])
     root = Carrier(online, base).slots_root

@@ -36,6 +36,6 @@ class Failures:
         """The first error as a warning, which says what became of the plans."""
         at = f"the first at {self.time:.5g} {self.unit}"
         notes = (*self.first.notes, f"{count_text(self.count, 'plan')} of `{self.method}` failed like this, {at}")
-        instead = "what runs went on" if fallback in (None, self.method) else f"`{fallback}` planned instead"
+        instead = "running jobs continued" if fallback in (None, self.method) else f"`{fallback}` planned instead"
         help = instead if self.first.help is None else f"{instead}; {self.first.help}"
         return replace(self.first, notes=notes, help=help, severity=Severity.WARNING)

@@ -39,8 +39,8 @@ class PlanCheck:
             return
         broken = broken_by(instance, plan)
         if broken is not None:
-            message = f"the plan of `{plan.method}` at {driver.world.now:g} {driver.unit} breaks the model: {broken}"
-            help = "the run goes on by these plans; `gsdsl solve --backend POLICY` says what else of a plan is broken"
+            message = f"the plan of `{plan.method}` at {driver.world.now:g} {driver.unit} violates the model: {broken}"
+            help = "the run continues with these plans; `gsdsl solve --backend POLICY` lists all violations of a plan"
             driver.warnings.append(Diagnostic(CODE, message, driver.online.span, help=help, severity=Severity.WARNING))
 
 

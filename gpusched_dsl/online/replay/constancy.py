@@ -51,28 +51,28 @@ class Constancy:
     def _changes(self, part: Part) -> Iterator[str]:
         match part:
             case VariableRef():
-                yield f"`{part.name}` is decided anew at every plan"
+                yield f"every plan decides `{part.name}` again"
             case KnownValue() | RandomRef() | Expected():
                 yield f"`{part.span.text}` may change"
             case LetRef() if part.name == NOW and self.own_clock:
-                yield "the time goes on"
+                yield "the time changes"
             case LetRef():
                 yield from self._declared(part.name)
             case ParamRef() if isinstance(part.type, Element) and part.type.root == self.jobs:
-                yield f"the job `{part.span.text}` is not always there"
+                yield f"the job `{part.span.text}` is not always present"
             case ParamRef():
                 yield from self._declared(part.name)
             case Shift() if part.ordering == self.jobs:
-                yield "which jobs stand beside a job depends on who is there"
+                yield "the neighbours of a job depend on the present jobs"
             case StringLiteral() if isinstance(part.type, Element) and part.type.root == self.jobs:
-                yield f"the job `{part.text}` is not always there"
+                yield f"the job `{part.text}` is not always present"
             case Membership():
                 for element in part.element:
                     yield from self._changes(element)
                 yield from self._formula_of(part.domain)
                 return
             case TypedSet() if self._jobs_in(part):
-                yield f"`{part.span.text}` depends on which jobs are there"
+                yield f"`{part.span.text}` depends on the present jobs"
             case NamedSet():
                 yield from self._formula_of(part)
         for inner in children(part):
@@ -126,7 +126,7 @@ class Constancy:
             case ComprehensionSet():
                 over = sum(self._jobs_in(iterator.domain) for iterator in domain.indexing.iterators)
                 if over > self._jobs_in(domain):
-                    yield f"`{domain.span.text}` depends on which jobs are there"
+                    yield f"`{domain.span.text}` depends on the present jobs"
                 yield from self._changes_listed(domain.indexing)
                 for expr in domain.element:
                     yield from self._changes(expr)

@@ -115,8 +115,10 @@ def _is_fraction_left(carry: CheckedCarry) -> bool:
 
 def why_not(policy: CheckedPolicy, driven: ReplayFacts) -> list[str]:
     """Every reason against a replay, each the end of `... because`; empty where there is none."""
-    found = [f"`{word}` brings more into the run than jobs that come and go" for word in driven.others]
-    found += [f"plans do not follow every {event}" for event in ("arrival", "completion") if event not in driven.events]
+    found = [f"the run has `{word}`, not only arrivals and completions" for word in driven.others]
+    found += [
+        (f"there is no plan after every {event}") for event in ("arrival", "completion") if event not in driven.events
+    ]
     found += driven.doubts
     found += _of_lines(policy)
     rules = rules_of(policy)
@@ -125,13 +127,13 @@ def why_not(policy: CheckedPolicy, driven: ReplayFacts) -> list[str]:
     placement = _placement(policy)
     job, node = placement.index("job"), placement.index("node")
     if job is None or node is None or not isinstance(job.type, Element):
-        return [*found, "the placement does not name the job and the node by an index"]
+        return [*found, "the placement does not state the job and the node by an index"]
     if placement.index("node_type") is not None:
         found.append(CHOSEN)
     if len(placement.all("uses")) > 1:
-        found.append("jobs take more than one capacity of a node")
+        found.append("jobs use more than one capacity of a node")
     if sum(isinstance(v.type, Element) and v.type.root == job.type.root for v in placement.indices) > 1:
-        found.append("a decision is of several jobs")
+        found.append("a decision concerns several jobs")
     return list(dict.fromkeys(found + _of_expressions(policy, driven, job, node, placement.value("node_type"))))
 
 
@@ -165,10 +167,10 @@ def rules_of(policy: CheckedPolicy) -> Rules | str:
     fits, empty = [p for p in places if p in _FITS], [p for p in places if p in _EMPTY]
     strange = next((word for word in rest if word not in ("wait", "postpone")), None)
     if strange is not None:
-        return f"`{strange}` stands where no rule that is replayed does"
+        return f"fast replay does not support `{strange}` at this position"
     alone = any(_EMPTY[p] for p in empty)
     if not places or len(fits) > 1 or len(empty) > 1 or (alone and fits):
-        return f"`place {', '.join(rule.text for rule in policy.place)}` is no list of rules that is replayed"
+        return f"`place {', '.join(rule.text for rule in policy.place)}` is not supported by fast replay"
     return Rules(
         fit=_FITS[fits[0]] if fits else FITS_NOWHERE,
         opens=bool(empty),
@@ -186,7 +188,7 @@ def _of_lines(policy: CheckedPolicy) -> list[str]:
         found.append(MOVED)
     found += [f"the policy has a line `{line}`" for line in _lines(policy, _POLICY_LINES)]
     if any(rule.name != "running" for rule in policy.keep):
-        found.append("the policy keeps more than running jobs")
+        found.append("the policy has other `keep` lines than `keep running`")
     return found
 
 
@@ -216,13 +218,15 @@ def _of_expressions(
             changes = [waiting.change_in_listed(ranking.indexing), *(waiting.change_in(key) for key in keys)]
             failures = [failing.in_part(part) for part in (*ranking.indexing.conditions, *keys)]  # of all jobs
             found += _first(f"`{line}` may change while a job waits: ", changes) or _first("", failures)
-    found += _first(f"where `{variable.name}` exists may change: ", [forms.still.change_in_listed(variable.indexing)])
+    found += _first(
+        f"the index set of `{variable.name}` may change: ", [forms.still.change_in_listed(variable.indexing)]
+    )
     if placement.item("lasts") is None:
-        found.append("the placement does not say how long a job takes")
+        found.append("the placement has no duration of a job")
     for item in placement.items:
         found += _of_item(item, policy, forms, failing, job)
     if not chooses_nodes(policy):
-        told = [(f"where `{variable.name}` exists", expr) for expr in variable.indexing.conditions]
+        told = [(f"the index set of `{variable.name}`", expr) for expr in variable.indexing.conditions]
         for item in placement.all(*_KINDS):
             told += [(f"`{item.role}`", expr) for expr in (item.value, item.of) if expr is not None]
         apart = {what: None for what, expr in told if tells_apart(expr, node, kind)}
@@ -244,8 +248,8 @@ def _of_item(
         if form == FRACTION:
             return found
         if form == CONSTANT:
-            return [*found, "`lasts` does not shrink with the work that is left: every plan lets a job begin anew"]
-        return found + (changes or ["`lasts` is not the fraction of the work left times a time"])
+            return [*found, "`lasts` does not depend on the remaining work: every plan restarts a job"]
+        return found + (changes or ["`lasts` is not the remaining fraction of the work times a time"])
     if item.role == "due":
         form = forms.of(item.value, frozenset({job}))
         return found if form is not None and not form.fraction else found + changes
@@ -255,7 +259,7 @@ def _of_item(
     return found + changes
 
 
-_AMOUNT = "`costs` is no rate, and does not shrink with the work that is left"
+_AMOUNT = "`costs` is not a rate and does not depend on the remaining work"
 
 
 def _is_amount(item: CheckedPlacementItem, policy: CheckedPolicy) -> bool:

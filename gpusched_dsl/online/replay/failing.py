@@ -44,16 +44,16 @@ class Failing:
         self._seen: set[str] = set()
 
     def in_part(self, part: Part) -> str | None:
-        """The first thing in a part that may have no value as the run goes on, in words."""
+        """The first thing in a part that may have no value later in the run, in words."""
         return next(self._failures(part), None)
 
     def _failures(self, part: Part) -> Iterator[str]:
         if self.still.change_in(part) is None:
             return
         if isinstance(part, TypedExpr) and self._is_partial(part):
-            yield f"`{part.span.text}` may have no value as the run goes on"
+            yield f"`{part.span.text}` may have no value later in the run"
         if isinstance(part, IntegerRange):
-            yield f"the numbers `{part.span.text}` may not be whole as the run goes on"
+            yield f"the numbers `{part.span.text}` may not be integers later in the run"
         if isinstance(part, LetRef) and part.name in self.still.model.lets and part.name not in self._seen:
             self._seen.add(part.name)
             yield from self._failures(self.still.model.lets[part.name].value)
@@ -83,17 +83,17 @@ def refusals(model: CheckedModel, fractions: Collection[str], forms: Dependences
     still, failing = forms.still, Failing(forms.still)
     for check in model.checks:
         if still.change_in(check.condition) is not None or still.change_in_listed(check.indexing) is not None:
-            yield f"the check `{check.condition.span.text}` may fail as the run goes on"
+            yield f"the check `{check.condition.span.text}` may fail later in the run"
     for declared in model.sets.values():
         if declared.value is None or declared.root == declared.name:
             continue
         if declared.within is not None and still.change_in(declared.value) is not None:
-            yield f"elements of `{declared.name}` may be refused as the run goes on"
+            yield f"elements of `{declared.name}` may be rejected later in the run"
         elif (failure := failing.in_part(declared.value)) is not None:
             yield failure
     for name, random in model.randoms.items():
         if random.law is not None and still.change_in(random.law) is not None:
-            yield f"the law of `{name}` may change"
+            yield f"the distribution of `{name}` may change"
     for param in model.params.values():
         yield from _of_param(param, fractions, forms, failing)
 
@@ -105,7 +105,7 @@ def _of_param(
     bounds = [b for b in declared.bounds if not (name in fractions and _takes_fractions(b))]
     if name in still.carried:
         if bounds or (name not in fractions and (declared.within or not _is_real(declared))):
-            yield f"`{name}` is carried, and may be given a value that its declaration refuses"
+            yield f"`{name}` is carried and may get a value that its declaration excludes"
         return
     moving = next((b for b in bounds if still.change_in(b.value) is not None), None)
     if moving is not None:
@@ -116,13 +116,13 @@ def _of_param(
         if (failure := failing.in_part(expr)) is not None:
             yield failure
         if declared.within is not None or not _is_real(declared):
-            yield f"`{name}` may be given a value that its declaration refuses"
+            yield f"`{name}` may get a value that its declaration excludes"
         own = frozenset(
             v for v in declared.indexing.variables if isinstance(v.type, Element) and v.type.root == still.jobs
         )
         fraction = len(own) == 1 and expr is declared.value and forms.of(expr, own) == FRACTION
         if bounds and not (fraction and all(_is_sign(b) for b in bounds)):
-            yield f"`{name}` may leave its bounds as the run goes on"
+            yield f"`{name}` may violate its bounds later in the run"
 
 
 def _is_real(declared: CheckedParam) -> bool:
@@ -144,7 +144,7 @@ def _is_sign(bound: CheckedBound) -> bool:
 
 
 def clock_values(model: CheckedModel, exprs: Collection[TypedExpr], jobs: str, clock: Collection[str]) -> Iterator[str]:
-    """Right sides of carries that may have no value as the run goes on."""
+    """Right sides of carries that may have no value later in the run."""
     failing = Failing(Constancy(model, jobs, clock, own_clock=False))
     for expr in exprs:
         if (failure := failing.in_part(expr)) is not None:

@@ -43,7 +43,7 @@ def fast_replay(loop: EventLoop, policy: CheckedPolicy) -> RunOutcome | list[str
         return [str(no)]
     went = replay(readied.trace)
     if _events_at_most(loop, went, reader.hours) >= loop.config.most_events:
-        return [f"the run may be ended after {loop.config.most_events:,} events"]
+        return [f"the run may be stopped after {loop.config.most_events:,} events"]
     columns = readied.entries(went.node, went.way)
     started = np.flatnonzero(went.node >= 0)
     entries = reader.entries(columns)
@@ -71,7 +71,7 @@ def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
     online = loop.online
     found = why_not(policy, replay_facts(online))
     if online.charged == "nodes" or (online.charged == "" and loop.placement.item("node_rate") is not None):
-        found.append("nodes are paid for by what all of their jobs use")
+        found.append("the cost of a node depends on all of its jobs")
     return found
 
 
@@ -90,7 +90,7 @@ def _due(loop: EventLoop, policy: CheckedPolicy, driven: ReplayFacts, jobs: Ints
         return loop.world.arrival[jobs] + due, weight
     if passes is not None and abs(passes + 1.0) <= SAME:
         return due, weight
-    raise NoReplay("the time until jobs are due does not pass as the clock does")
+    raise NoReplay("the time until jobs are due does not decrease with the clock")
 
 
 def _settle(loop: EventLoop, entries: Allocations, start: Floats, end: Floats) -> None:

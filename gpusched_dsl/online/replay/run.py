@@ -73,9 +73,9 @@ def _readable(given: Ints | Floats) -> Any:
 
 def _refuse_nonsense(trace: ArrivalTrace) -> None:
     if len(trace.size) and (trace.size.min() < 1 or not (trace.time > 0).all()):
-        raise ValueError("a way to run takes no GPU or no time")
+        raise ValueError("a way to run uses no GPU or no time")
     if not np.isfinite(trace.submitted).all():
-        raise ValueError("a job is submitted at no time")
+        raise ValueError("a job has no submission time")
 
 
 def _reasons(trace: ArrivalTrace, start: Floats) -> Ints:

@@ -34,7 +34,7 @@ def difference(loop: EventLoop, entries: Allocations, way: tuple[Ints, ...], sta
     for now in np.unique(middle[chosen]).tolist():
         found = _difference_at(loop, entries, way, start, end, now)
         if found is not None:
-            return f"a sample at {now:g} reads another {found} than the replay has"
+            return f"a sample at {now:g} has another {found} than the replay"
     return None
 
 

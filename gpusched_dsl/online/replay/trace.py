@@ -17,8 +17,8 @@ FITS_NOWHERE, BEST_FIT, FIRST_FIT = NONE, PLACE_CODES["best_fit"], PLACE_CODES["
 FINISHED, LEFT_OUT, NO_ROOM, BEHIND, UNOPENED = 0, 1, 2, 3, 4
 REASONS: Final = {
     FINISHED: "it ran to its end",
-    LEFT_OUT: "the queue of the policy leaves it out",
-    NO_ROOM: "no node that the policy may give it is large enough, even an empty one",
+    LEFT_OUT: "the queue of the policy excludes it",
+    NO_ROOM: "no node of its listed ways is large enough, even if empty",
     BEHIND: "it waits behind a job that never starts",
     UNOPENED: "no rule of the policy uses an empty node",
 }

@@ -67,7 +67,7 @@ def read_trace(
     """
     for name in sorted(fractions):
         if not (np.asarray(store.params[name].values) == 1).all():
-            raise NoReplay(f"some jobs arrive with part of their work done: `{name}` is not 1")
+            raise NoReplay(f"some jobs arrive with finished work: `{name}` is not 1")
     rules = rules_of(policy)
     assert not isinstance(rules, str), "the policy may not be replayed"
     parts = list(_parts(policy, store, limits))
@@ -77,9 +77,9 @@ def read_trace(
     ends = np.cumsum([0, *(len(part.kind) for part in parts)])
     for part in parts:
         if not np.array_equal(part.node_kind, first.node_kind):
-            raise NoReplay("nodes are of one kind for some jobs and not for others")
+            raise NoReplay("nodes have the same kind for some jobs and not for others")
         if part.pieces != 1:
-            raise NoReplay("jobs take parts of GPUs")
+            raise NoReplay("jobs use parts of GPUs")
     ranked = [np.where(part.ranked == NONE, NONE, part.ranked + at) for part, at in zip(parts, ends, strict=False)]
     size = np.concatenate([part.size for part in parts])
     time = np.concatenate([part.time for part in parts])
@@ -90,7 +90,7 @@ def read_trace(
     if (submitted < 0).any():
         raise NoReplay("some jobs arrive before the run begins")
     if len(size) and (size.min() < 1 or not (time > 0).all()):
-        raise NoReplay("some jobs take no GPU or no time")
+        raise NoReplay("some jobs use no GPU or no time")
     trace = ArrivalTrace(
         submitted=np.asarray(submitted, dtype=np.float64),
         rank=_ranks(policy, store, limits, jobs, keys_move),
@@ -200,7 +200,7 @@ def _ranks(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits, jobs:
     try:
         order = queue_order(keys, exact=keys_move)
     except NoOneOrder:
-        raise NoReplay("keys of the queue are so near one another that their order depends on who waits") from None
+        raise NoReplay("keys of the queue are so close that their order depends on the waiting jobs") from None
     rank = np.full(len(jobs), NONE)
     rank[np.searchsorted(jobs, codes[order])] = np.arange(len(order))
     return rank

@@ -21,15 +21,20 @@ def slot_is_start(policy: CheckedPolicy) -> bool:
     assert placement is not None
     lasts = placement.value("lasts")
     if lasts is None:
-        message = "the placement does not state `lasts`, so its slot may be a start or a slot that is occupied"
+        message = (
+            "the placement does not state `lasts`, so the meaning of its slot is unknown: the "
+            "start of a job, or an occupied slot"
+        )
         help = "state the length of one slot if the job occupies it, the time of the job if the job starts in it"
         raise DiagnosticError([Diagnostic("GSM3016", message, placement.span, "no `lasts`", help=help)])
     if all(variable is placement.index("slot") for variable in free_variables(lasts)):
         return False
     for rule in policy.place:
         if rule.name == "cheapest_slots":
-            message = f"`cheapest_slots` takes single slots, and `{placement.variable}` decides only the start of a job"
-            help = "leave it out: `cheapest_block` and `start_now` run a job without a break"
-            label = "the slot of the placement is a start, as `lasts` is the time of the job"
+            message = (
+                f"`cheapest_slots` selects single slots, but `{placement.variable}` decides only the start of a job"
+            )
+            help = "remove it: `cheapest_block` and `start_now` run a job without a break"
+            label = "the slot of the placement is a start because `lasts` is the time of the job"
             raise DiagnosticError([Diagnostic("GSM3016", message, lasts.span, label, help=help)])
     return True

@@ -91,7 +91,7 @@ def make_plan(
         elif serving.kind == IN_TURN:
             slotted_serving.dealt_in_turn(cluster, serving, plan, h)
         elif serving.kind == POOLS:
-            assert turns is not None, "pools are formed by turns"
+            assert turns is not None, "pools are formed in turns"
             split(cluster, serving, plan, state, turns, h)
     return SlottedResult(plan, unproven, True)
 

@@ -84,9 +84,9 @@ def _of_jobs(
     }
     others = [index for at, index in enumerate(placement.indices) if at not in columns]
     if others:
-        message = f"policies for slots cannot decide on `{others[0].name}`"
-        help = "state a placement of a job, a node and a slot alone"
-        raise DiagnosticError([Diagnostic("GSM3016", message, others[0].span, "one more index", help=help)])
+        message = f"policies for slots cannot decide `{others[0].name}`"
+        help = "state a placement of only a job, a node and a slot"
+        raise DiagnosticError([Diagnostic("GSM3016", message, others[0].span, "additional index", help=help)])
     return placement.variable, VariableValues(tuple(columns[at] for at in range(len(columns))), np.ones(len(node)))
 
 

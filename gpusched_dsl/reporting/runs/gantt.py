@@ -143,7 +143,7 @@ def _shades(result: RunResultData) -> Gantt:
     stretches = (
         f"{count_text(len(reading.stretches), 'stretch', 'stretches')} of jobs on {count_text(len(places), 'node')}"
     )
-    note = f"{stretches}: the darker, the more is used{together}"
+    note = f"{stretches}: darker means more use{together}"
     return Gantt(tuple(bars), tuple(shown), x.ticks(10), HEAD + rows * ROW + 6.0, result.unit, note)
 
 

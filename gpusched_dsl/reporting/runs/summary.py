@@ -16,20 +16,20 @@ DIGITS = 5
 ENDED = {
     "finished": "finished: all jobs are done",
     "horizon": "ended with the last slot",
-    "interrupt": "interrupted: what was reached by then",
-    "error": "ended by an error: what was reached by then",
-    "stuck": "stuck: jobs wait, and nothing will happen any more",
-    "events": "ended at the most events",
+    "interrupt": "interrupted: results until then",
+    "error": "ended by an error: results until then",
+    "stuck": "stuck: jobs wait, and no event will follow",
+    "events": "stopped at the largest number of events",
 }
 CHANGES = ("starts", "resumes", "migrations", "resizes", "halts", "boots")
 
 
 def title(result: RunResultData) -> str:
-    """`CapacityPlanning driven by EveryEvent, scenario Week, with Greedy`."""
+    """`CapacityPlanning, online block EveryEvent, scenario Week, with Greedy`."""
     online, about = result.outcome.online, result.about
     scenario = f", scenario {about.scenario}" if about.scenario else ""
     fallback = f", else {about.fallback}" if about.fallback not in (None, about.method) else ""
-    return f"{online.base.name} driven by {online.name}{scenario}, with {about.method}{fallback}"
+    return f"{online.base.name}, online block {online.name}{scenario}, with {about.method}{fallback}"
 
 
 def summary_lines(result: RunResultData) -> list[str]:
@@ -130,5 +130,9 @@ def _plans(result: RunResultData) -> list[tuple[str, str]]:
         fields.append(("replay", f"none, because {result.event_by_event[0]}"))
     parts = (("plans", "plan_seconds"), ("building", "build_seconds"), ("the rest", "loop_seconds"))
     spent = ", ".join(f"{word} {seconds_text(float(metrics[name] or 0.0))}" for word, name in parts)
-    whole = " since the run was begun or resumed; of all steps with those of the journal" if about.resumed_steps else ""
+    whole = (
+        (" since the start or resumption of the run; all steps include those of the journal")
+        if about.resumed_steps
+        else ""
+    )
     return [*fields, ("time", f"{seconds_text(about.seconds)}{whole}: {spent}")]

@@ -97,7 +97,7 @@ def test_events_are_accepted_once_and_all_or_none(path: Path) -> None:
         journal.accept([event_number(1), event_number(2)])
         with pytest.raises(ValueError, match="before"):
             journal.accept([event_number(3), event_number(2)])
-        with pytest.raises(ValueError, match="one id"):
+        with pytest.raises(ValueError, match="the same id"):
             journal.accept([event_number(3), event_number(3)])
         with pytest.raises(ValueError, match="time"):
             journal.accept([External("x", math.inf, {})])
@@ -112,7 +112,7 @@ def test_the_result_ends_a_run(path: Path) -> None:
         journal.finish({"cost": 12.5})
         with pytest.raises(ValueError, match="end of the run"):
             journal.append(step_number(3))
-        with pytest.raises(ValueError, match="ended already"):
+        with pytest.raises(ValueError, match="already ended"):
             journal.finish({})
     with Journal.open(path, HEADER) as journal:
         assert journal.finished
@@ -184,8 +184,8 @@ def test_what_was_told_is_known_after_a_restart(path: Path) -> None:
     [({"seed": 8}, "`seed` is 7 in the journal, 8 now"),
      ({"method": "scip"}, '`method` is "highs" in the journal, "scip" now'),
      ({"options": {"gap": 0.02}}, "`options`: `gap` is 0.01 in the journal, 0.02 now"),
-     ({"options": {}}, "`options`: `gap` is 0.01 in the journal, and not given now"),
-     ({"window": 4}, "`window` is not in the journal, and 4 now"),
+     ({"options": {}}, "`options`: `gap` is 0.01 in the journal, but not given now"),
+     ({"window": 4}, "`window` is not in the journal, but 4 now"),
      ({"inputs_sha256": {"model.gsm": "cd" * 32}},
       "`inputs_sha256`: `model.gsm` is abababababab... in the journal, cdcdcdcdcdcd... now"),
      ({"seed": True}, "`seed` is 7 in the journal, true now")],

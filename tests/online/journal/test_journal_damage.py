@@ -300,7 +300,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path: Path) -> None:
     at = lines.index("GSM5107")
     said = int(lines[at - 1])
     assert lines[at + 1] == f"nothing was lost: the first {said} steps are recorded"
-    assert f"step {said + 1} was not acted on" in lines[at + 2] or "what was to come" in lines[at + 2]
+    assert f"step {said + 1} was not executed" in lines[at + 2] or "the step after" in lines[at + 2]
     with Journal.open(path, HEADER) as journal:
         assert said <= len(journal) <= said + 1
         assert list(journal.steps()) == [step_number(k) for k in range(1, len(journal) + 1)]

@@ -37,7 +37,7 @@ class Toy:
 
     def check(self, event: Event) -> Event:
         if isinstance(event, Completion) and event.job not in self.jobs:
-            raise DiagnosticError([Diagnostic("GSM5207", f"there is no job `{event.job}`", help="check its name")])
+            raise DiagnosticError([Diagnostic("GSM5207", f"unknown job `{event.job}`", help="check its name")])
         return event
 
     def apply(self, event: Event, time: float) -> None:

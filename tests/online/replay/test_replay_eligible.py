@@ -51,14 +51,14 @@ def mixed(lines: str, online: str = "EveryEvent", more: str = "") -> list[str]:
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ("order j in Jobs by now - submitted[j];", "the time goes on"),
+        ("order j in Jobs by now - submitted[j];", "the time changes"),
         ("order j in Jobs by clock - submitted[j];", "`clock` is carried from plan to plan"),
         ("order j in Jobs by late[j];", "`clock` is carried from plan to plan"),
-        ("order j in Jobs by weight[j] / max[i in Jobs] weight[i];", "`Jobs` depends on which jobs are there"),
-        ("order j in Jobs by count(Jobs) * needs[j];", "`Jobs` depends on which jobs are there"),
+        ("order j in Jobs by weight[j] / max[i in Jobs] weight[i];", "`Jobs` depends on the present jobs"),
+        ("order j in Jobs by count(Jobs) * needs[j];", "`Jobs` depends on the present jobs"),
         ("order j in Jobs where deadline[j] >= clock by submitted[j];", "`clock` is carried"),
-        ("let age[j in Jobs] in h = now - submitted[j]; order j in Jobs by age[j];", "the time goes on"),
-        ('order j in Jobs by weight["j1"] * needs[j];', "the job `j1` is not always there"),
+        ("let age[j in Jobs] in h = now - submitted[j]; order j in Jobs by age[j];", "the time changes"),
+        ('order j in Jobs by weight["j1"] * needs[j];', "the job `j1` is not always present"),
     ],
 )
 def test_keys_that_change_are_named(lines: str, reason: str) -> None:
@@ -75,12 +75,12 @@ def test_keys_that_change_are_named(lines: str, reason: str) -> None:
         ("randomise order swapping with probability 0.5;", "the policy has a line `randomise`"),
         ("repeat 10 keep best total;", "the policy has a line `repeat`"),
         ("split 2 controllers;", "the policy has a line `split`"),
-        ("keep nodes;", "running jobs may be moved: the policy does not say `keep running`"),
+        ("keep nodes;", "running jobs may be moved: the policy has no `keep running`"),
         ("place best_fit, new_node, best_suboptimal, wait;", "`best_suboptimal` stands where no rule that is replayed"),
-        ("place best_fit, next_choice, new_node, wait;", "`new_node` stands where no rule that is replayed does"),
-        ("place best_fit, first_fit, new_node, wait;", "is no list of rules that is replayed"),
-        ("place best_fit, new_node exclusive, wait;", "is no list of rules that is replayed"),
-        ("place wait;", "`place wait` is no list of rules that is replayed"),
+        ("place best_fit, next_choice, new_node, wait;", "fast replay does not support `new_node` at this position"),
+        ("place best_fit, first_fit, new_node, wait;", "is not supported by fast replay"),
+        ("place best_fit, new_node exclusive, wait;", "is not supported by fast replay"),
+        ("place wait;", "`place wait` is not supported by fast replay"),
     ],
 )
 def test_lines_that_are_not_replayed_are_named(lines: str, reason: str) -> None:
@@ -101,8 +101,8 @@ def test_what_stays_as_it_is_may_be_replayed() -> None:
 @pytest.mark.parametrize(
     ("statements", "reason"),
     [
-        ("replan on arrival;", "plans do not follow every completion"),
-        ("replan on completion, every 1[h];", "plans do not follow every arrival"),
+        ("replan on arrival;", "there is no plan after every completion"),
+        ("replan on completion, every 1[h];", "there is no plan after every arrival"),
         ("replan on arrival, completion; carry submitted[j] = submitted[j] - now;", "`submitted` is carried"),
         ("replan on arrival, completion; carry remaining[j] = remaining[j] / 2;", "`remaining` is carried"),
         ("replan on arrival, completion; carry exec_time[j] = exec_time[j] + 1[h];", "`lasts` may change"),
@@ -123,7 +123,7 @@ def test_ticks_between_events_change_nothing() -> None:
 def test_more_of_the_world_is_no_replay() -> None:
     given = pool("FIFO")
     found = why_not(given.policy, ReplayFacts(frozenset({"clock"}), EVENTS, ("outage",), REMAINING, {"clock": 1.0}))
-    assert found == ["`outage` brings more into the run than jobs that come and go"]
+    assert found == ["the run has `outage`, not only arrivals and completions"]
 
 
 def test_nodes_that_are_chosen_with_the_plan_are_no_replay() -> None:
@@ -133,7 +133,7 @@ def test_nodes_that_are_chosen_with_the_plan_are_no_replay() -> None:
     found.raise_if_errors()
     assert policy is not None
     told = why_not(policy, ReplayFacts(frozenset({"deadline"}), frozenset({"arrival", "completion"})))
-    assert "the kind of a node is chosen with the plan" in told
+    assert "each plan chooses the types of nodes" in told
     assert "`choose` may change while a job waits: `deadline` is carried from plan to plan" in told
 
 
@@ -168,7 +168,7 @@ def test_projections_of_jobs_depend_on_who_is_there() -> None:
       home["j"] = "n";  Runnable = { (j, t, 1) }; exec_time["j", "t", 1] = 1[h]; submitted["j"] = 0[h]; }
     """
     (found,) = reasons(ready(MIXED + more.replace("SHRINKS", SHRINKS), "Own"), "Own")
-    assert "depends on which jobs are there" in found
+    assert "depends on the present jobs" in found
 
 
 def test_rules_are_read_as_they_stand() -> None:
@@ -190,7 +190,7 @@ def test_keys_too_near_one_another_are_no_replay() -> None:
     text += f"table Jobs: submitted[h] needs exec_time[h] =\n{rows} ; }}"
     given = ready(LIBRARY + text, "FIFO")
     assert reasons(given, "Replay") == []
-    with pytest.raises(NoReplay, match="so near one another"):
+    with pytest.raises(NoReplay, match="so close"):
         read_trace(given.policy, given.store, MemoryLimits(), given.submitted, driven(given).fractions)
 
 

@@ -58,19 +58,19 @@ def test_a_queue_whose_data_stay_is_replayed() -> None:
     [
         ({"costs": "costs factor * price in $/h"}, "`costs` may change: `factor` is carried"),
         ({"costs": "costs (if factor > 3 then 2 else 1) * price in $/h"}, "`costs` may change: `factor` is carried"),
-        ({"costs": "costs factor * left[j] * price in $"}, "`costs` is no rate"),
-        ({"costs": "costs 3[$] in $"}, "`costs` is no rate"),
+        ({"costs": "costs factor * left[j] * price in $"}, "`costs` is not a rate"),
+        ({"costs": "costs 3[$] in $"}, "`costs` is not a rate"),
         ({"costs": "costs remaining[j] * price in $/h"}, "`costs` may change: `remaining` is carried"),
-        ({"costs": "costs count(Jobs) * price in $/h"}, "`costs` may change: `Jobs` depends on which jobs are there"),
+        ({"costs": "costs count(Jobs) * price in $/h"}, "`costs` may change: `Jobs` depends on the present jobs"),
         ({"uses": "uses factor of 2"}, "`uses` may change: `factor` is carried"),
         ({"uses": "uses needs[j] of 2 * factor"}, "`uses` may change: `factor` is carried"),
         ({"uses": "uses needs[j] * remaining[j] of 2"}, "`uses` may change: `remaining` is carried"),
         ({"lasts": "lasts factor * left[j]"}, "`lasts` may change: `factor` is carried"),
-        ({"lasts": "lasts length[j]"}, "`lasts` does not shrink with the work that is left"),
+        ({"lasts": "lasts length[j]"}, "`lasts` does not depend on the remaining work"),
         ({"lasts": "lasts left[j] + 1[h]"}, "`lasts` may change: `remaining` is carried"),
         ({"lasts": "lasts remaining[j] * left[j]"}, "`lasts` may change: `remaining` is carried"),
         ({"lasts": "lasts max[i in Jobs] left[i]"}, "`lasts` may change: "),
-        ({"lasts": ""}, "the placement does not say how long a job takes"),
+        ({"lasts": ""}, "the placement has no duration of a job"),
         ({"due": "due factor * deadline[j]"}, "`due` may change: `factor` is carried"),
         ({"due": "due max(0[h], deadline[j] - clock)"}, "`due` may change: `clock` is carried"),
         ({"due": "due later[j]"}, "`due` may change: "),
@@ -150,7 +150,7 @@ def test_bounds_that_every_plan_keeps_are_no_reason() -> None:
 
 def test_where_decisions_exist_is_looked_at_for_jobs_that_run_too() -> None:
     (found,) = against(where="where remaining[j] > 0.5")
-    assert found.startswith("where `run` exists may change: `remaining` is carried")
+    assert found.startswith("the index set of `run` may change: `remaining` is carried")
 
 
 @pytest.mark.parametrize("line", ["remember needs = 1;", "again after 1[h];"])
@@ -165,5 +165,5 @@ def test_a_block_has_no_line_that_is_not_looked_at() -> None:
         "charge jobs; charge extra[j in Jobs] in $/h = 1[$/h];",
     )  # fmt: skip
     for line in lines:
-        assert any("brings more into the run" in one for one in against(block=line)), line
+        assert any("the run has `" in one for one in against(block=line)), line
     assert against(block="charge jobs; fallback Queue;") == []

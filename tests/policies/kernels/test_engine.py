@@ -213,7 +213,7 @@ def test_broken_schedules_are_noticed() -> None:
             )
             with pytest.raises(BrokenSchedule):
                 verify(work, bad)
-    with pytest.raises(ValueError, match="no price"):
+    with pytest.raises(ValueError, match="unknown price"):
         run(work, instructions(work, GREEDY), SearchSettings(price="cheap"))
 
 

@@ -97,16 +97,16 @@ def test_a_rule_that_finds_no_room_is_told_so(install: Install) -> None:
     install(PlaceRule("always", "the first node", lambda work, plan, job, way: (0, way)))
     work = pair()
     lines = with_codes(instructions(work, (), order=(0, 1, 2)), ["always"], [])
-    with pytest.raises(ValueError, match="`always` puts job 2 on node 0"):
+    with pytest.raises(ValueError, match="`always` places job 2 on node 0"):
         run(work, lines, SearchSettings())
 
 
 def test_names_are_taken_once(install: Install) -> None:
     install(PlaceRule("best_fit", "", last_node))
-    with pytest.raises(ValueError, match="`best_fit` is there already"):
+    with pytest.raises(ValueError, match="`best_fit` exists already"):
         plug_ins()
     install(Move("shake", "", max), Move("shake", "", max))
-    with pytest.raises(ValueError, match="`shake` is there already"):
+    with pytest.raises(ValueError, match="`shake` exists already"):
         plug_ins()
     install(last_node)
     with pytest.raises(ValueError, match="`e0`"):

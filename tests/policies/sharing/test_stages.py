@@ -110,9 +110,9 @@ def test_wrong_units_are_told() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("g * price", "(g - 2) * price", "may not be negative"),
+        ("g * price", "(g - 2) * price", "must not be negative"),
         ("speed g", "speed (g - 1)", "must be positive"),
-        ("limit 100[epoch];", "limit 100[epoch]; done -1[epoch];", "may not be negative"),
+        ("limit 100[epoch];", "limit 100[epoch]; done -1[epoch];", "must not be negative"),
     ],
 )
 def test_numbers_that_cannot_be(old: str, new: str, told: str) -> None:
@@ -145,5 +145,5 @@ def test_who_is_served() -> None:
 
 
 def test_amounts_are_whole() -> None:
-    with pytest.raises(DiagnosticError, match=r"GSM3017.*whole number"):
+    with pytest.raises(DiagnosticError, match=r"GSM3017.*integer"):
         case_of("P", "S", MODEL + policy(ADMIT.replace("uses g", "uses g / 2")))

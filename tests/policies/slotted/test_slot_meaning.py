@@ -79,7 +79,7 @@ def best(lengths: tuple[int, ...], weights: tuple[int, ...]) -> float:
 
 @pytest.mark.parametrize(
     ("old", "new", "shown"),
-    [("place cheapest_block;", "place cheapest_block, cheapest_slots;", "`cheapest_slots` takes single slots"),
+    [("place cheapest_block;", "place cheapest_block, cheapest_slots;", "`cheapest_slots` selects single slots"),
      ("lasts length[j];", "", "does not state `lasts`")],
 )  # fmt: skip
 def test_what_cannot_be_planned_is_refused_before_planning(old: str, new: str, shown: str) -> None:

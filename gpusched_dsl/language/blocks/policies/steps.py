@@ -51,7 +51,7 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
         count = f"`{text_of(policy.repeat.span.text)}`"
         best = f"keep the best by {_describe_price(policy.kept)}"
         yield (
-            f"Make one plan by the steps below without random draws, then {count} plans with random draws, and {best}",
+            f"Plan by the steps below once without random draws and {count} times with random draws, and {best}",
             [],
             "repeat",
         )
