@@ -228,4 +228,4 @@ def _broken_rows(findings: tuple[Diagnostic, ...]) -> str:
     if not names:
         return "violates constraints of the model"
     listed = ", ".join(f"`{name}`" for name in names[:SHOWN])
-    return f"breaks {listed}" + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return f"violates {listed}" + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -136,7 +136,7 @@ def _lines_of_forced(what: str, forced: ForcedDecision, before: Cost) -> Iterato
     if forced.cost is None:
         yield f"{what}: not possible" + ("" if forced.rows else ", as far as the search in time shows")
         for change, row in forced.rows:
-            yield f"    breaks {change}: {row}"
+            yield f"    violates {change}: {row}"
         return
     where = f" ({', '.join(forced.entries)})" if forced.entries and forced.entries[0] not in what else ""
     yield f"{what}{where}: {forced.cost.change_text(before)}"

@@ -113,7 +113,7 @@ def test_what_fails_stands_in_the_table_with_its_reason(gsdsl: Run, rented: Call
     assert done.code == 0
     (line,) = [line for line in done.out.splitlines() if line.startswith("  Lazy")]
     assert line.split()[1] == "broken"
-    assert line.endswith("breaks `enough_run`")
+    assert line.endswith("violates `enough_run`")
     assert "the smallest relaxation" in done.err
     assert "warning[GSM4015]" in done.err
     found = by_method(compared(gsdsl, path, "Greedy,Lazy", "--set", "node_rule=force"))

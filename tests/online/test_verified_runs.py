@@ -31,7 +31,7 @@ def test_a_sample_finds_what_the_proof_would_miss(monkeypatch: pytest.MonkeyPatc
     assert isinstance(loop.planner, PolicyPlanner)
     found = fast_replay(loop, loop.planner.policy)
     assert isinstance(found, list)
-    assert "reads another `costs`" in found[0]
+    assert "has another `costs`" in found[0]
     assert loop.run().total == pytest.approx(driver(MOVING, journal=None).run().total)
 
 

@@ -43,7 +43,7 @@ def test_an_answer_is_told_and_written(capsys: pytest.CaptureFixture[str]) -> No
     assert main(command) == exits.OK
     told = capsys.readouterr().out
     assert "J3 at 1 h waits, by the plan of highs at 1 h\n" in told
-    assert "    breaks `capacity[n1,A]` by 1: " in told
+    assert "    violates `capacity[n1,A]` by 1: " in told
     written = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert written["others_as_planned"]["possible"] is False
     assert written["others_free"]["changes"]["total"] == pytest.approx(0.5)

@@ -150,9 +150,9 @@ def test_a_run_goes_on_without_deciding_anew(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("time", "events", "how"),
-    [(1.0, [{"a": 1}], "its time is 0.0 in the journal, 1.0 now"),
-     (0.0, [{"a": 2}], "its event 1 is {'a': 1} in the journal, {'a': 2} now"),
-     (0.0, [{"a": 1}, {"a": 1}], "it has 1 events in the journal, 2 now")],
+    [(1.0, [{"a": 1}], "its time is 0.0 in the journal, but 1.0 now"),
+     (0.0, [{"a": 2}], "its event 1 is {'a': 1} in the journal, but {'a': 2} now"),
+     (0.0, [{"a": 1}, {"a": 1}], "it has 1 events in the journal, but 2 now")],
 )  # fmt: skip
 def test_a_run_that_goes_another_way_is_refused(path: Path, time: float, events: list[Any], how: str) -> None:
     with Journal.open(path, HEADER) as journal:

@@ -76,7 +76,7 @@ def test_keys_that_change_are_named(lines: str, reason: str) -> None:
         ("repeat 10 keep best total;", "the policy has a line `repeat`"),
         ("split 2 controllers;", "the policy has a line `split`"),
         ("keep nodes;", "running jobs may be moved: the policy has no `keep running`"),
-        ("place best_fit, new_node, best_suboptimal, wait;", "`best_suboptimal` stands where no rule that is replayed"),
+        ("place best_fit, new_node, best_suboptimal, wait;", "fast replay does not support `best_suboptimal`"),
         ("place best_fit, next_choice, new_node, wait;", "fast replay does not support `new_node` at this position"),
         ("place best_fit, first_fit, new_node, wait;", "is not supported by fast replay"),
         ("place best_fit, new_node exclusive, wait;", "is not supported by fast replay"),
