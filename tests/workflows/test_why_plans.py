@@ -71,7 +71,7 @@ def test_a_job_that_waits_and_has_no_room() -> None:
     assert told["moved"] == ["run[J2,n1,A,1] -> run[J2,n1,B,1]"]
     lines = found.lines()
     assert "J3 at 1 h waits, by the plan of highs at 1 h" in lines
-    assert "    breaks " + ": ".join(found.fixed.rows[0]) in lines
+    assert "    violates " + ": ".join(found.fixed.rows[0]) in lines
 
 
 def test_a_job_that_waits_though_there_is_room() -> None:

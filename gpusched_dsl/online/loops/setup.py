@@ -191,7 +191,9 @@ def _slot_length(online: CheckedOnline, base: Base, placement: CheckedPlacement)
         raise DiagnosticError([Diagnostic("GSM7002", message, placement.span, help="write `lasts slot;`")])
     if free_variables(lasts):
         message = "slots have different lengths: `lasts` of the placement depends on the decision"
-        raise DiagnosticError([Diagnostic("GSM7002", message, lasts.span, help="all slots of a window have the same length")])
+        raise DiagnosticError(
+            [Diagnostic("GSM7002", message, lasts.span, help="all slots of a window have the same length")]
+        )
     ev = Evaluator(online.base, base.store, base.limits)
     length = float(np.asarray(ev.numbers(lasts, EMPTY_FRAME)).reshape(-1)[0])
     assert isinstance(lasts.type, Numeric)
