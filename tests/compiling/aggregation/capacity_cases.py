@@ -37,7 +37,7 @@ def write_zoned(folder: Path, seeds: range) -> Path:
     """The model with nodes told apart by a fee that each charges when it is rented: one or two classes."""
     text = (MODELS / "capacity_planning" / "model.gsm").read_text(encoding="utf-8")
     for old, new in (
-        ('set Nodes "nodes that may be rented" identical;', "set Nodes;\n  param fee[Nodes] in $;"),
+        ('set Nodes "nodes for rent" identical;', "set Nodes;\n  param fee[Nodes] in $;"),
         ("idle: idle_penalty * idle_gpus;", "idle: idle_penalty * idle_gpus; fees: sum[n in Nodes] charged[n];"),
         ("  let rented =", "  let charged[n in Nodes] in $ = fee[n] * sum[v in Types] hosts[n, v];\n  let rented ="),
     ):
