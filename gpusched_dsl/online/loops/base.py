@@ -156,7 +156,7 @@ class SimulationLoop:
         """The outcome of a fast replay, None where this run has to be simulated step by step."""
         return None
 
-    def plan(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> MadePlan:
+    def plan(self, why: tuple[str, ...]) -> MadePlan:
         """Make a plan for what is there, or take that of the journal, and put it into `standing`.
 
         Raises Abandoned where `stop` says so on the way: then nothing has changed.
@@ -188,7 +188,7 @@ class SimulationLoop:
         whole = self.codes.plan_outer(plan, part)
         self._remember(whole)
         if fresh and self.journal is not None:
-            self.journal.write(self._step_data(whole, why, events or []))
+            self.journal.write(self._step_data(whole, why))
         self.instance, self.last_plan = instance, self.world.now
         self._clock_time = time.perf_counter()
         seconds = planned - built if fresh else plan.seconds
@@ -384,11 +384,11 @@ class SimulationLoop:
             raise DiagnosticError([Diagnostic("GSM7003", message, help=help)])
         return self.codes.plan_inner(plan_from(dict(data["plan"]), self.setup.types, self.base.store.universes), part)
 
-    def _step_data(self, plan: Plan, why: tuple[str, ...], events: list[dict[str, Any]]) -> dict[str, Any]:
+    def _step_data(self, plan: Plan, why: tuple[str, ...]) -> dict[str, Any]:
         """A step as a journal keeps it, of a plan in codes of the run."""
         kept = replace(plan, values={n: given for n, given in plan.values.items() if n in self.setup.kept})
         data = plan_data(kept, self.setup.types, self.base.store.universes)
-        return {"number": len(self.steps), "time": self.world.now, "why": list(why), "events": events, "plan": data}
+        return {"number": len(self.steps), "time": self.world.now, "why": list(why), "events": [], "plan": data}
 
     # --- the end -----------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -116,12 +115,12 @@ class EventLoop(SimulationLoop):
             self.drop_ended()
         super().left()
 
-    def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> MadePlan | None:
+    def decide(self, why: tuple[str, ...]) -> MadePlan | None:
         """One plan for the jobs that are there, in effect from now on; None without jobs."""
         if not len(self.world.present()):
             self.last_plan = -np.inf  # no period without jobs
             return None
-        made = self.plan(why, events)
+        made = self.plan(why)
         columns = self.chosen(made.plan)
         self.know_jobs(made)
         self.note(made, self.put(made, columns, made.reader.entries(columns)))

@@ -171,7 +171,7 @@ class LiveEventLoop(EventLoop):
                 self._why.append("change")
         self.events += 1
 
-    def decide(self, why: tuple[str, ...] = (), events: list[dict[str, Any]] | None = None) -> MadePlan | None:
+    def decide(self, why: tuple[str, ...] = ()) -> MadePlan | None:
         """Plan if what was applied asks for it, if the period is over, or if the policy asked for this time."""
         asked = list(dict.fromkeys(w for w in self._why if self.online.replans_on(w)))
         self._why = []
@@ -179,7 +179,7 @@ class LiveEventLoop(EventLoop):
             asked.append("period")
         if (self.world.request <= self.now + self.world.tolerance()).any():
             asked.append("request")
-        made = super().decide((*why, *asked), events) if asked else None
+        made = super().decide((*why, *asked)) if asked else None
         if made is not None:
             self._told.append(self._decided())
         return made

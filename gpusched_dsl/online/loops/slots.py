@@ -8,7 +8,6 @@ their model goes online.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -83,9 +82,9 @@ class SlotLoop(SimulationLoop):
         before = self.slot - 1 if self.slot else clock.committed
         return LoopClock(float(self.slot), clock.remaining, clock.done, clock.running, clock.requested, before)
 
-    def decide(self, why: tuple[str, ...], events: list[dict[str, Any]] | None = None) -> None:
+    def decide(self, why: tuple[str, ...]) -> None:
         """Plan the window that begins with this slot."""
-        made = self.plan(why, events)
+        made = self.plan(why)
         columns = self.chosen(made.plan)
         self.know_jobs(made)
         self.plan_columns = columns
