@@ -1,5 +1,5 @@
 # make demo | test | lint | slow | bench | compare-commits | scale | docs | clean
-# Everything lives in one virtual environment; stamps inside it remember which sets of packages it holds.
+# All packages are in one virtual environment; stamp files in it record the installed sets of packages.
 
 VENV   ?= .venv
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -13,22 +13,22 @@ REPLAYED ?= models/trace_replay/scenarios/philly_sample.gsm --scenario PhillyNod
 .PHONY: help demo test slow lowest interpreters lint bench compare-commits scale tables docs clean
 
 help:
-	@echo "make demo    solve the scenario drawn from a public trace, print its schedule, compare heuristics, replay a trace"
+	@echo "make demo    solve a scenario of a public trace, print its schedule, compare heuristics, replay a trace"
 	@echo "make test    run the tests"
 	@echo "make slow    run the long tests: properties, fuzzing, scale"
-	@echo "make lowest  run a part of the tests with the lowest versions of the dependencies that are allowed"
-	@echo "make interpreters  run that part with every Python from 3.11 on in PYTHONS"
+	@echo "make lowest  run a part of the tests with the lowest allowed versions of the dependencies"
+	@echo "make interpreters  run that part with every Python in PYTHONS, 3.11 or later"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   run the benchmarks and print their tables"
-	@echo "make compare-commits BASE=REV   run our own benchmarks by an earlier commit and by this one, print ratios"
-	@echo "make scale   solve large instances, print what was reached, draw how time and memory grow"
-	@echo "make tables  work out the parse tables again, after a change of the grammar"
-	@echo "make docs    write docs/models anew, after a change of models/"
+	@echo "make compare-commits BASE=REV   run our own benchmarks with an earlier commit and with this one, print ratios"
+	@echo "make scale   solve large instances, print the results, plot time and memory by size"
+	@echo "make tables  recompute the parse tables, after a change of the grammar"
+	@echo "make docs    regenerate docs/models, after a change of models/"
 	@echo "make clean   remove the virtual environment, caches and build leftovers"
 
 demo: $(VENV)/.has-run
 	$(BIN)/gsdsl solve $(DEMO)
-	@printf "\nThe same jobs by heuristics, whose kernels are compiled the first time:\n\n"
+	@printf "\nThe same jobs by heuristics (the first run compiles their kernels):\n\n"
 	$(BIN)/gsdsl compare $(COMPARED) --methods highs,FIFO,EDF,Greedy,RandomisedGreedy
 	@printf "\nTwo weeks of a public trace, replayed with two queues:\n\n"
 	$(BIN)/gsdsl run $(REPLAYED) --methods FIFO,SJF
@@ -39,7 +39,7 @@ test: $(VENV)/.has-dev
 slow: $(VENV)/.has-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
 
-# Those in whose results a version shows: data, solvers, kernels, Python interface.
+# The tests that depend on versions of packages: data, solvers, kernels, Python interface.
 VERSIONED := tests/data tests/ir tests/backends tests/conformance tests/policies/kernels tests/api/test_api.py \
 	tests/api/test_api_check.py tests/api/test_pickled_results.py tests/language/test_parser.py
 PYTHONS ?= python3.11 python3.12 python3.13

@@ -204,7 +204,7 @@ def _run(parser: Parser) -> None:
         metavar="G",
         help="relative gap at which a plan of a solver counts as optimal (default: 0.0001)",
     )
-    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="for each plan")
+    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="time limit of each plan")
     parser.add_argument("--threads", type=_thread_count, metavar="N", help="threads of the solver")
     _add_solver_option(parser)
     parser.add_argument(
@@ -318,7 +318,7 @@ def _add_driven(parser: Parser) -> None:
         metavar="N",
         help="random seed of the run, solvers and policies (default: 0)",
     )
-    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="for each plan")
+    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="time limit of each plan")
 
 
 def _policies(parser: Parser) -> None:

@@ -16,9 +16,9 @@ TABLE = (
     (OK, "solved: a solution was found (optimal, or the best at a limit or Ctrl-C); or nothing wrong"),
     (BAD_INPUT, "bad input: diagnostics with errors; failed tests; files that are not formatted (fmt --check)"),
     (USAGE, "wrong usage of the command line"),
-    (INFEASIBLE, "infeasible (or infeasible or unbounded); the plan of a policy breaks the model"),
+    (INFEASIBLE, "infeasible (or infeasible or unbounded); the plan of a policy violates the model"),
     (UNBOUNDED, "unbounded"),
     (NO_SOLUTION_YET, "a limit was reached before any solution was found"),
     (INTERNAL, "internal error: a defect of gsdsl"),
-    (INTERRUPTED, "interrupted before there was a solution"),
+    (INTERRUPTED, "interrupted before a solution was found"),
 )

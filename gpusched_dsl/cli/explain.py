@@ -74,8 +74,8 @@ def _refuse_policy(chosen: SelectedScenario | LoadedProblem, name: str) -> None:
     from gpusched_dsl.workflows.method import choose_method
 
     if isinstance(chosen, SelectedScenario) and choose_method(chosen.workspace, name, chosen.scenario.model).is_policy:
-        message = f"`{name}` is a policy, which gets no problem"
-        raise UsageError("GSM6002", message, f"`--policy {name}` tells what it does")
+        message = f"`{name}` is a policy, which solves no problem"
+        raise UsageError("GSM6002", message, f"`--policy {name}` describes it")
 
 
 def _show_description(told: Explanation, output: Output) -> None:

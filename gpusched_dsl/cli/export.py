@@ -33,8 +33,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.to in MATHEMATICS:
         return _write_formulation(options, output, out)
     if options.model is not None:
-        message = f"`--model` chooses what to write as mathematics, not as {options.to.upper()}"
-        raise UsageError("GSM6002", message, "a problem is that of a scenario: `--scenario NAME`")
+        message = f"`--model` is only for mathematics, not for {options.to.upper()}"
+        raise UsageError("GSM6002", message, "choose a scenario: `--scenario NAME`")
     problem = build_problem(choose_instance(options, output), output).problem
     output.report(_losses(problem, options.to))
     if out == STDOUT:
@@ -77,11 +77,11 @@ def _models(workspace: Workspace, name: str | None) -> list[str]:
     if name is not None:
         if name not in workspace.models:
             help = did_you_mean(name, workspace.models) or f"the models are {', '.join(workspace.models)}"
-            raise DiagnosticError([Diagnostic("GSM6018", f"there is no model `{name}`", help=help)])
+            raise DiagnosticError([Diagnostic("GSM6018", f"unknown model `{name}`", help=help)])
         return [name]
     own = [n for n, m in workspace.models.items() if workspace.main and m.span.source is workspace.main.source]
     if not own and not workspace.models:
-        raise DiagnosticError([Diagnostic("GSM6018", "there is no model in this file or in what it imports")])
+        raise DiagnosticError([Diagnostic("GSM6018", "there is no model in this file or in its imports")])
     return own or list(workspace.models)
 
 
@@ -91,7 +91,7 @@ def _losses(problem: Problem, form: str) -> list[Diagnostic]:
         return []
     others = ", ".join(f"`{o.name or f'objective {n}'}`" for n, o in enumerate(problem.objectives[1:], start=2))
     kept = "named in comments" if form == "lp" else "free rows, which most solvers ignore"
-    message = f"{form.upper()} states one objective: {others} of lower priority are {kept}"
+    message = f"{form.upper()} has only one objective: {others} of lower priority are {kept}"
     help = "export as JSON to keep all objectives and their order"
     return [Diagnostic("GSM6017", message, help=help, severity=Severity.WARNING)]
 

@@ -58,7 +58,7 @@ def _standard_text(output: Output) -> str | None:
     try:
         text: str = raw.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"standard input is not UTF-8: byte {error.start + 1} cannot stand there"
+        message = f"standard input is not UTF-8: byte {error.start + 1} is not valid"
         output.report([Diagnostic("GSM1002", message, help="save it as UTF-8")])
         return None
     return text
@@ -106,7 +106,7 @@ def _difference(text: str, formatted: str, name: str) -> str:
 def _summary(changed: int, kept: int, failed: int, dry: bool) -> str:
     parts = [
         f"{count_text(changed, 'file')} {'would be reformatted' if dry else 'reformatted'}" if changed else "",
-        f"{count_text(kept, 'file')} {'are' if kept != 1 else 'is'} formatted already" if kept else "",
+        f"{count_text(kept, 'file')} {'are' if kept != 1 else 'is'} already formatted" if kept else "",
         f"{count_text(failed, 'file')} could not be formatted" if failed else "",
     ]
     return ", ".join(p for p in parts if p) or "nothing to format"

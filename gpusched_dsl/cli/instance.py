@@ -110,7 +110,7 @@ def read_settings(texts: list[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value.strip():
             help = "write `name=value`, such as `--set period=30[min]`"
-            raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` sets nothing", help=help)])
+            raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` does not set a value", help=help)])
         settings.pop(name.strip(), None)
         settings[name.strip()] = value.strip()
     return settings
@@ -126,7 +126,7 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
     _refuse_policy(getattr(options, "backend", "highs"), path)
     for given, option in ((options.scenario, "--scenario"), (options.set, "--set")):
         if given:
-            message = f"`{option}` needs a `.gsm` file: `{path}` is a compiled problem, its data are fixed"
+            message = f"`{option}` needs a `.gsm` file: `{path}` is a compiled problem with fixed data"
             raise DiagnosticError([Diagnostic("GSM6016", message)])
     try:
         if path.stat().st_size > LARGEST_INPUT:

@@ -17,10 +17,10 @@ def announce_compiling(output: Output) -> None:
     from gpusched_dsl.policies.kernels.compiled import cache_folder
 
     if not any(cache_folder().rglob("*.nbc")):
-        output.note("compiling the heuristic kernels, which is done once and may take a minute")
+        output.note("compiling the heuristic kernels: only once, up to a minute")
 
 
 def tell_compiled(seconds: float, output: Output) -> None:
     """Say that kernels were compiled, which later runs are spared."""
     if seconds >= LEAST_SECONDS:
-        output.note(f"compiled the heuristic kernels in {seconds_text(seconds)}; later runs take them from the cache")
+        output.note(f"compiled the heuristic kernels in {seconds_text(seconds)}; later runs load them from the cache")

@@ -20,7 +20,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     """0 when events are over, whether the run has ended or can be resumed."""
     for name in ("methods", "replay", "json", "csv", "html", "bound"):
         if getattr(options, name, None):
-            message = f"`--{name}` is for simulated runs, and `--live` was given"
+            message = f"`--{name}` is only for simulated runs, not for `--live`"
             raise UsageError("GSM6002", message, "remove one of them")
     from gpusched_dsl.workflows.live import drive_live
 
@@ -39,6 +39,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
         defect=lambda failure: crash_diagnostic(failure, sys.argv),
     )
     if not ended:
-        kept = f"{options.journal} has all of them" if options.journal else "without `--journal` nothing is kept"
+        kept = (
+            f"all of them are in {options.journal}"
+            if options.journal
+            else ("without `--journal` they are not recorded")
+        )
         output.note(f"no more events; {kept}")
     return exits.OK

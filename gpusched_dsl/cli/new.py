@@ -22,8 +22,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
             [
                 Diagnostic(
                     "GSM6002",
-                    f"`{options.name}` cannot be the name of a project",
-                    help="use letters, digits, `-`, `_` and `.`, beginning with a letter or a digit",
+                    f"`{options.name}` is not a valid name of a project",
+                    help="use letters, digits, `-`, `_` and `.`, and start with a letter or a digit",
                 )
             ]
         )
@@ -43,5 +43,5 @@ def _refuse_taken(folder: Path) -> None:
     except OSError as failure:
         raise DiagnosticError([cannot_write(folder, failure)]) from failure
     if taken:
-        message = f"`{folder}` exists already and is not an empty folder"
+        message = f"`{folder}` already exists and is not an empty folder"
         raise DiagnosticError([Diagnostic("GSM6011", message, help="choose another name")])

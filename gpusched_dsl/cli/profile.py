@@ -80,7 +80,7 @@ def _path(name: str | None) -> Path | None:
 
 def _check_kind(name: str | None) -> None:
     if name not in (None, STDOUT) and not str(name).lower().endswith((".csv", *PARQUET)):
-        message = f"cannot write `{name}`: the kind of table is not known from its name"
+        message = f"cannot write `{name}`: the name has no known extension"
         raise DiagnosticError([Diagnostic("GSM6008", message, help="end the name in `.csv` or `.parquet`")])
 
 

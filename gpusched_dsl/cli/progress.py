@@ -59,7 +59,7 @@ class ProgressMonitor:
         if self.stop_requested:
             leave()
         self.stop_requested = True
-        self._say("stopping with the best solution so far; press Ctrl-C again to leave at once")
+        self._say("stopping with the best solution so far; press Ctrl-C again to exit at once")
 
     def line(self) -> str:
         """`incumbent 12.3   bound 11.9   gap 3.2 %   14 s   120 nodes`, of a policy `best 12.3   120 plans   14 s`.

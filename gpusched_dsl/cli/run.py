@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
         return live(options, output)
     if options.start is not None or options.tell_from is not None:
-        raise UsageError("GSM6002", "`--start` and `--tell-from` are for live runs", "add `--live SOURCE`")
+        raise UsageError("GSM6002", "`--start` and `--tell-from` are only for live runs", "add `--live SOURCE`")
     methods = options.methods or (options.method,)
     _check(options, methods)
     found = Diagnostics()
@@ -80,11 +80,11 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
     if options.journal is not None and several:
         raise UsageError(
             "GSM6002",
-            "`--journal` records one run, and there are several methods",
-            "run each method by itself, with a journal of its own",
+            "`--journal` records one run, but there are several methods",
+            "run each method separately, with its own journal",
         )
     if options.replay and options.journal is None:
-        raise UsageError("GSM6002", "`--replay` needs the journal that is to be compared", "add `--journal DB`")
+        raise UsageError("GSM6002", "`--replay` needs the journal to compare with", "add `--journal DB`")
     outs = [out for out in (options.json, options.csv, options.html) if out == STDOUT]
     if len(outs) > 1:
         raise UsageError("GSM6002", "several documents cannot all go to standard output", "give the others files")
@@ -200,20 +200,20 @@ class RunProgressMonitor(ProgressMonitor):
         self.stop_requested = True
         if self.reader is None:  # there is nothing to keep of a run that has not begun
             raise KeyboardInterrupt
-        self._say("stopping without the plan at hand; press Ctrl-C again to leave at once")
+        self._say("stopping without the current plan; press Ctrl-C again to exit at once")
 
     def asked_to_stop(self) -> bool:
         return self.stop_requested
 
     def _told(self, seconds: float) -> str:
-        """`12.5 h   40 done, 3 there, 57 to come   12.3 $   210 plans, 42 a second   5.0 s`."""
+        """`12.5 h   40 done, 3 present, 57 future   12.3 $   210 plans, 42 per second   5.0 s`."""
         if self.reader is None:
             return f"reading the data   {seconds_text(seconds)}"
         at = self.reader.read()
-        speed = f", {at.plans / at.seconds:.3g} a second" if at.seconds > 0 and at.plans else ""
+        speed = f", {at.plans / at.seconds:.3g} per second" if at.seconds > 0 and at.plans else ""
         parts = [
             with_unit(f"{at.now:.5g}", at.unit),
-            f"{at.done:,} done, {at.there:,} there, {at.to_come:,} to come",
+            f"{at.done:,} done, {at.there:,} present, {at.to_come:,} future",
             with_unit(number_text(round(at.total, 4)), at.money),
             f"{count_text(at.plans, 'plan')}{speed}",
             seconds_text(at.seconds),

@@ -41,8 +41,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     wanted = choose_instance(options, output)
     method = _method(wanted, options)
     if options.bound and not method.is_policy:
-        message = f"`--bound` goes with a policy: `{options.backend}` proves a bound by itself"
-        raise UsageError("GSM6002", message, "leave it out")
+        message = f"`--bound` is only for policies: `{options.backend}` proves a bound itself"
+        raise UsageError("GSM6002", message, "remove it")
     method.backend()  # its process starts
     if options.json == STDOUT:
         output.only_findings()
@@ -120,14 +120,14 @@ class _Announcer(ProgressListener):
         if folded is not None:
             sizes.append(size_text(full_size(folded.quotient)))
             if not self.method.is_policy:
-                sizes.append(f"with {folded.quotient.root} counted: {size_text(folded.problem)}")
+                sizes.append(f"with {folded.quotient.root} aggregated: {size_text(folded.problem)}")
         elif not self.method.is_policy:  # for a policy the problem is never grounded whole
             sizes.append(size_text(built.problem))
         scenario = f", scenario {built.scenario.name}" if built.scenario.name else ""
         self.announce(f"{built.scenario.model.name}{scenario}", *sizes)
 
     def announce(self, problem: str, *sizes: str) -> None:
-        judge = f", judged by {self.options.judge}" if self.method.is_policy else ""
+        judge = f", completed by {self.options.judge}" if self.method.is_policy else ""
         for line in (f"{problem}, with {self.options.backend}{judge}", *sizes, ""):
             self.output.say(line)
         self.output.flush()

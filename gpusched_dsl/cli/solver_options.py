@@ -17,7 +17,7 @@ def own_options(texts: Sequence[str]) -> dict[str, Value]:
         name, equals, value = text.partition("=")
         if not equals or not name or not value:
             help = "write `name=value`, such as `--solver-option mip_heuristic_effort=0.2`"
-            raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` sets nothing", help=help)])
+            raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` does not set a value", help=help)])
         found[name] = _plain_value(value)
     return found
 

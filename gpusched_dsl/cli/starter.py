@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 MODEL = """\
-# Which job runs on which node, so that rent and the value of postponed work are least together.
+# Which job runs on which node, at the least sum of rent and value of postponed jobs.
 #
 #   gsdsl check {name}.gsm
 #   gsdsl solve {name}.gsm
 #   gsdsl test  {name}.gsm
 
 model Cluster "Jobs on the nodes of a small cluster, until the next decision" {{
-  set Jobs "jobs that wait";
+  set Jobs "waiting jobs";
   set Nodes "nodes of the cluster";
 
   param gpus[Nodes] integer >= 1 "GPUs of a node";
   param price[Nodes] in $/h >= 0 "rent of one GPU";
-  param needs[Jobs] integer >= 1 "GPUs that the job asks for";
-  param hours[Jobs] in h > 0 "how long it runs";
-  param value[Jobs] in $ >= 0 "what postponing it costs";
+  param needs[Jobs] integer >= 1 "requested GPUs";
+  param hours[Jobs] in h > 0 "execution time";
+  param value[Jobs] in $ >= 0 "cost of postponing the job";
 
   check [j in Jobs]: any[n in Nodes] needs[j] <= gpus[n] "a job must fit on some node";
 
@@ -54,7 +54,7 @@ scenario Today for Cluster {{
   }}
 }}
 
-test Today "what the scenario must give, whichever solver" {{
+test Today "the known optimum, with every solver" {{
   solve Today with highs, scip;
   expect status == optimal;
   expect total == 57.55;
@@ -76,18 +76,18 @@ README = """\
 
 A model for [gsdsl]: which job runs on which node of a small cluster.
 
-| file | holds |
+| file | content |
 | --- | --- |
 | `{name}.gsm` | the model, a scenario and a test |
 | `jobs.csv` | the jobs of the scenario |
 
     gsdsl check {name}.gsm      # names, units and data, without solving
     gsdsl solve {name}.gsm      # the schedule
-    gsdsl test {name}.gsm       # does the model still give what it should?
-    gsdsl fmt {name}.gsm        # the one layout
+    gsdsl test {name}.gsm       # compare results with known values
+    gsdsl fmt {name}.gsm        # format the file
 
-Change a deadline of the real world into a line of the model, the data into your own, and the test into what you know
-must hold.
+Replace the model, the data and the test by your own: add the rules of your cluster, your jobs, and results that you
+know.
 
 [gsdsl]: gsdsl --help
 """

@@ -69,5 +69,5 @@ def _refuse_nothing(counts: Counter[Verdict], output: Output, options: argparse.
     if counts or output.errors:
         return
     narrowed = options.filter or options.backend
-    help = "look at `--filter` and `--backend`" if narrowed else "write a `test` block, or name a file that has one"
+    help = "check `--filter` and `--backend`" if narrowed else "write a `test` block, or name a file that has one"
     raise DiagnosticError([Diagnostic("GSM6013", "there is no test to run", help=help)])

@@ -32,8 +32,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.formats is not None:
         return _list(options.formats, output)
     if options.file is None or options.format is None:
-        missing = "which file" if options.file is None else "which format"
-        raise UsageError("GSM6002", f"{missing}?", "`gsdsl trace FILE --as FORMAT`, or `gsdsl trace --formats`")
+        missing = "file" if options.file is None else "format"
+        raise UsageError(
+            "GSM6002", f"the {missing} is missing", "`gsdsl trace FILE --as FORMAT`, or `gsdsl trace --formats`"
+        )
     for path in (options.csv, options.parquet):
         if path not in (None, STDOUT):
             check_writable(Path(path))
@@ -72,7 +74,7 @@ def _list(name: str, output: Output) -> int:
             for line in lines_of_list((generator if generated else reader)(each) for each in known):
                 output.say(line)
             output.say()
-    output.say("`gsdsl trace --formats NAME` tells columns and options")
+    output.say("`gsdsl trace --formats NAME` lists columns and options")
     return exits.OK
 
 
@@ -116,7 +118,7 @@ def _use(options: argparse.Namespace) -> Use:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip().isidentifier() or not value.strip():
-        raise UsageError("GSM6002", f"`{text}` sets no option", "write `--option name=value`")
+        raise UsageError("GSM6002", f"`{text}` does not set an option", "write `--option name=value`")
     return name.strip(), value.strip()
 
 

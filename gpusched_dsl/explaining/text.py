@@ -129,7 +129,7 @@ def _notes(rows: Sequence[Note]) -> Grid:
     return Grid(
         (
             GridColumn("term", [n.term for n in rows]),
-            GridColumn("became", [n.did for n in rows]),
+            GridColumn("reformulation", [n.did for n in rows]),
             GridColumn("entries", [f"{n.entries:,}" for n in rows], right=True),
             GridColumn("rows", [f"{n.rows:+,}" for n in rows], right=True),
             GridColumn("columns", [f"{n.columns:+,}" for n in rows], right=True),
@@ -145,7 +145,7 @@ def _tightenings(rows: Sequence[Note]) -> Grid:
         (
             GridColumn("pass", [n.made_by for n in rows]),
             GridColumn("where", [n.term for n in rows]),
-            GridColumn("did", [n.did for n in rows]),
+            GridColumn("effect", [n.did for n in rows]),
             GridColumn("entries", [f"{n.entries:,}" for n in rows], right=True),
             GridColumn("rows", [f"{n.rows:+,}" for n in rows], right=True),
             GridColumn("columns", [f"{n.columns:+,}" for n in rows], right=True),

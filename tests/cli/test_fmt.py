@@ -21,7 +21,7 @@ def test_files_are_rewritten_once(gsdsl: Run, ugly: Path) -> None:
     text = ugly.read_text()
     assert text.startswith("# kept\nmodel M {")
     done = gsdsl("fmt", ugly)
-    assert (done.code, done.out) == (0, "1 file is formatted already\n")
+    assert (done.code, done.out) == (0, "1 file is already formatted\n")
     assert ugly.read_text() == text
 
 

@@ -30,7 +30,7 @@ def test_the_report_of_a_plan(gsdsl: Run, rented: Callable[..., Path]) -> None:
     done = gsdsl("solve", rented(), "--backend", "Greedy")
     assert done.code == 0, done.err
     lines = done.out.splitlines()
-    assert lines[0] == "CapacityPlanning, scenario Small, with Greedy, judged by highs"
+    assert lines[0] == "CapacityPlanning, scenario Small, with Greedy, completed by highs"
     assert "status       feasible: the plan of a policy, verified by the model" in lines
     assert "gap" not in done.out
     assert "bound" not in done.out
@@ -98,7 +98,7 @@ def test_no_bound_no_gap(gsdsl: Run, rented: Callable[..., Path], monkeypatch: p
 def test_a_bound_needs_a_policy(gsdsl: Run, rented: Callable[..., Path]) -> None:
     done = gsdsl("solve", rented(), "--bound")
     assert done.code == 2
-    assert "error[GSM6002]: `--bound` goes with a policy" in done.err
+    assert "error[GSM6002]: `--bound` is only for policies" in done.err
 
 
 def test_a_plan_that_breaks_rows(gsdsl: Run, rented: Callable[..., Path], tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_ctrl_c_keeps_the_best_plan(rented: Callable[..., Path], tmp_path: Path,
         [sys.executable, "-m", "gpusched_dsl.cli", "solve", rented(), "--backend", "Endless", "--json", "out.json"],
         cwd=tmp_path, env={**os.environ, "GSDSL_PYTHON_KERNELS": "1"},
     )  # fmt: skip
-    assert "with Endless, judged by highs" in process.stdout.readline()
+    assert "with Endless, completed by highs" in process.stdout.readline()
     time.sleep(4)
     assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
@@ -253,7 +253,7 @@ def test_compiling_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     from gpusched_dsl.cli.output import Output
 
     tell_compiled(4.2, Output())
-    assert capsys.readouterr().err == "compiled the heuristic kernels in 4.20 s; later runs take them from the cache\n"
+    assert capsys.readouterr().err == "compiled the heuristic kernels in 4.20 s; later runs load them from the cache\n"
     tell_compiled(0.2, Output())
     tell_compiled(0.0, Output())
     assert capsys.readouterr().err == ""
@@ -356,7 +356,7 @@ def test_a_policy_in_words(gsdsl: Run, rented: Callable[..., Path], tmp_path: Pa
             "unknown policy `Greedy` for the model `PriceAware`",
         ),
         ([], "GSM6002", "the file to explain is missing"),
-        (["rented.gsm", "--backend", "Greedy"], "GSM6002", "`--policy Greedy` tells what it does"),
+        (["rented.gsm", "--backend", "Greedy"], "GSM6002", "`--policy Greedy` describes it"),
         (["rented.gsm", "--policy", "Elsewhere", "--scenario", "Small"], "GSM4016", "for another model"),
     ],
 )

@@ -301,11 +301,11 @@ def test_the_line_of_progress(gsdsl: Run, three: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(RunProgressMonitor, "hear", hear)
     run(gsdsl, three, "--method", "FIFO")
     assert lines[0].startswith("reading the data   ")
-    shown = [re.sub(r", [\d.e+]+ a second|   [\d.]+ s$", "", line) for line in lines[1:]]
-    assert shown[0] == "0 h   0 done, 0 there, 3 to come   0 $   0 plans"
-    assert shown[1] == "0 h   0 done, 1 there, 2 to come   0 $   1 plan"
-    assert shown[2] == "1 h   0 done, 3 there, 0 to come   0.5 $   2 plans"
-    assert shown[-1] == "5.2 h   2 done, 1 there, 0 to come   6.8 $   7 plans"
+    shown = [re.sub(r", [\d.e+]+ per second|   [\d.]+ s$", "", line) for line in lines[1:]]
+    assert shown[0] == "0 h   0 done, 0 present, 3 future   0 $   0 plans"
+    assert shown[1] == "0 h   0 done, 1 present, 2 future   0 $   1 plan"
+    assert shown[2] == "1 h   0 done, 3 present, 0 future   0.5 $   2 plans"
+    assert shown[-1] == "5.2 h   2 done, 1 present, 0 future   6.8 $   7 plans"
     run(gsdsl, three, "--methods", "FIFO,EDF")
     assert lines[-1].startswith("EDF   5.2 h   2 done")
 
@@ -351,7 +351,7 @@ def test_ctrl_c_and_going_on(gsdsl: Run, tmp_path: Path, child: Callable[..., An
     process.send_signal(signal.SIGINT)
     said, told = process.communicate(timeout=200)
     assert process.returncode == 130, told
-    assert "stopping without the plan at hand" in told
+    assert "stopping without the current plan" in told
     assert "interrupted: results until then" in said
     first = json.loads(out.read_text(encoding="utf-8"))
     assert list(complaints(first, SCHEMA)) == []

@@ -170,10 +170,10 @@ def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_pa
     [
         (["--backend", "Greedy"], "GSM4016", "is a policy for another model"),
         (["--backend", "hihgs"], "GSM4001", "did you mean `highs`?"),
-        (["--set", "room"], "GSM6003", "sets nothing"),
+        (["--set", "room"], "GSM6003", "does not set a value"),
         (["--set", "rom=3"], "GSM1504", "did you mean `room`?"),
         (["--set", "room=3"], "GSM1303", "needs a unit"),
-        (["--solver-option", "mip"], "GSM6003", "sets nothing"),
+        (["--solver-option", "mip"], "GSM6003", "does not set a value"),
         (["--solver-option", "mip_rel_gab=1"], "GSM4004", "did you mean `mip_rel_gap`"),
         (["--json", "no/such/folder/out.json"], "GSM6008", "folder"),
         (["--csv", "pack.gsm"], "GSM6008", "is a file"),

@@ -198,7 +198,7 @@ def test_imported_tests_are_not_run(gsdsl: Run, pack: Path, tmp_path: Path) -> N
 def test_no_test_is_no_success(gsdsl: Run, pack: Path) -> None:
     done = gsdsl("test", pack, "--filter", "nothing")
     assert done.code == 1
-    assert "look at `--filter`" in done.err
+    assert "check `--filter`" in done.err
 
 
 def test_quiet_tells_failures_only(gsdsl: Run, pack: Path, variant: Callable[..., Path]) -> None:

@@ -139,7 +139,7 @@ def _shades(result: RunResultData) -> Gantt:
     first = np.searchsorted(band, np.arange(rows))
     labels = [names[f] if r % 2 == 0 else "" for r, f in enumerate(first.tolist())]
     shown = [GanttRow(label, float(HEAD + r * ROW), float(ROW)) for r, label in enumerate(labels)]
-    together = f", {count_text(-(-len(places) // rows), 'node')} a row" if rows < len(places) else ""
+    together = f", {count_text(-(-len(places) // rows), 'node')} per row" if rows < len(places) else ""
     stretches = (
         f"{count_text(len(reading.stretches), 'stretch', 'stretches')} of jobs on {count_text(len(places), 'node')}"
     )

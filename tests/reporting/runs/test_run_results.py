@@ -179,7 +179,7 @@ def test_large_runs_are_drawn_in_shades(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(gantt, "MOST_ROWS", 2)
     shades = gantt.gantt(result)
     assert {row.y for row in shades.rows} == {24.0, 31.0}
-    assert "2 nodes a row" in shades.note
+    assert "2 nodes per row" in shades.note
     assert all(bar.colour in {f"s{n}" for n in range(1, 9)} for bar in shades.bars)
     assert all(bar.x >= 70 and bar.x + bar.width <= 940.2 for bar in shades.bars)
     assert "darker means" in page([result])

@@ -49,7 +49,7 @@ def test_aggregation_can_be_left_out(tmp_path: Path, gsdsl: Run, left_out: str) 
     counted = gsdsl("solve", path, "--gap", "0", "--json", tmp_path / "counted.json")
     named = gsdsl("solve", path, "--gap", "0", "--without", left_out, "--json", tmp_path / "named.json")
     assert counted[0] == named[0] == 0
-    assert "with Nodes counted: " in counted[1]
+    assert "with Nodes aggregated: " in counted[1]
     assert "counted" not in named[1]
     size = next(line for line in named[1].splitlines() if "columns" in line)
     assert size in counted[1].splitlines()
@@ -65,7 +65,7 @@ def test_sizes_are_those_of_the_problems(tmp_path: Path, gsdsl: Run) -> None:
     small = gs.load(path).solve(gap=0)
     _, out, _ = gsdsl("solve", path, "--gap", "0")
     lines = out.splitlines()
-    counted = next(line for line in lines if line.startswith("with Nodes counted"))
+    counted = next(line for line in lines if line.startswith("with Nodes aggregated"))
     assert f"{whole.columns} columns" in lines[lines.index(counted) - 1]
     assert small.solved.folded is not None
     assert f"{small.solved.folded.problem.columns} columns" in counted
