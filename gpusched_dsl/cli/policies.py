@@ -60,7 +60,10 @@ def _show_rules(output: Output) -> None:
         grid = Grid(
             (
                 GridColumn(verb, [rule.text for rule in rules]),
-                GridColumn("meaning", [f"{rule.told}{' (from another package)' if rule.added else ''}" for rule in rules]),
+                GridColumn(
+                    "meaning",
+                    [f"{rule.told}{' (from another package)' if rule.added else ''}" for rule in rules],
+                ),
                 GridColumn("numbers", ["; ".join(rule.parameters) for rule in rules]),
             )
         )
