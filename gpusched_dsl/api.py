@@ -211,7 +211,7 @@ class Model(ModelRuns):
         raise refusals[0]
 
     def reset(self, *names: str) -> None:
-        """Take back what was set, for these names or for all."""
+        """Undo `set` for these names, or for all."""
         self._values.remove(names or self._values.names)
 
     def resolve(
@@ -296,7 +296,7 @@ class Model(ModelRuns):
         return compare(config, clock=clock, monitor=monitor)
 
     def close(self) -> None:
-        """Free the solver that is kept for `resolve`; a later `resolve` loads the problem anew."""
+        """Free the solver of `resolve`; a later `resolve` loads the problem again."""
         if self._solved is not None:
             self._solved.solution.close()
 

@@ -1,4 +1,4 @@
-"""The command line `gsdsl`. Every command is a module of its own, imported when it is asked for."""
+"""The command line `gsdsl`: one module per command, imported when the command runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit code (see `gsdsl --help`); never raises but SystemExit for help and version."""
+    """Run one command and return its exit code (see `gsdsl --help`); raise only SystemExit, for help and version."""
     if argv is None:
         gc.set_threshold(100_000, 50, 50)  # trees and tables live to the end of the process
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -155,7 +155,7 @@ def _never_fail_at_printing() -> None:
 
 
 def _silence_pipes() -> None:
-    """Whoever read the output has gone: nothing more can be written, and Python shall not complain at its exit."""
+    """Redirect standard output after its reader has closed it, so that Python does not complain at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -18,7 +18,7 @@ PROBLEM_HELP = "a .gsm file, or a problem that `export --to json` wrote"
 
 
 class UsageError(Exception):
-    """The command line is wrong; `help` says what to do."""
+    """A wrong command line; `help` has the remedy."""
 
     def __init__(self, code: str, message: str, help: str | None = None) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class UsageError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises instead of printing and exiting, and knows no abbreviations."""
+    """An argument parser that raises instead of printing and exiting, and accepts no abbreviations."""
 
     def __init__(self, *args: object, **settings: object) -> None:
         settings.setdefault("allow_abbrev", False)
@@ -336,7 +336,7 @@ def _policies(parser: Parser) -> None:
 
 
 def _add_effort(parser: Parser) -> None:
-    """How much is tried, by solvers and by policies."""
+    """Add the options for limits of solvers and policies."""
     parser.add_argument(
         "--gap",
         type=_not_negative,
@@ -414,7 +414,7 @@ def _add_without(parser: Parser) -> None:
 
 
 def _add_instance(parser: Parser) -> None:
-    """What says which problem of a file is meant, and what may be read and taken for it."""
+    """Add the options that choose the problem of a file and limit data access and memory."""
     parser.add_argument("--scenario", metavar="NAME", help="name of the scenario (needed if there are several)")
     parser.add_argument(
         "--set",

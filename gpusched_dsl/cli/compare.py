@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 class _Announcer(ProgressListener):
-    """Also writes what is compared before the first method runs."""
+    """Also write the compared scenario before the first method runs."""
 
     def __init__(self, output: Output, watch: ProgressMonitor, *, policies: bool, only_findings: bool) -> None:
         super().__init__(output, watch)
@@ -99,7 +99,7 @@ def _write(found: Comparison, options: argparse.Namespace, output: Output) -> No
 
 
 def _exit_code(found: Comparison) -> int:
-    """70 where a value is better than the bound; 0 where a method has a plan, else what the first row says."""
+    """Return 70 if a value is better than the bound, 0 if a method has a plan, else the code of the first row."""
     if found.contradictions:
         return exits.INTERNAL
     if found.best is not None or any(row.result is not None and row.result.has_point for row in found.rows):

@@ -1,4 +1,4 @@
-"""A defect of gsdsl, told without a traceback: what it was, where the details are, how to report it."""
+"""Report a defect of gsdsl without a traceback: the error, the file with details, and where to report it."""
 
 from __future__ import annotations
 

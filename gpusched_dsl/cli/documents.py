@@ -18,7 +18,7 @@ def check_targets(*targets: str | None) -> None:
 
 
 def write_document(text: str, target: str, output: Output) -> None:
-    """Write a text to a file, and say so, or to standard output."""
+    """Write a text to a file and report it, or write it to standard output."""
     if target == STDOUT:
         print(text, end="")
     else:

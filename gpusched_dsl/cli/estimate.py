@@ -1,4 +1,4 @@
-"""`gsdsl estimate`: when a job would start and end in a run, what it would cost, and how likely it is late."""
+"""`gsdsl estimate`: the start and end of a job in a run, its cost, and the probability that it is late."""
 
 from __future__ import annotations
 

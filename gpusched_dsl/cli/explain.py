@@ -1,4 +1,4 @@
-"""`gsdsl explain`: sizes, class and reformulations of a problem, why it has no solution; or what a policy does."""
+"""`gsdsl explain`: sizes, class and reformulations of a problem, the reason for infeasibility, or a policy."""
 
 from __future__ import annotations
 

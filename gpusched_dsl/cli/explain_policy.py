@@ -1,4 +1,4 @@
-"""`gsdsl explain --policy`: what a policy does, step by step, in words."""
+"""`gsdsl explain --policy`: describes a policy step by step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_SCENARIO = {"GSM4016", "GSM6005", "GSM6006"}  # none, several, or one of anot
 
 
 def explain_policy(options: argparse.Namespace, output: Output) -> int:
-    """Tell what the policy does; raises DiagnosticError where it is not there or its text is wrong."""
+    """Describe a policy; raise DiagnosticError if it does not exist or its text is wrong."""
     policy = _policy(options, output)
     if options.json == STDOUT:
         output.only_findings()

@@ -97,7 +97,7 @@ def _losses(problem: Problem, form: str) -> list[Diagnostic]:
 
 
 def write_problem(problem: Problem, form: str, file: BinaryIO) -> Problem:
-    """Write a problem as `lp`, `mps` or `json` to an unbuffered file and return it as it stands there.
+    """Write a problem as `lp`, `mps` or `json` to an unbuffered file and return the content.
 
     LP and MPS hold linear rows only: other terms are reformulated. Raises DiagnosticError where that cannot be done.
     """
@@ -117,7 +117,7 @@ def write_problem(problem: Problem, form: str, file: BinaryIO) -> Problem:
 
 
 def _copy_out(file: BinaryIO) -> None:
-    """To standard output as bytes where it takes them."""
+    """Copy to standard output, as bytes if it accepts them."""
     sys.stdout.flush()
     raw = getattr(sys.stdout, "buffer", None)
     if raw is None:

@@ -1,4 +1,4 @@
-"""`gsdsl fmt`: rewrite files in the one layout, or say which ones are not in it."""
+"""`gsdsl fmt`: rewrite files in the standard layout, or list the files that are not in it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _standard_input(options: argparse.Namespace, output: Output) -> int:
-    """Format standard input; nothing but the formatted text (or the difference) goes to standard output."""
+    """Format standard input; only the formatted text (or the difference) goes to standard output."""
     text = _standard_text(output)
     if text is None:
         return exits.BAD_INPUT
@@ -84,7 +84,7 @@ def _read(path: Path, output: Output) -> str | None:
 
 
 def _format(text: str, name: str, output: Output) -> str | None:
-    """The text in the one layout, None when it has syntax errors (which are told)."""
+    """Return the text in the standard layout, None after syntax errors, which are reported."""
     from gpusched_dsl.language.formatting.formatter import format_text
 
     try:

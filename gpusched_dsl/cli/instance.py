@@ -33,7 +33,7 @@ def permissions(options: argparse.Namespace) -> Permissions:
 
 
 def run_config(options: argparse.Namespace) -> RunConfig:
-    """What `run`, `estimate` and `why` have in common."""
+    """Return the common configuration of `run`, `estimate` and `why`."""
     from gpusched_dsl.online.run_config import RunConfig
 
     journal = getattr(options, "journal", None)
@@ -52,7 +52,7 @@ def run_config(options: argparse.Namespace) -> RunConfig:
 
 @dataclass(frozen=True, eq=False)
 class LoadedProblem:
-    """A problem and where it came from. `aggregation` is the search for interchangeable elements, if there was one."""
+    """A problem and its source. `aggregation` is the search for interchangeable elements, if there was one."""
 
     problem: Problem
     origins: Provenance
@@ -66,7 +66,7 @@ def choose_instance(options: argparse.Namespace, output: Output) -> SelectedScen
 
 
 def build_problem(chosen: SelectedScenario | LoadedProblem, output: Output, *, fold: bool = False) -> LoadedProblem:
-    """The problem as stated, grounded now, with the interchangeable elements if `fold`; warnings are told.
+    """Ground the problem as stated, with interchangeable elements aggregated if `fold`; report warnings.
 
     Raises DiagnosticError with everything wrong.
     """
@@ -78,7 +78,7 @@ def build_problem(chosen: SelectedScenario | LoadedProblem, output: Output, *, f
 
 
 def open_scenario(options: argparse.Namespace, output: Output) -> SelectedScenario:
-    """The scenario of a `.gsm` file that a command line means; its warnings are told."""
+    """Return the scenario of a `.gsm` file that the command line selects; report its warnings."""
     began = time.perf_counter()
     settings = read_settings(options.set)
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
@@ -95,7 +95,7 @@ def open_scenario(options: argparse.Namespace, output: Output) -> SelectedScenar
 
 
 def read_workspace(path: Path, allow_outside: bool, output: Output) -> Workspace:
-    """A file and its imports; syntax errors end it (DiagnosticError), warnings are told."""
+    """Read a file and its imports; report warnings. Raises DiagnosticError after syntax errors."""
     found = Diagnostics()
     workspace = load_workspace(path, found, allow_outside=allow_outside)
     found.raise_if_errors()

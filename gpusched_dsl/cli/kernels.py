@@ -1,4 +1,4 @@
-"""What a command tells of compiling the kernels of policies: that it takes a while, and that it does so once."""
+"""Messages about the compilation of policy kernels: it takes a while and happens once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEAST_SECONDS = 1.0  # less is not worth a word
 
 
 def announce_compiling(output: Output) -> None:
-    """Say, before the first policy of an installation runs, what the wait is for."""
+    """Announce the compilation before the first policy of an installation runs."""
     if not output.shows_progress or os.environ.get("GSDSL_PYTHON_KERNELS") or "NUMBA_CACHE_DIR" in os.environ:
         return
     from gpusched_dsl.policies.kernels.compiled import cache_folder
@@ -21,6 +21,6 @@ def announce_compiling(output: Output) -> None:
 
 
 def tell_compiled(seconds: float, output: Output) -> None:
-    """Say that kernels were compiled, which later runs are spared."""
+    """Report that the kernels were compiled; later runs load them."""
     if seconds >= LEAST_SECONDS:
         output.note(f"compiled the heuristic kernels in {seconds_text(seconds)}; later runs load them from the cache")

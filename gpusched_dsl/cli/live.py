@@ -1,4 +1,4 @@
-"""`gsdsl run --live`: events come in as lines of JSON, decisions go out on standard output."""
+"""`gsdsl run --live`: reads events as lines of JSON and writes decisions to standard output."""
 
 from __future__ import annotations
 

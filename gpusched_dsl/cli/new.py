@@ -1,4 +1,4 @@
-"""`gsdsl new`: a starter project that checks, solves and tests as it stands."""
+"""`gsdsl new`: creates a starter project that passes check, solve and test."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _refuse_taken(folder: Path) -> None:
-    """Raise DiagnosticError when something stands there that must not be overwritten."""
+    """Raise DiagnosticError if a file exists that must not be overwritten."""
     try:
         taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     except OSError as failure:

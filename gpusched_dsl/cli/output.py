@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Output:
-    """Speaks for one command.
+    """The output of one command.
 
     Findings are told as they come as text, or all together as one JSON document at the end (`finish`): on standard
     error, or on standard output when the command has no other output there (`findings_are_output`).
@@ -74,7 +74,7 @@ class Output:
     # --- findings ----------------------------------------------------------------------------------------------------
 
     def report(self, diagnostics: Iterable[Diagnostic], *, counted: bool = True) -> None:
-        """Tell findings, each once; warnings are left out when quiet. `counted` ends them with their number."""
+        """Print diagnostics, each once; skip warnings if quiet. `counted` adds their number at the end."""
         from gpusched_dsl.language.diagnostics.diagnostic import Severity
 
         new = list({_key(d): d for d in diagnostics if _key(d) not in self._told}.values())
@@ -93,13 +93,13 @@ class Output:
             print(text if counted else text.rpartition("\n\n")[0] + "\n", file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
-        """A word beside the result, such as what was written where; nothing when quiet or for JSON."""
+        """Print a remark about the result, such as a written file; nothing if quiet or for JSON."""
         if not self.quiet and not self.as_json:
             sys.stdout.flush()
             print(text, file=sys.stderr, flush=True)
 
     def finish(self) -> None:
-        """Write what was collected for JSON, and flush."""
+        """Write the collected JSON and flush."""
         if self.as_json:
             from gpusched_dsl.language.diagnostics.render import render_json
 

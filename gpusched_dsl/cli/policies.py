@@ -1,4 +1,4 @@
-"""`gsdsl policies`: which policies there are for a model, and the rules that they are made of."""
+"""`gsdsl policies`: lists the policies for a model, and the rules of policies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _show_policies(policies: list[ListedPolicy], output: Output) -> None:
-    """Models with their policies, each with what it is for, the lines that it is made of and its numbers."""
+    """Print models with their policies: purpose, lines and parameters of each."""
     if not policies:
         output.say("there are no policies for these models")
     model: str | None = None

@@ -1,4 +1,4 @@
-"""Stopping a solve, and showing how it goes on a terminal."""
+"""Stops a solve, and shows its progress on a terminal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ProgressMonitor:
         self._say = say
 
     def begin(self, doing: str) -> None:
-        """What comes now; the time counts from here."""
+        """Set the current stage; its time starts now."""
         self.doing, self.building, self.latest, self.began = doing, "", None, time.perf_counter()
 
     def stage(self, name: str) -> None:
@@ -55,7 +55,7 @@ class ProgressMonitor:
         self.latest, self.building = progress, ""
 
     def ask_to_stop(self, number: int, frame: FrameType | None) -> None:
-        """The handler of Ctrl-C and SIGTERM: the first asks what works to stop, the second leaves at once."""
+        """Handle Ctrl-C and SIGTERM: the first stops the work, the second exits at once."""
         if self.stop_requested:
             leave()
         self.stop_requested = True
@@ -91,7 +91,7 @@ class ProgressMonitor:
 
 @contextmanager
 def watch_progress(output: Output, *, show: bool, watch: ProgressMonitor | None = None) -> Iterator[ProgressMonitor]:
-    """Handle Ctrl-C for a solve, and show its progress in one line that goes when it ends if `show`."""
+    """Handle Ctrl-C for a solve; if `show`, also show its progress in one line, which is erased at the end."""
     watch = watch or ProgressMonitor(output.note)
     handlers = _install(watch)
     try:
@@ -106,7 +106,7 @@ def watch_progress(output: Output, *, show: bool, watch: ProgressMonitor | None 
 
 
 def _install(watch: ProgressMonitor) -> dict[signal.Signals, Any]:
-    """Take over Ctrl-C and SIGTERM where nobody else has; gives the handlers to put back."""
+    """Install handlers of Ctrl-C and SIGTERM unless others are installed; return the previous handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     own = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}

@@ -1,4 +1,4 @@
-"""`gsdsl run`: drive a scenario over time by one method or several, show and write what happened."""
+"""`gsdsl run`: runs a scenario over time with one or several methods, prints and writes the results."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
-    """Refuse what does not go together, and files that could not be written, before a long run."""
+    """Reject contradictory options and unwritable files before a long run."""
     several = len(methods) > 1
     if options.journal is not None and several:
         raise UsageError(
@@ -96,7 +96,7 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
 
 
 def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...], output: Output) -> None:
-    """Say that kernels will be compiled, where a policy is among the methods; unknown names end the command."""
+    """Announce the compilation of kernels if a method is a policy; unknown names end the command."""
     from gpusched_dsl.compiling.build import check_solvable, choose_scenario
     from gpusched_dsl.workflows.method import choose_method
 
@@ -161,7 +161,7 @@ def exit_code(results: list[RunResult]) -> int:
 
 
 def _show(found: RunComparison, output: Output) -> None:
-    """What ran, the table, and what stands below it."""
+    """Print the methods, the table and the lines below it."""
     first = found.results[0]
     online, scenario = first.outcome.online, first.about.scenario
     output.say(f"{online.base.name}, online block {online.name}{f', scenario {scenario}' if scenario else ''}")
@@ -176,19 +176,19 @@ def _show(found: RunComparison, output: Output) -> None:
 
 
 class RunProgressMonitor(ProgressMonitor):
-    """Shows how far a run is; the first Ctrl-C ends it and drops the plan that is being made, the second leaves."""
+    """Shows the progress of a run; the first Ctrl-C ends the run without the current plan, the second exits."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__(say)
         self.reader: ProgressReader | None = None
 
     def begin(self, doing: str) -> None:
-        """The method that comes now."""
+        """Set the current method."""
         super().begin(doing)
         self.reader = None
 
     def hear(self, driver: SimulationLoop) -> None:
-        """The run begins, or has made a plan."""
+        """Note that the run begins, or has computed a plan."""
         from gpusched_dsl.online.progress import ProgressReader
 
         if self.reader is None or self.reader.driver is not driver:

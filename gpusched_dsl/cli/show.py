@@ -14,7 +14,7 @@ MOST_ROWS = 400  # of the table; a longer schedule is for files
 
 
 def show_result(result: Result, output: Output) -> None:
-    """Status, objective by term, bound, gap and times, then what runs where."""
+    """Print status, objective by term, bound, gap and times, then the placement."""
     for line in result_lines(result):
         output.say(line)
     if result.placed is not None:

@@ -1,4 +1,4 @@
-"""`gsdsl solve`: build a scenario, solve it, show and write what came out."""
+"""`gsdsl solve`: builds a scenario, solves it, prints and writes the result."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _solve_compiled(
 
 
 class _Announcer(ProgressListener):
-    """Also writes what is solved before the solve begins."""
+    """Also write the problem before the solve begins."""
 
     def __init__(self, options: argparse.Namespace, output: Output, watch: ProgressMonitor, method: Method) -> None:
         super().__init__(output, watch, shown=not options.verbose)
@@ -134,7 +134,7 @@ class _Announcer(ProgressListener):
 
 
 def exit_code(result: Result) -> int:
-    """0 with a solution, 70 with one that is better than its bound, else by the status (see `exits`)."""
+    """Return 0 for a solution, 70 for one that is better than its bound, else the code of the status (see `exits`)."""
     if result.contradiction is not None:
         return exits.INTERNAL
     if result.has_point:

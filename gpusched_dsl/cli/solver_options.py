@@ -1,4 +1,4 @@
-"""Options of solvers, as they stand on the command line."""
+"""Solver options of the command line."""
 
 from __future__ import annotations
 

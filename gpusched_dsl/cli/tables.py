@@ -27,6 +27,6 @@ def show_comparison(found: MethodComparison[Any], output: Output) -> bool:
 
 
 def _width(grid: Grid) -> int:
-    """How many characters a line of the table takes, without the remarks, which wrap."""
+    """Return the width of the table in characters, without the remarks, which wrap."""
     columns = [column for column in grid.columns if column.header != REMARK]
     return sum(max(len(text) for text in (c.header, *c.texts)) + SPACE for c in columns)

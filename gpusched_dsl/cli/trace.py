@@ -1,4 +1,4 @@
-"""`gsdsl trace`: what is in a trace, its table in standard columns, and the formats there are."""
+"""`gsdsl trace`: shows a trace, its table in standard columns, and the known formats."""
 
 from __future__ import annotations
 

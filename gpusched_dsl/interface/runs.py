@@ -41,7 +41,7 @@ class ModelRuns(ModelScenarios):
         stop: Callable[[], bool] | None = None,
         tell: Callable[[SimulationLoop], None] | None = None,
     ) -> RunResult | RunComparison:
-        """Drive a scenario over time as an online block says (the only ones if None), every plan by `method`.
+        """Run a scenario over time by an online block (the only one if None), with every plan by `method`.
 
         A `RunResult`: `.metrics`, `.jobs`, `.schedule`, `.steps`, `.costs`, `.bound`, `.save(path)`; of several methods
         a `RunComparison` with all of them. `time_limit` is in seconds for each plan, which `fallback` makes where the
@@ -115,7 +115,7 @@ class ModelRuns(ModelScenarios):
         journal: str | Path | None = None,
         judge: str = "highs",
     ) -> DecisionExplanation:
-        """Why a job runs where it does, or waits, by the plan that holds at a time of a run.
+        """Explain why a job runs on its node, or waits, in the plan that is current at a time of a run.
 
         `.lines()` tells it in words, `.to_dict()` as plain data. `journal` gives the plans that it has, the others are
         made again. Raises DiagnosticError as `estimate` does.

@@ -23,7 +23,7 @@ Setting: TypeAlias = str | int | float
 
 
 class ModelScenarios:
-    """What a text declares, and its scenarios, each checked once."""
+    """The declarations of a text and its scenarios, each checked once."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class ModelScenarios:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What was found when reading that is no error."""
+        """Return the diagnostics of reading that are not errors."""
         return self._warnings
 
     def check(self, *, strict: bool = True) -> tuple[Diagnostic, ...]:

@@ -1,1 +1,1 @@
-"""Profiles of jobs on GPU models: what was measured, what can be learnt from it, and what is missing predicted."""
+"""Profiles of jobs on GPU models: measurements, learning, and predictions of missing values."""

@@ -31,5 +31,5 @@ def is_target(column: str) -> bool:
 
 
 def is_logarithmic(target: str) -> bool:
-    """Times and powers are learnt as logarithms: GPUs differ by factors, and what is predicted is positive."""
+    """Whether a quantity is learnt as a logarithm: times and powers differ between GPUs by factors and are positive."""
     return target == TIME or is_power(target)

@@ -1,4 +1,4 @@
-"""Pairs of job and GPU model as rows of numbers: what learners see of them.
+"""Pairs of job and GPU model as rows of numbers for learners.
 
 Numbers that are positive for all jobs enter as logarithms (a job of twice the epochs takes twice the time), others as
 they are; words and GPU models as one 0/1 column each.
@@ -13,7 +13,7 @@ from gpusched_dsl.profiles.profile import Profile
 
 
 class Design:
-    """What is known of jobs and GPU models; `rows` gives the pairs asked for."""
+    """The features of jobs and GPU models; `rows` returns those of pairs."""
 
     def __init__(self, profile: Profile) -> None:
         columns: list[Floats] = []

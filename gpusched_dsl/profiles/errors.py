@@ -1,4 +1,4 @@
-"""How far predictions are off: relative errors, their median, and the part of the variance that is explained."""
+"""Errors of predictions: relative errors, their median, and the explained part of the variance."""
 
 from __future__ import annotations
 

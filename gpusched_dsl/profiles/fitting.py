@@ -37,7 +37,7 @@ BY_JOB, BY_MODEL = "job", "model"
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
-    """`group` is what never stands on both sides of a split: a job, or all jobs of a DNN model (no feature then)."""
+    """`group` is never split between training and test data: a job, or all jobs of a DNN model (then not a feature)."""
 
     folds: int = 5
     seed: int = 0
@@ -59,7 +59,7 @@ class Fitted:
 
     @property
     def tried(self) -> Bools:
-        """Which rows of the profile say something: the others are among the missing pairs."""
+        """Return which rows of the profile have data; the other rows are missing pairs."""
         return _tried_rows(self.profile)
 
     def table(self) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Rows dealt to folds by groups: rows of one group never stand on both sides of a split."""
+"""Distributes rows to folds by groups: the rows of one group are in one fold."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _forest(seed: int, trees: int) -> Any:
 
 
 class _Both:
-    """A line, and a forest of what it leaves over."""
+    """A linear model, and a forest of its residuals."""
 
     def __init__(self, seed: int, trees: int) -> None:
         self._line, self._forest = _ridge(products=False), _forest(seed, trees)
@@ -89,7 +89,7 @@ LEARNERS: Final[dict[str, Callable[[int, int], Learner]]] = {
 
 
 def learn(kind: str, rows: Floats, values: Floats, groups: Ints, seed: int) -> tuple[Learner, str]:
-    """A fitted learner and its name; `auto` takes that of the least absolute error over folds of the groups.
+    """Return a fitted learner and its name; `auto` selects the least absolute error over folds of the groups.
 
     Whoever measures the error of `auto` must hold back rows from this choice too.
     """

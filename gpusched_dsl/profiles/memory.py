@@ -1,4 +1,4 @@
-"""Whether pairs that nobody tried fit into memory: by what was seen of the job elsewhere, else by predicted memory."""
+"""Decides whether untried pairs fit into memory: by other pairs of the job, else by predicted memory."""
 
 from __future__ import annotations
 

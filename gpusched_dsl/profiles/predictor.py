@@ -26,7 +26,7 @@ LARGEST_EXPONENT = 700.0  # beyond, numbers are 0 or infinite
 
 @dataclass(frozen=True, eq=False)
 class JobEffects:
-    """What f misses job by job: sums and counts of residuals, and the two variances."""
+    """The errors of f by job: sums and counts of residuals, and the two variances."""
 
     sums: Floats  # (J,)
     counts: Floats  # (J,)
@@ -44,7 +44,7 @@ class JobEffects:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """`held[f]` was fitted without fold f; `fold` is that of every job, -1 for jobs without a measured pair."""
+    """`held[f]` was fitted without fold f; `fold` has the fold of every job, -1 for jobs without a measured pair."""
 
     target: str
     learner: str
@@ -101,7 +101,7 @@ def fit_predictor(
 
 
 def _effects(job: Ints, residual: Floats, jobs: int) -> JobEffects:
-    """Variances by the analysis of variance of residuals by job; without repeated jobs there is nothing to tell."""
+    """Estimate variances by the analysis of variance of residuals by job; undefined without repeated jobs."""
     counts = np.bincount(job, minlength=jobs).astype(np.float64)
     sums = np.bincount(job, weights=residual, minlength=jobs).astype(np.float64)
     present, pairs = counts > 0, len(job)

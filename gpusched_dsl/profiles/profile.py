@@ -1,4 +1,4 @@
-"""A profile read: pairs of job and GPU model with what was measured, and what describes the jobs.
+"""A profile: pairs of job and GPU model with their measurements, and the features of the jobs.
 
 A pair that does not fit into memory has no measured quantities, whatever its row says: a time of 0 is how some
 profilers write that the job could not be loaded, and never a short time.
@@ -38,7 +38,7 @@ YES, NO, UNKNOWN = 1, 0, -1
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """What describes a job: a number each, or, with `labels`, the code of one of them each. `values` is (J,)."""
+    """A feature of jobs: a number of each, or, with `labels`, the code of a label. `values` is (J,)."""
 
     name: str
     values: Floats
@@ -102,7 +102,7 @@ def _codes(labels: NDArray[np.object_], names: tuple[str, ...]) -> Ints:
 
 
 def _measured_pairs(file: FileColumns, diagnostics: Diagnostics) -> tuple[Ints, dict[str, Floats], int, int]:
-    """Whether pairs fit, and what was measured of those that do."""
+    """Return whether pairs fit, and the measurements of those that do."""
     targets = {c: numbers_of(file, c, diagnostics, least=0.0) for c in file.columns if is_target(c)}
     time = targets[TIME]
     predicted = np.zeros(file.rows, dtype=np.bool_)
@@ -146,7 +146,7 @@ def _tell_zeros(file: FileColumns, rows: Ints, diagnostics: Diagnostics) -> None
 def _features(
     file: FileColumns, job: Ints, described: FileColumns | None, names: tuple[str, ...], diagnostics: Diagnostics
 ) -> tuple[Feature, ...]:
-    """What the columns of both tables say of jobs; a column of both is taken from the table of jobs."""
+    """Return the features of jobs from both tables; for a column of both, the table of jobs counts."""
     found: dict[str, Feature | None] = {}
     sheets = [] if described is None else [(described, _codes(keys_of(described, (JOB,), Diagnostics())[0], names))]
     for sheet, owner in (*sheets, (file, job)):

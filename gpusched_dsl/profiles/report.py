@@ -1,4 +1,4 @@
-"""What a fit comes to, in words and as JSON."""
+"""The results of a fit as text and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEADINGS = ("quantity", "learner", "error for", "pairs", "mean error", "median",
 
 
 def lines_of(fitted: Fitted) -> list[str]:
-    """Counts, a table of errors, and what was predicted."""
+    """Return the counts, a table of errors, and the number of predictions."""
     profile = fitted.profile
     fit, unfit = int((profile.fits == YES).sum()), int((profile.fits == NO).sum())
     counts = [f"{count_text(len(profile.job), 'row')}: {fit} fit, {unfit} do not"]

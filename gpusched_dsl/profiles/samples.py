@@ -1,4 +1,4 @@
-"""Burst, idle and peak of a resource from its samples: the numbers that profiles hold.
+"""Computes burst, idle and peak of a resource from its samples, for profiles.
 
 The samples of a pair are parted in two, `burst` the mean of the upper part and `idle` that of the lower one: by
 two-means (the parting of the least sum of squares, found exactly among all cuts of the sorted samples) or at the

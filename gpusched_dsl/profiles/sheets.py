@@ -1,4 +1,4 @@
-"""Tables with all their columns, and columns as numbers with everything wrong in them told by line and column."""
+"""Tables with all their columns; columns as numbers, with errors reported by line and column."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_sheet(path: Path, needed: Sequence[str], limits: FileLimits | None = No
 
 
 def _names(file: Located, limits: FileLimits) -> list[str]:
-    """The names of the columns; a table without any is told by whoever reads on."""
+    """Return the names of the columns; the caller reports a table without columns."""
     lowered = file.name.lower()
     if not lowered.endswith(SUFFIXES):
         known = ", ".join(f"`{s}`" for s in SUFFIXES)
@@ -76,7 +76,7 @@ def _names(file: Located, limits: FileLimits) -> list[str]:
 
 
 def keys_of(file: FileColumns, columns: Sequence[str], diagnostics: Diagnostics) -> list[NDArray[np.object_]]:
-    """Key columns as text; reports GSM2301 for empty cells and GSM2302 for a key that stands twice."""
+    """Return key columns as text; report GSM2301 for empty cells and GSM2302 for repeated keys."""
     found = [texts(file.columns[column]) for column in columns]
     sound = np.ones(file.rows, dtype=np.bool_)
     for column, series in zip(columns, found, strict=True):

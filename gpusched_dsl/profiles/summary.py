@@ -24,7 +24,7 @@ IN_MB = "gpu_mem"
 def summarise(
     samples: Path, diagnostics: Diagnostics, *, split: str = TWO_MEANS, gpus: Path | None = None
 ) -> pl.DataFrame | None:
-    """Burst, idle and peak of every resource that the samples hold; None after a finding (GSM2301, GSM2304).
+    """Compute burst, idle and peak of every resource of the samples; None after an error (GSM2301, GSM2304).
 
     One row of samples has `job_id`, `gpu_type` and some of `gpu_util`, `gpu_mem_util`, `cpu_util` (percent) and
     `gpu_mem` (MB). The peak of memory needs the capacity of the GPU models (`gpus`, with `memory_mb`) and is empty

@@ -1,4 +1,4 @@
-"""Whether an answer meets what a test expects, and with which numbers it does not."""
+"""Evaluates the assertions of a test on a result, and explains failures with their numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TOLERANCE = FEASIBILITY  # of reals that an answer holds: relative above 1, abso
 
 @dataclass(frozen=True, slots=True)
 class FailedAssertion:
-    """Why an expectation does not hold; `expr` is the part of the condition that fails."""
+    """A failed assertion; `expr` is the failing part of its condition."""
 
     expr: TypedExpr
     message: str
@@ -43,7 +43,7 @@ class FailedAssertion:
 
 
 def judge(expect: CheckedExpect, result: Result) -> list[FailedAssertion]:
-    """What is not met, empty when the expectation holds. Raises DiagnosticError when it cannot be evaluated."""
+    """Return the failed assertions, empty if all pass. Raises DiagnosticError if one cannot be evaluated."""
     origins = result.origins
     assert origins.model is not None
     assert origins.store is not None
@@ -63,7 +63,7 @@ def judge(expect: CheckedExpect, result: Result) -> list[FailedAssertion]:
 
 
 def known_values(result: Result) -> dict[str, float | str]:
-    """What an answer adds to the names of its model: status, bound, gap, objectives and terms that have a value."""
+    """Return the names that a result adds to its model: status, bound, gap, objectives and terms with a value."""
     values: dict[str, float | str | None] = {
         "status": result.status.value,
         "objective": result.objective,
@@ -76,7 +76,7 @@ def known_values(result: Result) -> dict[str, float | str]:
 
 
 class AnswerEvaluator(Evaluator):
-    """Evaluates with the values of an answer; what depends on them is compared within a tolerance.
+    """Evaluates with the values of a result; compares expressions of these values within a tolerance.
 
     `tolerance` is absolute where it is stated; else it is `TOLERANCE` times the larger of 1 and both sides.
     """
@@ -120,7 +120,7 @@ class AnswerEvaluator(Evaluator):
         return result
 
     def allowed(self, left: Values, right: Values) -> Values:
-        """How far two sides may lie apart."""
+        """Return the allowed difference of two sides."""
         if self.tolerance is not None:
             return np.asarray(self.tolerance)
         larger: Values = np.maximum(np.abs(left), np.abs(right))
@@ -133,7 +133,7 @@ def depends_on_answer(expr: TypedExpr) -> bool:
 
 
 def _missing_values(expr: TypedExpr, known: Mapping[str, float | str], result: Result) -> FailedAssertion | None:
-    """What the condition needs and the answer does not have."""
+    """Return the values that the condition needs but the result does not have."""
     missing = next((p for p in walk(expr) if isinstance(p, KnownValue) and p.name not in known), None)
     reference: KnownValue | VariableRef | LetRef | None = missing
     if reference is None and not result.has_point:

@@ -32,7 +32,7 @@ def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions
 
 
 def _methods(workspace: Workspace) -> set[str] | None:
-    """What may stand after `with` in a test; None, and nothing loaded, when there is no test."""
+    """Return the names allowed after `with` in a test; None, without loading anything, if there is no test."""
     if not workspace.tests:
         return None
     from gpusched_dsl.backends.registry import backend_names
@@ -69,7 +69,7 @@ def _may_still_come(diagnostic: Diagnostic) -> Diagnostic:
 
 
 def _incomplete(scenario: CheckedScenario, missing: Iterable[str]) -> Diagnostic:
-    """One warning that names what a scenario does not give, with the declarations."""
+    """Return one warning with the names that have no data in a scenario, and their declarations."""
     model, names = scenario.model, list(missing)
     declared: dict[str, CheckedSet | CheckedParam | CheckedRandom] = {**model.sets, **model.params, **model.randoms}
     labels = tuple(Label(declared[n].span, "has no value") for n in names[:SHOWN])

@@ -23,7 +23,7 @@ from gpusched_dsl.workflows.solve_by_policy import apart, prove_bound
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CompareConfig:
-    """What to compare and how: `options` and their time limit are for each method.
+    """The configuration of a comparison: `options` and their time limit apply to each method.
 
     Policies that draw run once for each of `seeds`. If no solver is among the methods, `bound_by` proves a bound.
     """
@@ -89,7 +89,7 @@ def _compare(
 
 
 def _runs(methods: Sequence[Method], seeds: Sequence[int]) -> Iterator[tuple[Method, int | None]]:
-    """Methods with their seeds; None for what draws nothing, or is a solver."""
+    """Pair methods with their seeds; None for deterministic methods and solvers."""
     for method in methods:
         if method.draws:
             yield from ((method, seed) for seed in seeds)

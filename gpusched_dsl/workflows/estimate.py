@@ -1,4 +1,4 @@
-"""When a job would start and end, what it would cost and how likely it is late: many runs from one moment on."""
+"""Estimates the start, end and cost of a job and the probability that it is late, from many runs from one time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Report):
-    """What would become of a job. Arrays have one entry for each run; NaN where the job does not come so far in it.
+    """The outcomes of a job. Arrays have one entry for each run, NaN if the job does not get that far.
 
     Times are counted from the start of the run, in `unit`; `cost` is the job's share of all that is charged, in
     `money`, `tardiness` the time by which it is late. `state` is the job's at the time `at`, `due` is infinite if it
@@ -104,7 +104,7 @@ class Estimate(Report):
         }
 
     def lines(self) -> list[str]:
-        """What `gsdsl estimate` tells."""
+        """Return the output of `gsdsl estimate`."""
         when = f"submitted at {with_unit(short(self.submitted), self.unit)}"
         if np.isfinite(self.due):
             when += f", due at {with_unit(short(self.due), self.unit)}"
@@ -123,7 +123,7 @@ class Estimate(Report):
 
     @property
     def _names(self) -> list[tuple[str, str]]:
-        """What is told, with the unit of each."""
+        """Return the names of the reported quantities, each with its unit."""
         names = [("start", self.unit), ("end", self.unit), ("cost", self.money)]
         return [*names, ("tardiness", self.unit)] if np.isfinite(self.due) else names
 
@@ -161,7 +161,7 @@ def estimate(
     stop: Callable[[], bool] | None = None,
     tell: Callable[[int], None] | None = None,
 ) -> Estimate:
-    """A run up to the time `at` (None: when the job is submitted), then as many from there on as `samples` says.
+    """Run up to the time `at` (None: the submission of the job), then `samples` times from there.
 
     The runs have the same method; what nobody knows at that time is drawn anew in each. One run is enough where nothing
     is drawn. `stop` ends it after a run, `tell` hears how many there were. Raises DiagnosticError: GSM6021 for an
@@ -201,7 +201,7 @@ def estimate(
 
 
 def title_of(loop: SimulationLoop) -> str:
-    """What is run, and by which method."""
+    """Return a title with the run and its method."""
     name = loop.base.instance.scenario.name
     scenario = f", scenario {name}" if name else ""
     return f"{loop.online.base.name}, online block {loop.online.name}{scenario}, with {loop.config.method}"
@@ -243,7 +243,7 @@ def _go_to(loop: Loop, code: int, name: str, when: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """What became of the job in a run, and the number of `plans` that were made."""
+    """The outcome of the job in a run, and the number of `plans`."""
 
     start: float
     end: float

@@ -8,17 +8,17 @@ from gpusched_dsl.compiling.build import Built
 
 
 class Listener:
-    """Is told about the steps of a solve or of a comparison. This one ignores them."""
+    """Receives the steps of a solve or of a comparison. This class ignores them."""
 
     def working(self) -> AbstractContextManager[object]:
         """Return the context of long work. It is entered twice: until the problem is built, and to solve it."""
         return nullcontext()
 
     def has_read(self, built: Built) -> None:
-        """Take note that the data are read."""
+        """Note that the data are read."""
 
     def has_built(self, built: Built) -> None:
-        """Take note that everything is built that is needed to solve."""
+        """Note that the problem is built."""
 
     def begin(self, doing: str) -> None:
-        """Take note of the work that begins, such as a method of a comparison; "" is the solve itself."""
+        """Note the start of a stage, such as a method of a comparison; "" is the solve itself."""

@@ -26,7 +26,7 @@ def drive_live(
     tell_from: int | None = None,
     defect: Defect = plain_defect,
 ) -> bool:
-    """Take events from `source` and write decisions to `out` until events are over; whether the run has ended.
+    """Read events from `source` and write decisions to `out` until the events end; return whether the run has ended.
 
     `start` is the date that times count from; `defect` makes the diagnostic of an internal error. Raises
     DiagnosticError with everything wrong in text, data and names, and as `run_live` does.

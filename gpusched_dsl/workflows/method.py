@@ -1,4 +1,4 @@
-"""Methods of a solve: a solver, or a policy whose plan a solver completes. Only this file distinguishes them."""
+"""Methods of a solve: a solver, or a policy and the solver that completes its plan. Only this file separates them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Load = Callable[[str], Backend]  # creates a backend by name: in this process, o
 
 
 class Method(Protocol):
-    """Solves a scenario whose data are read."""
+    """Solves a scenario with its data."""
 
     @property
     def name(self) -> str: ...
@@ -39,7 +39,7 @@ class Method(Protocol):
         ...
 
     def backend(self) -> Backend:
-        """Return what results name as their backend. This loads the solver that is needed."""
+        """Return the name of the backend for results. This loads the required solver."""
         ...
 
     def judge(self) -> Backend:
@@ -51,7 +51,7 @@ class Method(Protocol):
         ...
 
     def with_problem(self, built: Built, options: SolveOptions, clock: Deadline) -> Built:
-        """Ground what this method needs of the problem."""
+        """Ground the problem as far as this method needs it."""
         ...
 
     def solve(
@@ -104,7 +104,7 @@ class SolverMethod:
 
 @dataclass(frozen=True)
 class PolicyMethod:
-    """A policy. It always makes its first plan: no limit ends what is needed for that."""
+    """A policy. It always computes its first plan: no limit applies to it."""
 
     policy: CheckedPolicy
     judge_name: str = DEFAULT

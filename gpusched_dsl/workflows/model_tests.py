@@ -43,7 +43,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Run:
-    """One `solve` of a test with one method. `findings` tell what failed, `reason` why it was skipped."""
+    """One `solve` of a test with one method. `findings` has the failures, `reason` the cause of a skip."""
 
     test: str
     solve: str
@@ -68,7 +68,7 @@ def run_tests(
     backend: str | None = None,
     every: bool = False,
 ) -> Iterator[Run]:
-    """Run the tests of the main file whose names contain a text, and say of each run how it went as soon as it ended.
+    """Run the tests of the main file with names that contain a text, and report each run when it ends.
 
     With `backend`, only the runs with that method; with `every`, all backends run what they take, named or not;
     policies run only where they are named.
@@ -121,7 +121,7 @@ def _run_solve(
 
 
 def _not_for(run: Run, exact: bool) -> str:
-    """Why a test that does not name its backend says nothing about it, empty when it does."""
+    """Return why a test without a backend does not apply to this one, empty if it does."""
     if run.outcome is Verdict.BROKEN and all(d.code in NOT_TAKEN for d in run.findings):
         return run.findings[0].message
     if run.outcome is Verdict.FAILED and not exact:

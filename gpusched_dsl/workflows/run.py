@@ -1,4 +1,4 @@
-"""Drives a scenario over time by one method or several, and makes results of what happened."""
+"""Runs a scenario over time with one or several methods, and returns the results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run_method(
     warnings: Sequence[Diagnostic] = (),
     note: Callable[[str], None] | None = None,
 ) -> RunResult:
-    """One run to its end, or until Ctrl-C or `stop`, which is asked before each event and while plans are made.
+    """Run to the end, or until Ctrl-C or `stop`, which is called before each event and during planning.
 
     The plan at hand is dropped then. `note` hears of the journal that is resumed. Raises DiagnosticError with
     everything wrong in text, data and names, and as planning and the journal do; KeyboardInterrupt at Ctrl-C before
@@ -97,7 +97,7 @@ def _run_method(
 def _drive(
     setup: RunSetup, about: RunInfo, stop: Stop, hear: Tell, tell: Tell | None, note: Callable[[str], None] | None
 ) -> tuple[RunOutcome, RunInfo]:
-    """Run to the end, recorded in the journal if there is one; also return what is to be told about the run."""
+    """Run to the end, recorded in the journal if there is one; also return the warnings of the run."""
     config = setup.config
     with ExitStack() as held:
         recorder = None
@@ -154,7 +154,7 @@ def run_methods(
     warnings: Sequence[Diagnostic] = (),
     begin: Callable[[str], None] | None = None,
 ) -> RunComparison:
-    """The same run by each method, one after the other: what really happens is the same for all of them.
+    """Run the same scenario with each method in turn: the realised random quantities are equal for all of them.
 
     What a method is refused for stands in its row; where all are refused, DiagnosticError is raised. After Ctrl-C and
     `stop`, the rows that are there are kept, that of the method that ran among them. Raises KeyboardInterrupt as
@@ -196,7 +196,7 @@ def run_methods(
 
 
 def _to_its_end(driver: EventLoop | SlotLoop) -> tuple[RunOutcome, tuple[Diagnostic, ...]]:
-    """The outcome, and what broke the run; raises DiagnosticError where nothing had been decided by then."""
+    """Return the outcome and the error that ended the run; raise DiagnosticError if there was no decision before it."""
     try:
         outcome = driver.run()
     except DiagnosticError as error:

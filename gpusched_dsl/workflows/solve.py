@@ -26,7 +26,7 @@ from gpusched_dsl.workflows.warm_start import Start, WarmStart, start_from, with
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SolveConfig:
-    """What to solve and how.
+    """The configuration of a solve.
 
     `method`, a solver or a policy, makes the plan. `options` are the time limit, the gap, the threads, the seed, the
     passes to leave out, the decomposition, the heuristic and the solver's own options. `warm_start` is a point or a
@@ -42,7 +42,9 @@ class SolveConfig:
 
 @dataclass(frozen=True, eq=False)
 class SolvedScenario:
-    """The result of a solve, and what a re-solve reuses. `plan` is that of the policy that gave the start, if any."""
+    """The result of a solve, and the state that a re-solve reuses. `plan` is that of the policy that gave the start, if
+    any.
+    """
 
     config: SolveConfig
     result: Result
@@ -122,7 +124,7 @@ def solve_compiled(
     clock: Deadline,
     monitor: Monitor | None = None,
 ) -> Result:
-    """Solve a problem that was compiled before; `origins` says where it was read from.
+    """Solve a compiled problem; `origins` has its source.
 
     Time limit and errors are those of `solve_scenario`.
     """

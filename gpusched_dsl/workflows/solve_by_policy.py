@@ -1,4 +1,4 @@
-"""Policies as a backend: the plan is fixed in the model, a solver finds what it leaves open, the model's rows judge it.
+"""Policies as a backend: the plan is fixed in the model, a solver completes it, and the model's rows verify it.
 
 The result is that of a solve, but for its status: `feasible` (checked, nothing proved), or `broken` where the plan
 breaks rows of the model; the rows that would have to give way are told then.
@@ -40,7 +40,7 @@ BOUND_SECONDS = 60.0  # for completing a plan, and for a bound, where no time li
 
 
 class PolicyBackend:
-    """Stands in results for the policy that made the plan; it solves nothing by itself."""
+    """Names the policy of the plan in results; it solves nothing itself."""
 
     capabilities = Capabilities(duals=False)
 
@@ -144,7 +144,7 @@ def start_by_policy(
 
 
 class _Run:
-    """What ends a policy early, and whom it tells how far it is. Compiling does not use up the time limit."""
+    """Ends a policy early and reports its progress. Compilation does not use the time limit."""
 
     def __init__(self, seconds: float | None, monitor: Monitor | None, compiling: CompileClock) -> None:
         self.compiling = compiling
@@ -178,7 +178,7 @@ def with_bound(
     options: SolveOptions | None = None,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """The same result with the bound that a solver proves for the whole problem, starting from the plan.
+    """Return the same result with the bound that a solver proves for the complete problem, starting from the plan.
 
     Of several objectives only the first gets one: a bound of another holds where those before have their best values.
     Time limit and errors are those of `prove_bound`.
@@ -194,7 +194,7 @@ def with_bound(
 def prove_bound(
     built: Built, plan: Solution | None, backend: Backend | str, options: SolveOptions, monitor: Monitor | None
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
-    """Solve the whole problem from a plan; return the solution, which has the bound, and the warnings.
+    """Solve the complete problem from a plan; return the solution, with the bound, and the warnings.
 
     This takes `BOUND_SECONDS` at most if the options have no time limit. Raises DiagnosticError as `solve_built` does.
     """
@@ -209,7 +209,7 @@ def prove_bound(
 def _as_plan(
     built: Built, policy: CheckedPolicy, solved: Solution, decision: Decision, options: SolveOptions, ended_by: str
 ) -> Solution:
-    """What was proved of the plan's problem is nothing about the model: no bound, and another status."""
+    """Remove the proofs of the plan's problem, which prove nothing about the model: no bound, and another status."""
     status, reason = solved.status, solved.reason
     if solved.point is not None:
         status, reason = Status.FEASIBLE, ended_by

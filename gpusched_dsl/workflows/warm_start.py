@@ -24,7 +24,7 @@ WarmStart: TypeAlias = Any
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """The values to start from, None without any. If a policy made them, its plan and the warnings about it."""
+    """The values of a warm start, None without any. If a policy computed them, also its plan and its warnings."""
 
     entries: Entries | None = None
     plan: Solution | None = None
@@ -39,7 +39,7 @@ def start_from(
     monitor: Monitor | None,
     begin: Callable[[str], None],
 ) -> Start:
-    """Read a warm start; if it names a policy, make its plan, which the solver `judge` completes.
+    """Read a warm start; if it names a policy, compute its plan, which the solver `judge` completes.
 
     Raises DiagnosticError for files and values that cannot be read, and what `start_by_policy` raises.
     """

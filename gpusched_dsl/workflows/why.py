@@ -1,4 +1,4 @@
-"""Why a job runs where it does, or waits, at some time of a run: what the method saw, and what the model says."""
+"""Explains why a job runs on its node, or waits, at a time of a run, by the method and by the model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_MOVED = 5
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """Another way for the job while all others stay as planned; `entry` is what it would have."""
+    """Another way for the job while all other jobs stay as planned; `entry` is its placement element."""
 
     entry: str
     forced: ForcedDecision
@@ -44,7 +44,7 @@ class Alternative:
 
 @dataclass(frozen=True, eq=False)
 class DecisionExplanation(Report):
-    """Why a job runs where it does or waits, by the plan that holds `at` a time.
+    """Why a job runs on its node, or waits, in the plan that is current `at` a time.
 
     `plan` is what the plan costs by the model, and the job's elements in it. Of a job that runs there are
     `alternatives`, cheapest first, those that cannot be last; of one that waits `fixed` and `free`: it is made to run,
@@ -66,7 +66,7 @@ class DecisionExplanation(Report):
     free: ForcedDecision | None = None
 
     def lines(self) -> list[str]:
-        """What `gsdsl why` tells."""
+        """Return the output of `gsdsl why`."""
         told = [self.title, ""]
         state = f"runs: {', '.join(self.plan.entries)}" if self.runs else "waits"
         made = f"by the plan of {self.method} at {with_unit(short(self.planned_at), self.unit)}"
@@ -155,7 +155,7 @@ def why(
     judge: Backend | str = "highs",
     clock: SearchClock | None = None,
 ) -> DecisionExplanation:
-    """The answer for the plan that holds at a time. The journal gives the plans that it has; the others are made.
+    """Explain the plan that is current at a time. Plans come from the journal as far as it has them.
 
     Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 where no plan holds or the job is not there then, and as
     `open_run`, planning, grounding and the journal do.
@@ -210,5 +210,5 @@ def _with_others(answer: DecisionExplanation, question: CounterfactualProblem, m
 
 
 def _family_of(question: CounterfactualProblem, way: Any) -> str:
-    """The element, or the first of several that differ in the node alone."""
+    """Return the element, or the first of several that differ only in the node."""
     return question.entry(int(way[0])) + (" and equal ones on other nodes" if len(way) > 1 else "")

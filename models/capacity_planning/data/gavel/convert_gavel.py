@@ -45,7 +45,8 @@ class Job:
 
 
 def draw(job: str, what: str) -> float:
-    """A number of [0, 1) that depends on the seed's name, the job and `what` alone: no generator's state, no order."""
+    """Return a number of [0, 1) that depends only on the seed's name, the job and `what`: no generator state, no order.
+    """
     digest = hashlib.sha256(f"{SEED}:{job}:{what}".encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
 
@@ -62,7 +63,7 @@ def read_vm_types(prices: Path) -> list[VmType]:
 
 
 def parts_of(pattern: str, text: str) -> tuple[str, ...]:
-    """The groups of a pattern that the whole text must match; raises ValueError."""
+    """Return the groups of a pattern that matches the complete text; raise ValueError otherwise."""
     match = re.fullmatch(pattern, text)
     if match is None:
         raise ValueError(f"not of the form expected: {text!r}")
@@ -70,7 +71,7 @@ def parts_of(pattern: str, text: str) -> tuple[str, ...]:
 
 
 def read_rates(throughputs: Path) -> dict[tuple[str, str, int], float]:
-    """Batches per second of a job alone, over all its GPUs, by GPU model, job type and number of GPUs."""
+    """Return batches per second of a single job over all its GPUs, by GPU model, job type and number of GPUs."""
     profiles = json.loads(throughputs.read_text(encoding="utf-8"))
     rates = {}
     for model in GPU_MODELS.values():

@@ -56,7 +56,7 @@ class Job:
 
 
 def read_catalogue(name: str) -> list[VmType]:
-    """`full9` is the whole catalogue, `azure6` its six Azure types."""
+    """Read a catalogue: `full9` has all types, `azure6` the six types of Azure."""
     with (CATALOGUES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return [
             VmType(row["vm_type"], row["gpu_model"], int(row["gpus"]), float(row["price_usd_per_h"]))

@@ -1,4 +1,4 @@
-"""Prices of a week by the slot, each beside the price of the same time a day before, which a plan may know.
+"""Prices of a week by slot, each with the price of the same time on the previous day, which a plan may know.
 
     python convert_prices.py [FOLDER]        # writes slots.csv and two_days/slots.csv again, byte for byte
 
