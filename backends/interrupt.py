@@ -20,7 +20,7 @@ PROGRESS_SECONDS = 0.1
 
 
 class Control:
-    """What the waiting thread and the solver's callbacks share."""
+    """The shared state of the waiting thread and the solver's callbacks."""
 
     def __init__(self) -> None:
         self.started = time.perf_counter()
@@ -34,7 +34,7 @@ class Control:
 
     @property
     def wants_progress(self) -> bool:
-        """Whether the last report is old enough for another; callbacks come far more often than anyone can read."""
+        """Whether the last report is old enough for another; callbacks are far more frequent than useful reports."""
         return self.seconds - self._reported >= PROGRESS_SECONDS
 
     def report(self, objective: float | None, bound: float | None, nodes: int = 0) -> None:
@@ -94,7 +94,7 @@ def _attend(control: Control, monitor: Monitor, interrupt: Callable[[], None] | 
 
 
 class CtrlC:
-    """Turns the first Ctrl-C into a wish to stop, in the main thread and where Python's own handler stands."""
+    """Turns the first Ctrl-C into a request to stop, in the main thread and if Python's own handler is installed."""
 
     def __init__(self, control: Control) -> None:
         self.control = control

@@ -1,4 +1,4 @@
-"""The small protocol every solver backend speaks."""
+"""The protocol of solver backends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpusched_dsl.ir.solver_result import SolverResult
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a backend accepts; the pipeline reformulates the rest or says that it cannot.
+    """The constructs that a backend supports; the pipeline reformulates or rejects the rest.
 
     `accepts` are the operations beyond linear rows that it takes as they are, named as in `Target`; with `convex` it
     takes them where they make the problem convex. `nonlinear_integers`: such operations and integers in one problem.
@@ -74,7 +74,7 @@ class SolverProgress:
 
 
 class Monitor(Protocol):
-    """Hears of progress; a backend stops and returns its best when `stop_requested` is true."""
+    """Receives progress; a backend stops and returns its best point when `stop_requested` is true."""
 
     def progress(self, progress: SolverProgress) -> None: ...
 
@@ -101,11 +101,11 @@ class Session(Protocol):
         ...
 
     def update(self, problem: Problem) -> None:
-        """Take over costs, bounds, sides and coefficients of a problem of the same structure (in_place_update only)."""
+        """Load costs, bounds, sides and coefficients of a problem of the same structure (only with in_place_update)."""
         ...
 
     def carry(self, problem: Problem, changes: Changes) -> None:
-        """Take over a linear problem whose columns and rows came and went as `changes` say (`carries` only).
+        """Load a linear problem with columns and rows added and removed by `changes` (only with `carries`).
 
         The problem is that of `changes.new` but for the size of its costs and sides that cross by a rounding error.
         """
@@ -121,7 +121,7 @@ class Backend(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it takes; an attribute of a class is enough."""
+        """Return the supported constructs; an attribute of the class suffices."""
         ...
 
     def versions(self) -> dict[str, str]:
@@ -132,7 +132,7 @@ class Backend(Protocol):
 
 
 def target_of(backend: Backend, problem: Problem) -> Target:
-    """What a problem is reformulated for before this backend gets it."""
+    """Return the target of the reformulation for this backend."""
     able = backend.capabilities
     accepts = able.accepts if able.nonlinear_integers or not problem.is_mip else frozenset()
     return Target(backend.name, accepts | {INTEGERS} if able.integers else accepts, able.convex)

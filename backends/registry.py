@@ -1,4 +1,4 @@
-"""Backends by name, loaded only when one is asked for: ours, and entry points of the group `gpusched_dsl.backends`."""
+"""Backends by name, loaded on demand: ours, and entry points of the group `gpusched_dsl.backends`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures of backends that other packages add: told as theirs, not as defects of gsdsl."""
+"""Failures of backends of other packages, reported as theirs, not as defects of gsdsl."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OWN = "gpusched_dsl"
 
 @contextmanager
 def foreign_failures(backend: Backend) -> Iterator[None]:
-    """Turn an exception that comes out of the code of another package's backend into the finding GSM4007."""
+    """Turn an exception of the code of another package's backend into the diagnostic GSM4007."""
     try:
         yield
     except (DiagnosticError, MemoryError):

@@ -20,7 +20,7 @@ BUSY, IDLE = "solver", "idle solver"
 
 
 class Job:
-    """Work for a solver thread. `done` is set when it has ended; `failure` is what it raised."""
+    """Work for a solver thread. `done` is set at its end; `failure` is its exception."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self.work: Callable[[], None] | None = work
@@ -30,7 +30,7 @@ class Job:
         self.failure: BaseException | None = None
 
     def wait(self) -> None:
-        """Wait for the end; raise what the work raised."""
+        """Wait for the end; raise the exception of the work."""
         self.done.wait()
         if self.failure is not None:
             raise self.failure
@@ -59,7 +59,7 @@ def run_in_new_thread(work: Callable[[], None]) -> Job:
 
 
 class SolverThread:
-    """A daemon thread that does one job after the other, in the order in which they came."""
+    """A daemon thread that runs jobs in the order of their arrival."""
 
     def __init__(self) -> None:
         self._start()
@@ -83,7 +83,7 @@ class SolverThread:
         return job
 
     def later(self, work: Callable[[], None]) -> None:
-        """Queue a job that nobody waits for, such as freeing memory. Finalizers may call it: it takes no lock."""
+        """Queue a job without waiting for it, such as freeing memory. Finalizers may call it: it acquires no lock."""
         if self._process == os.getpid():
             self._jobs.put(Job(work))
 
@@ -129,7 +129,7 @@ class SolverThreads:
             return self._least_busy()
 
     def finish(self, seconds: float = 1.0) -> None:
-        """Let idle threads end what was left for later, such as freeing memory; busy ones are left alone."""
+        """Let idle threads finish deferred jobs, such as freeing memory; busy threads continue."""
         with self._mine():
             jobs = [thread.run(_do_nothing) for thread in self._threads if not thread.load]
         for job in jobs:

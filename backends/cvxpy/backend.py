@@ -79,7 +79,7 @@ class CvxpySession:
             self._compiled()
 
     def update(self, problem: Problem) -> None:
-        """Take over the numbers; compiled anew where a side or bound appears, goes, or meets its opposite.
+        """Load new numbers; recompile if a side or bound appears, disappears, or meets its opposite.
 
         Large problems are always compiled anew, which is faster than to compile them with parameters.
         """
@@ -90,7 +90,7 @@ class CvxpySession:
             self._model = None
 
     def carry(self, problem: Problem, changes: Changes) -> None:
-        """Hand a linear problem with other columns and rows to HiGHS with its basis; CVXPY compiles it anew."""
+        """Pass a linear problem with other columns and rows to HiGHS with its basis; CVXPY recompiles it."""
         self._problem, self._model = problem, None
         if self._highs is not None:
             self._highs.carry(problem, changes)
@@ -135,7 +135,7 @@ class CvxpySession:
     def _answer(
         self, model: CvxpyFormulation, runner: Runner, options: SolveOptions, monitor: Monitor | None
     ) -> SolverResult:
-        """What the solver found in the terms of the problem, which may be one of maximisation."""
+        """Return the solver's result in terms of the problem, which may be a maximisation."""
         from gpusched_dsl.backends.cvxpy.runner import ACCURACY, Request
 
         problem = self._problem
@@ -170,7 +170,7 @@ class CvxpySession:
         return may_be_unbounded(self._problem) and escapes(self._problem, answer.values)
 
     def _unbounded_or_infeasible(self, runner: Runner, options: SolveOptions, monitor: Monitor | None) -> Status:
-        """Tell the two apart: a solver that shows the dual to be infeasible leaves open whether there is a point."""
+        """Distinguish the two: a solver that proves the dual infeasible does not decide whether a point exists."""
         from gpusched_dsl.backends.cvxpy.formulation import CvxpyFormulation
         from gpusched_dsl.backends.cvxpy.runner import Request
 
@@ -181,7 +181,7 @@ class CvxpySession:
 
 
 class Mirrored:
-    """Passes on progress of a problem whose objective was turned round to be minimised."""
+    """Passes on the progress of a problem with a negated objective."""
 
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor

@@ -1,4 +1,4 @@
-"""A problem in CVXPY whose numbers are parameters: costs, sides, bounds and coefficients change without a new compile.
+"""A CVXPY problem with its numbers as parameters: costs, sides, bounds and coefficients change without a recompile.
 
 The pattern of coefficients is fixed in sparse parameters, products of parameters and columns are disciplined (DPP).
 Rows and columns are constraints of one side each, so that each has a dual value. What CVXPY compiles for cones grows
@@ -30,7 +30,7 @@ Read = Callable[[Problem], Floats]
 
 
 class CvxpyFormulation:
-    """CVXPY's problem, always one of minimisation; `take` gives it the numbers of another problem."""
+    """The problem of CVXPY, always a minimisation; `take` loads the numbers of another problem."""
 
     def __init__(self, problem: Problem, halves: list[Halves]) -> None:
         self.halves = halves
@@ -50,7 +50,7 @@ class CvxpyFormulation:
         self.problem = cp.Problem(cp.Minimize(costs @ self.x), constraints)
 
     def take(self, problem: Problem, halves: list[Halves]) -> bool:
-        """Take over the numbers of a problem of the same structure; False when that needs a new compile."""
+        """Load the numbers of a problem of the same structure; return False if that needs a recompile."""
         same_halves = len(halves) == len(self.halves) and all(map(Halves.same, halves, self.halves))
         if not self.parametric or not same_halves or not _same(self._shape, _finite(problem)):
             return False
@@ -170,7 +170,7 @@ def _same(old: list[Ints], new: list[Ints]) -> bool:
 
 
 def _count(problem: Problem) -> int:
-    """How many numbers the problem has."""
+    """Count the numbers of the problem."""
     arguments = sum(d.arguments.count + d.arguments.matrix.nonzeros for d in problem.definitions)
     return 3 * problem.columns + 2 * problem.rows + 2 * problem.matrix.nonzeros + arguments
 

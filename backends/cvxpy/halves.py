@@ -1,4 +1,4 @@
-"""Which halves of nonlinear definitions a convex backend has to hold."""
+"""The halves of nonlinear definitions that a convex backend needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusched_dsl.ir.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """How the entries of a definition are to be held: `result >= f`, `result <= f`, or both.
+    """The needed directions of the entries of a definition: `result >= f`, `result <= f`, or both.
 
     `negative` says that the argument is at most 0, so that a power can be read as that of its opposite.
     """
@@ -29,7 +29,7 @@ class Halves:
 
 
 def needed_halves(problem: Problem) -> list[Halves]:
-    """The halves that somebody needs, and one where nobody does: it keeps the argument where the function has a value.
+    """Return the needed halves, and one if none is needed: it keeps the argument in the domain of the function.
 
     A result that only a smaller value helps needs `result >= f` with f convex, one that only a larger value helps
     `result <= f` with f concave; that they are is looked at when the problem is reformulated.

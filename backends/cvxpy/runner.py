@@ -52,7 +52,7 @@ TIME_LIMITS = {"SCS": "time_limit_secs", "OSQP": "time_limit", "HIGHS": "time_li
 
 @dataclass(frozen=True)
 class Request:
-    """A solve of a compiled problem, whose objective lacks `offset`; `options.extra` are the solver's own."""
+    """A solve of a compiled problem, with an objective without `offset`; `options.extra` are the solver's own."""
 
     options: SolveOptions
     monitor: Monitor | None = None
@@ -136,7 +136,7 @@ class StoppableClarabel(CLARABEL):  # type: ignore[misc]
         return results[0]
 
     def invert(self, solution: Any, inverse_data: Any) -> Any:
-        """As CVXPY's own; what Clarabel says of its solution is kept."""
+        """As in CVXPY, but keep Clarabel's data about its solution."""
         assert self.request is not None
         said = str(solution.status)
         status, reason = STATUSES_OF_CLARABEL.get(said, (Status.LIMIT, "accuracy"))
@@ -148,7 +148,7 @@ class StoppableClarabel(CLARABEL):  # type: ignore[misc]
 
 
 class OtherRunner:
-    """Any solver that CVXPY has, as CVXPY runs it: Ctrl-C takes effect when it has ended."""
+    """Any solver of CVXPY, run by CVXPY: Ctrl-C takes effect at its end."""
 
     def __init__(self, name: str) -> None:
         self.name = name

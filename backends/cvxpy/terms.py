@@ -38,7 +38,7 @@ def halves_constraints(halves: Halves, x: cp.Variable, arguments: cp.Expression)
 
 
 def _power(arguments: cp.Expression, exponent: float, negative: bool) -> cp.Expression:
-    """The power; of arguments that are not positive, that of their opposites with the sign that it takes."""
+    """Return the power; for negative arguments, that of the negated argument with its sign."""
     if exponent in (0.0, 1.0):
         return arguments if exponent else cp.Constant(np.ones(arguments.shape))
     whole = exponent.is_integer()

@@ -1,4 +1,4 @@
-"""What an LP or MPS file states of a problem: linear rows with whole columns, and comments on what stands for terms."""
+"""The content of an LP or MPS file: linear rows with integer columns, and comments on reformulated terms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def linear(problem: Problem, form: str) -> ReformulatedProblem:
 
 
 def comments(reformulated: ReformulatedProblem) -> tuple[str, ...]:
-    """Lines on what was reformulated, to stand at the head of the file; none for a problem that was linear."""
+    """Return comments on reformulations for the head of the file; none for a linear problem."""
     if not reformulated.notes:
         return ()
     lines = ["nonlinear terms and their reformulations:"]

@@ -216,7 +216,9 @@ class _Lp(_Writer):
         self.text("end\n")
 
     def _rows(self) -> None:
-        """Every row is a line with its name, one line per term, one line with its side; two sides make two rows."""
+        """Write every row as a line with its name, one line per term, and one line with its side; two sides
+        give two rows.
+        """
         problem, matrix = self.problem, self.problem.matrix
         kind = _kind(problem)
         ranged = (kind == LOWER) & np.isfinite(problem.row_upper)
@@ -302,7 +304,7 @@ def _where(which: Bools, values: pl.Series, otherwise: str, after: str) -> pl.Se
 
 
 def _place(pieces: list[pl.Series], places: Ints) -> pl.Series:
-    """The pieces one behind the other, each element moved to its place."""
+    """Concatenate the pieces, with each element moved to its position."""
     source = np.empty(len(places), dtype=np.int64)
     source[places] = np.arange(len(places))
     return pl.concat([piece.alias("line") for piece in pieces]).gather(source)

@@ -1,4 +1,4 @@
-"""Names of columns and rows for LP and MPS files: the author's, reduced to what a format allows, and unique.
+"""Names of columns and rows for LP and MPS files: those of the model, reduced to the allowed characters, and unique.
 
 `run` at `("j1", "n1", 2)` becomes `run[j1,n1,2]` in MPS and `run(j1,n1,2)` in LP, where brackets have a meaning.
 A character that a format does not allow becomes `_`; names that are too long or read like a keyword are replaced by
@@ -22,7 +22,7 @@ LONGEST = 200
 
 @dataclass(frozen=True)
 class Alphabet:
-    """What a format allows: characters, the brackets around an index, and names that must not occur."""
+    """The rules of a format: characters, the brackets around an index, and reserved names."""
 
     forbidden: re.Pattern[str]
     opening: str
@@ -56,7 +56,7 @@ def entry_names(families: Sequence[Family], prefix: str, alphabet: Alphabet) -> 
 
 
 def number_names(prefix: str, count: int) -> pl.Series:
-    """`prefix` with 0, 1, ... behind it."""
+    """Return `prefix` followed by 0, 1, ..."""
     return _text(pl.concat_str(pl.lit(prefix), pl.int_range(count).cast(pl.String)))
 
 

@@ -1,4 +1,4 @@
-"""HiGHS behind the backend protocol: bulk hand-over of arrays, changes in place, interruptible solves."""
+"""HiGHS behind the backend protocol: bulk transfer of arrays, changes in place, interruptible solves."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class HighsSession:
             raise DiagnosticError([_refusal(self._highs, problem)])
 
     def update(self, problem: Problem) -> None:
-        """Take over what differs; the basis stays, so that a linear problem starts from its last optimum."""
+        """Load the differences; the basis is kept, so a linear problem starts from its last optimum."""
         old, self._problem = self._problem, problem
         self._changed = True
         highs = self._highs
@@ -138,7 +138,7 @@ class HighsSession:
             self._highs.setBasis(basis)
 
     def carry(self, problem: Problem, changes: Changes) -> None:
-        """Take over a problem with other columns and rows; kept ones keep their places in the basis.
+        """Load a problem with other columns and rows; kept ones keep their status in the basis.
 
         All of it is loaded anew, which is faster than it sounds (docs/solving.md) and leaves columns in their order.
         """
@@ -286,7 +286,7 @@ class HighsSession:
     def _run_again(
         self, control: Control, monitor: Monitor | None, options: SolveOptions, option: str, value: str
     ) -> Any:
-        """Solve once more with another option, within what is left of the time limit."""
+        """Solve once more with another option, within the remaining time."""
         self._limit_to_rest(control, options)
         previous = self._highs.getOptionValue(option)[1]
         self._highs.setOptionValue(option, value)
@@ -299,12 +299,12 @@ class HighsSession:
             self._limit_to(max(0.0, options.time_limit - control.seconds), self._problem.is_mip)
 
     def _limit_to(self, seconds: float, branches: bool) -> None:
-        """Limit the next run. The clock of linear runs goes on from one run to the next, that of others begins anew."""
+        """Limit the next run. The clock of linear runs continues between runs, that of other runs restarts."""
         before = 0.0 if branches else self._highs.getRunTime()
         self._highs.setOptionValue("time_limit", before + seconds)
 
     def _unbounded_or_infeasible(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Status:
-        """Tell the two apart: without costs the problem is feasible or not.
+        """Distinguish the two: without costs the problem is feasible or not.
 
         HiGHS has shown that the relaxation is unbounded (or that nothing is feasible); a feasible point then makes the
         problem unbounded, as its data are rational.

@@ -52,7 +52,8 @@ class Basis:
 
 
 def basis_at(problem: Problem, point: Floats) -> Basis:
-    """A basis for a point that may be no vertex: what is off its lower bound is basic, rows that hold tightly are not.
+    """Return a basis for a point that may not be a vertex: columns off their lower bound are basic, active rows are
+    not.
 
     A column at its upper bound counts as basic: a 0/1 column that is 1 mostly stands in a tight row of its own
     (`sum of choices <= 1`). Of an optimum with integers it is a few pivots from the optimum of the relaxation, where
@@ -67,7 +68,7 @@ def basis_at(problem: Problem, point: Floats) -> Basis:
 
 
 def basis_of(problem: Problem, basic: Ints, point: Floats) -> Basis:
-    """The basis whose variables are `basic` (row i as -1 - i), at the vertex `point`."""
+    """Return the basis with the variables `basic` (row i as -1 - i), at the vertex `point`."""
     basic_columns, basic_rows = np.zeros(problem.columns, dtype=np.bool_), np.zeros(problem.rows, dtype=np.bool_)
     basic_columns[basic[basic >= 0]] = True
     basic_rows[-1 - basic[basic < 0]] = True

@@ -73,7 +73,7 @@ def _set_extra(highs: highspy.Highs, name: str, value: bool | int | float | str)
 
 
 def _in_type_of(current: Any, value: bool | int | float | str) -> bool | int | float | str:
-    """0 and 1 for an option that is true or false, a whole float for one that is an integer, words as they are."""
+    """Convert a value to the type of an option: 0 and 1 to Boolean, integral floats to integers, words unchanged."""
     if isinstance(current, bool):
         return bool(value) if value in (0, 1) else value
     if isinstance(current, str):

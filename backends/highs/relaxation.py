@@ -1,4 +1,4 @@
-"""What the linear relaxation proves and suggests: a bound from its duals, and the few columns worth deciding anew."""
+"""Results of the linear relaxation: a bound from its duals, and the few columns that are worth deciding again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DualBound:
 
 
 def dual_bound(problem: Problem, row_duals: Floats) -> DualBound | None:
-    """What multipliers of the rows prove about the first objective, None where they prove nothing.
+    """Return the bound on the first objective that multipliers of the rows prove, None if they prove nothing.
 
     For any y with the right signs, `c x >= y b + min over the bounds of (c - A'y) x` holds for every feasible x: weak
     duality. `row_duals` (`d objective / d side`) may be wrong: signs are corrected, the rest makes the bound weaker.
@@ -68,7 +68,7 @@ def feasible(problem: Problem, point: Floats, tolerance: float = 1e-9) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """A problem in some of the columns, the others fixed: `full` makes a point of all columns of one of the few."""
+    """A problem in some of the columns, with the others fixed: `full` extends one of its points to all columns."""
 
     problem: Problem
     free: Codes

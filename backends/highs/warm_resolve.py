@@ -77,12 +77,12 @@ class Relaxations:
         self.waiting = 2**self.failures - 1
 
     def limit(self, rest: float) -> float:
-        """Seconds for one attempt of which `rest` are left."""
+        """Return the seconds of one attempt if `rest` remain."""
         return min(rest, max(LEAST_SECONDS, SHARE * self.last_seconds))
 
 
 def set_basis(highs: Any, problem: Problem, basis: Basis) -> None:
-    """Hand a basis over; HiGHS makes it square and regular."""
+    """Load a basis; HiGHS makes it square and regular."""
     columns, rows = basis.codes(problem)
     given = highspy.HighsBasis()
     given.col_status = [_PLACES[c] for c in columns.tolist()]
@@ -149,7 +149,7 @@ class ResolveAttempt:
         return answer, start if self.best is None else self.best
 
     def _optimum(self) -> Floats | None:
-        """The optimum of what is loaded as a linear problem; None where HiGHS finds none in time."""
+        """Return the optimum of the loaded problem as a linear problem; None if HiGHS finds none in time."""
         self.run()
         if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
@@ -161,7 +161,9 @@ class ResolveAttempt:
         return np.clip(whole, self.problem.lower, self.problem.upper)
 
     def _with_integers_of(self, start: Floats) -> Floats | None:
-        """The best point whose integer columns are those of the start, a few pivots from the relaxation's optimum."""
+        """Return the best point with the integer columns of the start, a few pivots from the optimum of the
+        relaxation.
+        """
         problem, highs = self.problem, self.highs
         columns = np.flatnonzero(problem.integer).astype(np.int32)
         lower, upper = problem.lower[columns], problem.upper[columns]
@@ -172,7 +174,7 @@ class ResolveAttempt:
         return None if point is None else self._rounded(point)
 
     def _dive(self, point: Floats) -> Floats | None:
-        """A point with whole integers near the bound, by rounding one column after the other, the surest first.
+        """Return an integer point near the bound, by rounding one column after another, the most certain first.
 
         After each the relaxation is solved again, which takes a few pivots. A column that cannot go to the nearer side
         without leaving the gap goes to the other; where neither will do there is no such point on this way.
@@ -211,7 +213,7 @@ class ResolveAttempt:
         return away <= 0 or relative_gap(value, self.bound.value) <= max(self.options.gap, AT_THE_BOUND)
 
     def _among_undecided(self, point: Floats) -> SolverResult | None:
-        """Solve the problem that is left when reduced costs have fixed what they can."""
+        """Solve the problem that remains after reduced-cost fixing."""
         problem = self.problem
         for wider in WIDER:
             slack = wider * max(self.options.gap, LEAST_GAP) * max(abs(self.bound.value), 1.0)

@@ -70,7 +70,7 @@ def isolate(name: str) -> Isolated:
 
 
 class Isolated:
-    """A backend whose sessions live in other processes."""
+    """A backend with its sessions in separate processes."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -145,7 +145,7 @@ class SolverProcess:
         return not free
 
     def ask(self, kind: str, *content: Any, control: Control | None = None, monitor: Monitor | None = None) -> Any:
-        """Send a request and wait for its answer; raises what the backend raised, and DiagnosticError (GSM4017).
+        """Send a request and wait for its result; raise the backend's exceptions, and DiagnosticError (GSM4017).
 
         With `control` the wait can be stopped, by `monitor` or by Ctrl-C; a second Ctrl-C ends the process.
         """
@@ -247,7 +247,7 @@ class IsolatedSession:
 
 
 def is_crash(error: DiagnosticError) -> bool:
-    """Whether the error says that a solver crashed."""
+    """Whether the error reports a crash of a solver."""
     return any(diagnostic.code == CRASHED for diagnostic in error.diagnostics)
 
 

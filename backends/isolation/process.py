@@ -76,7 +76,7 @@ class Server:
             self.send(*answer)
 
     def _named(self, kind: str) -> AbstractContextManager[None]:
-        """Failures of another package's backend are named here, where it can be seen whose code they come from."""
+        """Name failures of another package's backend here, where the origin of the code is known."""
         return nullcontext() if kind == "hello" else foreign_failures(backend(self.name))
 
     def send(self, kind: str, content: Any) -> None:

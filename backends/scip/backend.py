@@ -1,4 +1,4 @@
-"""SCIP behind the backend protocol. SCIP works in one thread whatever the options say."""
+"""SCIP behind the backend protocol. SCIP uses one thread for any options."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class ScipSession:
         SESSIONS.add(self)
 
     def update(self, problem: Problem) -> None:
-        """Load the changed problem anew: PySCIPOpt offers no changes in bulk."""
+        """Reload the changed problem: PySCIPOpt has no bulk changes."""
         self.close()
         self._load(problem)
 
@@ -182,7 +182,7 @@ class ScipSession:
             raise DiagnosticError([_failure(str(failure))]) from failure
 
     def _bounded(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> SolverResult:
-        """Solve a nonlinear problem whose objective may have no bound: look at the first point that is very good.
+        """Solve a nonlinear problem with a possibly unbounded objective: examine the first very good point.
 
         Left alone, SCIP searches its box of 1e20 without end or reports an optimum at its border. Where no such point
         comes early, smaller boxes may show a ray.
@@ -259,7 +259,7 @@ class ScipSession:
         model.addSol(solution)
 
     def _unbounded_or_infeasible(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> Status:
-        """Tell the two apart: without costs the problem is feasible or not.
+        """Distinguish the two: without costs the problem is feasible or not.
 
         A feasible point makes a linear problem with an unbounded relaxation unbounded, as its data are rational; of
         others it says nothing: they are seen to be unbounded, or not.

@@ -55,14 +55,14 @@ def _by_number(named: list[Any], count: int) -> list[Any]:
 
 
 def too_costly(problem: Problem) -> Diagnostic:
-    """For a problem all of whose points cost so much that SCIP takes them for infeasible."""
+    """Handle a problem with costs at all points so large that SCIP treats them as infeasible."""
     largest, where, span = largest_cost_of(problem)
     message = f"every objective value is above {INFINITE:g}, which SCIP treats as infinite"
     return Diagnostic("GSM4006", message, span, notes=(f"the largest cost is {largest:g}, of {where}",), help=HELP)
 
 
 def reaches_infinity(problem: Problem) -> bool:
-    """Whether costs are so large that the objective could be one that SCIP takes for infinite."""
+    """Whether costs are so large that the objective could reach a value that SCIP treats as infinite."""
     if not problem.objectives:
         return False
     costs = np.abs(problem.objectives[0].costs(problem.columns))

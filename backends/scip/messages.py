@@ -22,7 +22,7 @@ _said = threading.local()
 
 
 def take() -> tuple[str, ...]:
-    """What SCIP said in this thread since the last call, without places in its source code."""
+    """Return SCIP's messages in this thread since the last call, without positions in its source code."""
     parts: list[str] = getattr(_said, "parts", [])
     _said.parts = []
     lines = (PLACE.sub("", line).strip() for line in "".join(parts).splitlines())
@@ -51,7 +51,9 @@ def keep_messages() -> None:
 
 
 def _set_printing() -> Any:
-    """The function of SCIP's library that takes the callback; None on platforms that find no symbols of linked ones."""
+    """Return the function of SCIP's library that sets the callback; None on platforms without symbols of
+    linked libraries.
+    """
     try:
         found = ctypes.CDLL(pyscipopt.scip.__file__).SCIPmessageSetErrorPrinting
     except (OSError, AttributeError):

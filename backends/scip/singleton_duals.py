@@ -12,7 +12,7 @@ NOTHING = 1e-12
 
 
 def duals_back_to_rows(problem: Problem, point: Floats, row_duals: Floats, reduced_costs: Floats) -> None:
-    """Change the two arrays in place so that no reduced cost stands for a bound that the column does not have.
+    """Change the two arrays in place such that no reduced cost belongs to a bound that the column does not have.
 
     A reduced cost is that of a bound of its column when the point lies on that bound. Where it does not, a row with
     this column alone holds it there: the dual value is that row's, and the reduced cost is 0.

@@ -1,4 +1,4 @@
-"""Nonlinear definitions as SCIP constraints: `result - f(arguments)` held from the sides that the problem needs.
+"""Nonlinear definitions as SCIP constraints: `result - f(arguments)`, constrained on the needed sides.
 
 PySCIPOpt takes nonlinear constraints one by one (measured: 36 microseconds a product; reading the same from a CIP file
 takes longer, and time that grows with the square of their number). Where the problem gains only from a small result,

@@ -79,7 +79,7 @@ def goes_on_along(problem: Problem, near: Floats, far: Floats) -> bool:
 
 
 def _columns(problem: Problem, point: Floats, power: float) -> Iterator[Int32s]:
-    """All columns that may grow (or shrink), and each of the largest alone."""
+    """Return all columns that may grow (or shrink), and each of the largest separately."""
     declared = np.zeros(problem.columns, dtype=bool)
     for family in problem.variables:
         declared[family.slice] = True

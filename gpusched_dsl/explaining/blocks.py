@@ -40,7 +40,7 @@ def rows_by_index(elements: Elements, rows: Codes) -> Iterator[tuple[Groups, Cod
 
 
 def bounds_by_family(elements: Elements, kept: Bools) -> Groups:
-    """Bounds and integrality by kind and variable; those to be kept rather come first."""
+    """Group bounds and integrality by kind and variable; those with priority to be kept come first."""
     families = elements.problem.column_families
     members: list[Codes] = []
     labels: list[Codes] = []
@@ -67,6 +67,6 @@ def _components(families: list[Family]) -> list[Component]:
 
 
 def _family_numbers(families: tuple[Family, ...], numbers: Codes) -> Codes:
-    """Which family each row or column belongs to; families lie one behind the other without gaps."""
+    """Return the family of each row or column; families are contiguous."""
     stops = np.array([f.stop for f in families], dtype=np.int64)
     return np.searchsorted(stops, numbers, side="right")

@@ -1,4 +1,4 @@
-"""Bounds and integrality that take part in a conflict, a line per variable: `take[a] <= 9, take[b] <= 9`."""
+"""Bounds and integrality of a conflict, one line per variable: `take[a] <= 9, take[b] <= 9`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 4  # of one variable
 
 @dataclass(frozen=True, eq=False)
 class BoundGroup:
-    """What of one variable takes part: `kind` is `lower`, `upper` or `integer`, `columns` of the problem."""
+    """The part of one variable in a conflict: `kind` is `lower`, `upper` or `integer`, `columns` of the problem."""
 
     family: Family
     kind: str
@@ -33,7 +33,7 @@ class BoundGroup:
 
 
 def bound_groups(conflict: Conflict, declared: Problem | None = None) -> list[BoundGroup]:
-    """The bounds and integrality of a conflict by variable and kind; it is told which are not the `declared` ones."""
+    """Return the bounds and integrality of a conflict by variable and kind; mark those that are not `declared`."""
     groups = []
     for family in conflict.problem.column_families:
         for kind, columns in (("lower", conflict.lower), ("upper", conflict.upper), ("integer", conflict.integer)):
@@ -46,7 +46,7 @@ def bound_groups(conflict: Conflict, declared: Problem | None = None) -> list[Bo
 
 
 def _found_out(problem: Problem, declared: Problem, kind: str, columns: Codes) -> str:
-    """What to say of bounds that terms have given to declared variables."""
+    """Return a remark on bounds of declared variables that terms imply."""
     own = columns[columns < declared.columns]
     if kind == "lower":
         tighter = problem.lower[own] > declared.lower[own]

@@ -41,7 +41,7 @@ class Inequalities:
 
     @staticmethod
     def of(elements: Elements, kept: Bools) -> Inequalities:
-        """Those that the elements of a mask state; integrality is not looked at."""
+        """Return the bounds of the elements of a mask, without integrality."""
         problem = elements.problem
         rows = elements.of("row", kept)
         low = np.flatnonzero(rows & np.isfinite(problem.row_lower))

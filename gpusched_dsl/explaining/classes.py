@@ -1,4 +1,4 @@
-"""Which class a problem belongs to, and the terms that are to blame where it cannot be made linear exactly."""
+"""The class of a problem, and the terms that prevent an exact linear form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLASSES = {
 
 
 def model_class(problem: Problem) -> tuple[str, tuple[Diagnostic, ...]]:
-    """The class, exact reformulations allowed for, and a note on each term that none of them makes linear."""
+    """Return the class, with exact reformulations applied, and a note on each term that none of them makes linear."""
     verdict = classify(problem)
     return verdict.kind, tuple(_note(t) for t in verdict.terms if t.shape != "linear")
 

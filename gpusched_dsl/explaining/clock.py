@@ -1,4 +1,4 @@
-"""The time that an explanation may take, and the wish of a user to have what was found so far."""
+"""The time limit of an explanation, and the request of a user to end it with its results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEAST_SECONDS = 1.0
 
 
 class SearchStopped(Exception):
-    """Time is up, or the user wants to have what was found so far."""
+    """The time is over, or the user requests the results so far."""
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""Finds a minimal conflict: rows, bounds and integrality that exclude each other, none of which can be left out.
+"""Finds a minimal conflict: rows, bounds and integrality that contradict each other, all of them necessary.
 
 First what needs no solver (crossing bounds, propagation), then the whole problem. The part found infeasible is cut
 down: constraints as a whole by QuickXplain; then, if the linear relaxation has no point either, rows and bounds by a
@@ -32,7 +32,7 @@ CROSSING = ROUNDING
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
-    """Rows and columns (numbers of `problem`) whose sides, bounds and integrality exclude each other.
+    """Rows and columns (numbers of `problem`) with sides, bounds and integrality that contradict each other.
 
     `minimal`: leaving out any one of them was proved to leave a feasible rest; `rows_minimal`: any one of the rows.
     `complete` is False when the time ended before the search did; the conflict then holds more than need be. `reach`
@@ -63,7 +63,7 @@ class Conflict:
 
     @property
     def columns(self) -> Codes:
-        """The columns whose bounds or integrality take part."""
+        """Return the columns with bounds or integrality in the conflict."""
         return np.unique(np.concatenate((self.lower, self.upper, self.integer)))
 
 
@@ -118,7 +118,7 @@ class _Search:
         return verdict if self.conflict is None else Feasibility.INFEASIBLE
 
     def _cut_down(self, start: Bools) -> None:
-        """Make `conflict` from a part that is infeasible."""
+        """Reduce an infeasible part to a `conflict`."""
         background, rows = self._families(start)
         needed = self.elements.none()
         linear = None
@@ -171,7 +171,9 @@ class _Search:
         return None
 
     def _start(self) -> Bools | Feasibility:
-        """A part that is proved infeasible, small if it can be had cheaply; what is known when none is."""
+        """Return a part that is proved infeasible, small if that is cheap; raise or return the status if
+        there is none.
+        """
         small = self._propagated()
         if small is not None and self.oracle.infeasible(small):
             return small
@@ -251,7 +253,8 @@ class _Search:
     # --- the answer --------------------------------------------------------------------------------------------------
 
     def _proved(self, found: Bools, needed: Bools, kind: str | None = None) -> tuple[Bools, bool]:
-        """Leave out each element once more: what is still infeasible goes, what has a point is needed for certain.
+        """Omit each element once more: an element is removed if the rest is infeasible, and necessary if the rest has a
+        point.
 
         Of one kind only if `kind` is given; those in `needed` are known to be.
         """

@@ -27,7 +27,7 @@ FORMAT = "gsdsl-explanation/1"
 
 
 def document(told: ExplanationData) -> dict[str, Any]:
-    """The explanation as nested dictionaries and lists that JSON can hold; infinite numbers become None."""
+    """Return the explanation as nested dictionaries and lists for JSON; infinite numbers become None."""
     solved = told.solved
     found: dict[str, Any] = {
         "format": FORMAT,

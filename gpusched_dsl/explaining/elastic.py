@@ -16,7 +16,7 @@ SLACK, GIVES_WAY = "slack", "gives way"
 
 @dataclass(frozen=True, eq=False)
 class Elastic:
-    """`problem` has, behind the columns of the original, a column for each way in which one of `rows` may give way.
+    """`problem` has, after the columns of the original, one column for each relaxation of one of `rows`.
 
     `slack_row[k]` is the row of slack column `first + k`; `raises[k]` whether it lets the row fall below its lower side
     (it is added to the row), else exceed its upper one.
@@ -90,7 +90,7 @@ def with_binaries(stretched: Elastic, rows: Codes, at_most: Floats) -> Elastic:
 
 
 def row_scales(problem: Problem) -> Floats:
-    """What counts as one unit of change of each row: the usual size of a side in its family.
+    """Return one unit of change of each row: the usual size of a side in its family.
 
     Rows of one family share a unit, so they share a scale: the median of the sides that are not 0, else of the largest
     coefficients. Rows of different families are thereby compared by relative changes.

@@ -1,4 +1,4 @@
-"""What can take part in a conflict: rows, lower bounds, upper bounds and integrality, numbered one after the other."""
+"""The possible elements of a conflict: rows, lower bounds, upper bounds and integrality, numbered consecutively."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Elements:
 
     @cached_property
     def present(self) -> Bools:
-        """The elements that say anything: sides and bounds that are finite, columns that must be whole."""
+        """Return the elements with an effect: finite sides and bounds, integer columns."""
         problem = self.problem
         return np.concatenate(
             (
@@ -121,7 +121,7 @@ class Elements:
 
 @dataclass(frozen=True, eq=False)
 class Subproblem:
-    """A part of a problem; `rows` and `columns` are the numbers that its rows and columns have in the whole."""
+    """A part of a problem; `rows` and `columns` are the numbers of its rows and columns in the complete problem."""
 
     elements: Elements
     problem: Problem

@@ -138,7 +138,7 @@ def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, Reformulat
 
 
 def _without_linear_form(told: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
-    """Where no reformulation makes the problem linear, the backend can still say whether it has a point."""
+    """Ask the backend for a point if no reformulation makes the problem linear."""
     if told.refused:
         return replace(told, status="not asked")
     verdict, _ = decide(replace(told.problem, objectives=()), chosen, clock, whole=True)
@@ -148,7 +148,7 @@ def _without_linear_form(told: Explanation, chosen: Backend, clock: SearchClock)
 def _relaxations(
     reformulated: ReformulatedProblem, conflict: Conflict, backend: Backend, clock: SearchClock
 ) -> Sequence[Relaxation]:
-    """Rows of the constraints that take part give way, then any row that the author has written."""
+    """Relax the rows of the constraints in the conflict, then any row of the model."""
     declared = _declared_rows(reformulated)
     involved = np.zeros(reformulated.problem.rows, dtype=np.bool_)
     for family in reformulated.problem.constraints:
@@ -158,7 +158,7 @@ def _relaxations(
 
 
 def _declared_rows(reformulated: ReformulatedProblem) -> Bools:
-    """The rows of the reformulated problem that stand for a row of the author's."""
+    """Return the rows of the reformulated problem for a row of the model."""
     declared = np.zeros(reformulated.problem.rows, dtype=np.bool_)
     kept = (
         np.arange(reformulated.original.rows)

@@ -1,4 +1,4 @@
-"""What `explain` has found out about a problem, as text and as JSON."""
+"""The results of `explain` about a problem, as text and as JSON."""
 
 from __future__ import annotations
 

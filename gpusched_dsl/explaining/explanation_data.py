@@ -1,4 +1,4 @@
-"""What `explain` has found out about a problem, without its text and its JSON."""
+"""The results of `explain` about a problem, without text and JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, ch
 
 @dataclass(frozen=True, eq=False)
 class ExplanationData:
-    """What the writers of an explanation read; `Explanation` describes the fields."""
+    """The data for the writers of an explanation; `Explanation` describes the fields."""
 
     problem: Problem
     reformulated: ReformulatedProblem | None
@@ -48,14 +48,14 @@ class ExplanationData:
 
     @cached_property
     def decomposition(self) -> DecompositionChoice | None:
-        """The blocks of what the backend gets and whether it is solved by them; None where the model names none."""
+        """Return the blocks of the backend's problem and whether they are used; None if the model names none."""
         if self.reformulated is None or self.problem.decompose is None:
             return None
         return choice_for(self.reformulated.problem)
 
     @property
     def solved(self) -> Problem | None:
-        """The linear problem that was looked at."""
+        """Return the examined linear problem."""
         return None if self.searched is None else self.searched.problem
 
     @cached_property

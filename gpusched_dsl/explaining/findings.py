@@ -1,4 +1,4 @@
-"""What was found out as diagnostics: the conflict and the ray in the lines of the author, with their numbers."""
+"""Results as diagnostics: the conflict and the ray in the lines of the model, with their numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def conflict_finding(
     stated: Mapping[int, str] = MappingProxyType({}),
     declared: Problem | None = None,
 ) -> Diagnostic:
-    """A conflict as a diagnostic: constraints underlined, rows with their numbers, bounds, steps, and what helps.
+    """Return a conflict as a diagnostic: constraints, rows with numbers, bounds, steps, and the smallest relaxation.
 
     `stated` has the texts of rows that the author stated in another form than they are solved, `declared` is the
     problem with the bounds that the author stated.
@@ -72,7 +72,7 @@ def _message(conflict: Conflict) -> str:
 
 
 def _labels(conflict: Conflict, groups: Sequence[BoundGroup]) -> list[Label]:
-    """A label under each constraint and variable that takes part, constraints first."""
+    """Return a label for each constraint and variable of the conflict, constraints first."""
     rows: dict[Span, list[str]] = {}
     for row in conflict.rows.tolist():
         family = conflict.problem.row_family(row)
@@ -92,7 +92,7 @@ def _few(names: list[str]) -> str:
 
 
 def _row_notes(conflict: Conflict, origins: Provenance | None, stated: Mapping[int, str]) -> list[str]:
-    """Each row with its numbers, why it cannot hold if it alone shows that, and the data that stand in it."""
+    """Return each row with its numbers, why it cannot be satisfied if it alone shows that, and its data."""
     problem, notes = conflict.problem, []
     for row in conflict.rows[:MOST_ROWS].tolist():
         family = problem.row_family(row)
@@ -167,7 +167,7 @@ def _change(problem: Problem, family: Family, row: int, amount: float, side: flo
 
 
 def ray_finding(problem: Problem, ray: Ray) -> Diagnostic:
-    """A ray as a diagnostic: which variables grow, what each step gains, and which bounds are missing."""
+    """Return a ray as a diagnostic: the growing variables, the gain of each step, and the missing bounds."""
     objective = ray.objective
     name = f"`{objective.name}`" if objective.name else "the objective"
     names = [entry_name(problem.column_family(c), c) for c in ray.columns.tolist()]

@@ -43,7 +43,7 @@ class Oracle:
         return self.verdict(kept) is Feasibility.INFEASIBLE
 
     def verdict(self, kept: Bools, *, whole: bool = False) -> Feasibility:
-        """What is known of a part, of a remembered point or of the solver; raises Stopped when time is up.
+        """Return the verdict on a part, from a remembered point or the solver; raise Stopped when the time is over.
 
         `whole`: it is the problem itself, which gets most of the time. Raises DiagnosticError then for data that no
         solver can take.
@@ -62,7 +62,9 @@ class Oracle:
         return verdict
 
     def remember(self, point: Floats, kept: Bools | None = None) -> None:
-        """Take a point as proof that all it satisfies is feasible; `kept` is a part that a solver checked it for."""
+        """Use a point as proof that everything it satisfies is feasible; `kept` is a part for which a
+        solver verified it.
+        """
         known = self.elements.kept_by(point)
         self._kept_by.append(known if kept is None else known | kept)
         del self._kept_by[: -max(2, min(POINTS_KEPT, BYTES_KEPT // len(known)))]

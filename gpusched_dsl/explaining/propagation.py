@@ -24,7 +24,8 @@ PROGRESS = 1e-3  # a bound must move by this share of its size to count as new
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What one round derived: bound `bounds[i]` became `values[i]`; that of column j from below is j, from above n + j.
+    """The results of one round: bound `bounds[i]` became `values[i]`; j is the lower bound of column j, n + j the
+    upper.
 
     `rows[i]` gave it; `from_upper[i]` says by which of its sides; `rounded[i]` whether it counts that the column is
     whole.
@@ -51,7 +52,7 @@ class PropagationTrace:
     column: int | None
 
     def reasons(self) -> tuple[Bools, list[Bools]]:
-        """The elements that take part, and for each round which of its bounds do."""
+        """Return the elements of the proof, and for each round its necessary bounds."""
         problem, elements = self.elements.problem, self.elements
         found = elements.none()
         needed = np.zeros(2 * problem.columns, dtype=np.bool_)
@@ -82,7 +83,7 @@ class PropagationTrace:
 
 
 def _need_sides(problem: Problem, rows: Codes, upper: Bools, needed: Bools, without: Codes | None) -> None:
-    """Mark the bounds that make the smallest (`upper`) or largest activity of rows, but for one column of each."""
+    """Mark the bounds that give the smallest (`upper`) or largest activity of rows, except for one column of each."""
     matrix = problem.matrix.take(rows)
     below = (matrix.values > 0) == upper[matrix.row_of]
     used = matrix.values != 0
@@ -121,7 +122,7 @@ class _Propagation:
         return None
 
     def _round_declared(self) -> None:
-        """Whole columns round the bounds that were declared for them; no row is needed for that."""
+        """Round the declared bounds of integer columns; this needs no row."""
         whole = self.elements.problem.integer
         self.lower = np.where(whole, np.ceil(self.lower - WHOLE), self.lower)
         self.upper = np.where(whole, np.floor(self.upper + WHOLE), self.upper)

@@ -52,7 +52,7 @@ def quickxplain(suffices: Callable[[Bools], bool], background: Bools, groups: Gr
         return np.zeros(len(background), dtype=np.bool_)
 
     def search(kept: Bools, grown: bool, low: int, high: int) -> Bools:
-        """Members of groups `low .. high - 1` that are needed beside `kept`; `grown`: since it was last asked for."""
+        """Return the necessary members of groups `low .. high - 1` besides `kept`; `grown`: since the last call."""
         found = np.zeros(len(kept), dtype=np.bool_)
         if grown and suffices(kept):
             return found

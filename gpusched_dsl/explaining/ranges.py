@@ -1,4 +1,4 @@
-"""Warnings about numbers of very different size, which make a solver's tolerances mean different things."""
+"""Warnings about numbers of very different size, which distort a solver's tolerances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HELP = "choose units such that all numbers are within a few powers of ten of 1, 
 
 
 def range_warnings(problem: Problem, constraints: Sequence[ConstraintSize]) -> list[Diagnostic]:
-    """One warning for each constraint, and one for an objective, whose coefficients lie too far apart."""
+    """Return one warning for each constraint and objective with coefficients of very different size."""
     found = [_constraint(problem, c) for c in constraints if c.apart]
     return found + [w for o in problem.objectives if (w := _objective(problem, o)) is not None]
 

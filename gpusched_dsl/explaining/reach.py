@@ -1,4 +1,4 @@
-"""What the rest of a conflict leaves to each of its rows: `with the others it is at least 5.2 h`, 4 h being allowed."""
+"""The values that the rest of a conflict allows for each of its rows: `it is at least 5.2 h`, with 4 h allowed."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _least(problem: Problem, rows: Codes, backend: Backend | str, clock: SearchC
 def _fewest(
     problem: Problem, rows: Codes, least: Relaxation, backend: Backend | str, clock: SearchClock
 ) -> Relaxation | None:
-    """Binaries say which rows give way; by how much at most follows from the bounds of the columns."""
+    """Use binaries for relaxed rows; the bounds of the columns limit the relaxation of each."""
     activity = Activity.of(problem.matrix, problem.lower, problem.upper)
     scales = row_scales(problem)
     fallback = np.full(problem.rows, 0.0)

@@ -26,7 +26,7 @@ def short(value: float) -> str:
 
 
 def made_for(family: Family) -> str:
-    """` (for `on[i] * on[j]`)` behind the name of what the compiler made for a term."""
+    """Return ` (for `on[i] * on[j]`)`, a suffix for names of parts that the compiler added for a term."""
     if family.span is None or MADE not in family.name:
         return ""
     term = " ".join(family.span.text.split())
@@ -87,7 +87,7 @@ class RowText:
         return f"{left} >= {lower}" if np.isposinf(self.upper) else f"{lower} <= {left} <= {upper}"
 
     def remark(self, lower: Floats, upper: Floats) -> str:
-        """Why the row cannot hold within bounds of the columns, as far as it alone shows it; else empty."""
+        """Return why the row alone cannot be satisfied within the bounds of its columns, else an empty text."""
         if not len(self.left.columns) and self.right is None:
             return "it has no variable"
         low, high = _range(self.left, lower, upper)
@@ -108,7 +108,7 @@ class RowText:
         return self._multiples()
 
     def _multiples(self) -> str:
-        """What whole variables make of the row where all coefficients are multiples of one number."""
+        """Return the consequence of integrality if all coefficients are multiples of one number."""
         values = self.left.values
         if self.right is not None or not self.problem.integer[self.left.columns].all():
             return ""
@@ -119,7 +119,7 @@ class RowText:
         return "" if hit else f"for integer variables it is a multiple of {self._number(step)}"
 
     def reached(self, reach: Reach) -> str:
-        """What the rest of a conflict makes of the row."""
+        """Return the implication of the rest of a conflict for the row."""
         if self.right is not None:
             verb = "exceeds" if reach.at_least else "stays below"
             return f"given the others, the left side {verb} the right side by at least {self._number(abs(reach.value))}"
@@ -132,7 +132,7 @@ class RowText:
 
 
 def _range(side: Side, lower: Floats, upper: Floats) -> tuple[float, float]:
-    """The smallest and largest sum of terms, all of whose coefficients may have any sign."""
+    """Return the smallest and largest sum of terms with coefficients of any sign."""
     low, high = lower[side.columns], upper[side.columns]
     positive = side.values > 0
     with np.errstate(invalid="ignore"):
@@ -142,7 +142,7 @@ def _range(side: Side, lower: Floats, upper: Floats) -> tuple[float, float]:
 
 
 def terms_text(problem: Problem, side: Side, most: int = MOST_TERMS) -> str:
-    """`2 take[a] + 3 take[b] - fee`; of many terms the first of each variable, and how many more there are."""
+    """Return `2 take[a] + 3 take[b] - fee`; of many terms the first of each variable, and the number of the others."""
     if not len(side.columns):
         return "0"
     if len(side.columns) <= most:

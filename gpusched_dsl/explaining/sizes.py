@@ -15,7 +15,7 @@ APART = 1e8
 
 @dataclass(frozen=True, eq=False)
 class VariableSize:
-    """Columns of a variable; `lower` and `upper` are its widest bounds; `auxiliary`: the compiler made it."""
+    """Columns of a variable; `lower` and `upper` are its widest bounds; `auxiliary`: the compiler added it."""
 
     family: Family
     columns: int
@@ -49,7 +49,7 @@ class ConstraintSize:
 
 
 def variable_sizes(problem: Problem) -> list[VariableSize]:
-    """One for every variable, in the order of declaration, those that the compiler made last."""
+    """Return one entry per variable, in the order of declaration, auxiliary ones last."""
     used = np.bincount(problem.matrix.columns, minlength=problem.columns)
     return [
         VariableSize(

@@ -12,14 +12,14 @@ from gpusched_dsl.ir.names import entry_name
 
 
 def stated_rows(reformulated: ReformulatedProblem | None) -> Mapping[int, str]:
-    """The text of each row that holds under a condition, by its number in the reformulated problem."""
+    """Return the text of each row with a condition, by its number in the reformulated problem."""
     if reformulated is None or not len(reformulated.original.conditions.rows):
         return {}
     return _Stated(reformulated)
 
 
 class _Stated(Mapping[int, str]):
-    """Texts are made when they are asked for."""
+    """Computes texts on demand."""
 
     def __init__(self, reformulated: ReformulatedProblem) -> None:
         self.original = reformulated.original

@@ -1,4 +1,4 @@
-"""How the rows and bounds of a conflict lead to a contradiction, step by step, where bound propagation shows it."""
+"""The steps from the rows and bounds of a conflict to a contradiction, if bound propagation shows it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def steps_of(conflict: Conflict) -> list[str]:
 
 
 class _StepNames:
-    """Names rows and columns of a part as the whole problem does."""
+    """Names rows and columns of a part as in the complete problem."""
 
     def __init__(self, whole: Problem, part: Problem, rows: np.ndarray, columns: np.ndarray) -> None:
         self.whole, self.part, self.rows, self.columns = whole, part, rows, columns

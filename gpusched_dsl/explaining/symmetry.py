@@ -1,4 +1,4 @@
-"""Which elements are interchangeable, what they became and why that is exact; or what tells them apart."""
+"""The interchangeable elements, their aggregation and its proof, or the reason why they differ."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _place(span: Span | None) -> str:
 
 
 def aggregation_document(aggregation: Aggregation) -> list[dict[str, Any]]:
-    """The same for programs: one entry for each set that was looked at."""
+    """Return the same for programs: one entry for each examined set."""
     return [_entry(attempt, aggregation.found) for attempt in aggregation.attempts]
 
 

@@ -23,7 +23,7 @@ from gpusched_dsl.solving.decomposition.selection import DecompositionChoice
 
 
 def header_lines(told: ExplanationData) -> list[str]:
-    """What is explained, its class and its size."""
+    """Return the title of the explanation, the class and the size."""
     scenario = f", scenario {told.origins.scenario}" if told.origins.scenario else ""
     meaning = f": {CLASSES[told.kind]}" if CLASSES.get(told.kind) else ""
     lines = [f"{told.problem.name}{scenario}", f"{told.kind}{meaning}", size_text(told.problem)]
@@ -140,7 +140,7 @@ def _notes(rows: Sequence[Note]) -> Grid:
 
 
 def _tightenings(rows: Sequence[Note]) -> Grid:
-    """With the names of the passes, by which `--without` knows them."""
+    """Return the table with the names of the passes, which `--without` accepts."""
     return Grid(
         (
             GridColumn("pass", [n.made_by for n in rows]),

@@ -1,4 +1,4 @@
-"""The activity of rows: the smallest and largest value that each takes within the bounds of its columns."""
+"""The activity of rows: the smallest and largest value of each within the bounds of its columns."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Blocks:
 
 
 class NoBlocksError(ValueError):
-    """A problem that does not fall into blocks of a root set as asked for.
+    """A problem without the requested blocks of a root set.
 
     `family` is the family of columns at fault, None where the problem as a whole is; `reason` says why in words that
     fit behind "cannot decompose by ...:".
@@ -102,7 +102,7 @@ def blocks_of(problem: Problem, root: str) -> Blocks:
 
 
 def _blocks_of_rows(problem: Problem, column: Int32s) -> Int32s:
-    """The block of each row whose columns are all of one block, else -1."""
+    """Return the block of each row if all of its columns are in one block, else -1."""
     matrix = problem.matrix
     row = np.full(problem.rows, SHARED, dtype=np.int32)
     filled = np.flatnonzero(np.diff(matrix.starts))

@@ -1,4 +1,4 @@
-"""What one grounded problem has that another has not: columns and rows matched by their names, then compared.
+"""The differences of two grounded problems: columns and rows matched by their names, then compared.
 
 A column is the same column in both problems when family name, part and index labels are the same, wherever it stands:
 a set that gained or lost an element shifts the numbers and the codes of all that come behind it.
@@ -50,7 +50,7 @@ class Matched:
 
     @cached_property
     def unmoved(self) -> bool:
-        """Whether nothing came, went or changed its number."""
+        """Whether no column or row was added, removed or renumbered."""
         return len(self.old_of) == self.old_count and bool((self.old_of == np.arange(self.old_count)).all())
 
     def carried(self, values: NDArray[np.generic], new: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -79,7 +79,9 @@ class Coefficients:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """How `new` differs from `old`. All numbers of columns and rows are those of `new`; of what is gone, of `old`."""
+    """How `new` differs from `old`. All numbers of columns and rows are those of `new`; of removed ones,
+    those of `old`.
+    """
 
     old: Problem
     new: Problem
@@ -103,7 +105,7 @@ class Changes:
 
     @cached_property
     def integrality(self) -> Codes:
-        """Kept columns that became whole or ceased to be."""
+        """Return the kept columns that changed their integrality."""
         return _differences(self.columns, (self.old.integer, self.new.integer))
 
     @cached_property
@@ -135,7 +137,7 @@ class Changes:
 
     @cached_property
     def nothing(self) -> bool:
-        """Whether the problems are the same but for names of objectives and where things come from."""
+        """Whether the problems are equal except for names of objectives and source positions."""
         return (
             self.unmoved
             and not any(map(len, (self.bounds, self.integrality, self.sides, self.costs)))
@@ -152,7 +154,7 @@ class Changes:
 
 
 def changes(old: Problem, new: Problem) -> Changes:
-    """Match columns and rows of two problems by their names; what differs is compared when it is asked for."""
+    """Match columns and rows of two problems by their names; compare the rest on demand."""
     columns = _match(old.column_families, new.column_families, old.columns, new.columns)
     rows = _match(old.constraints, new.constraints, old.rows, new.rows)
     return Changes(old, new, columns, rows)

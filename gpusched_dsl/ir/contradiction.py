@@ -23,7 +23,7 @@ def beats(value: float | None, bound: float | None, *, minimise: bool = True, sl
 
 
 def contradiction(what: str, value: float, bound: float, unit: str, bound_by: str) -> Diagnostic:
-    """The finding GSM9002. `what` names the value: `the total of FIFO`."""
+    """Return the diagnostic GSM9002. `what` names the value: `the total of FIFO`."""
     shown, least = with_unit(f"{value:.9g}", unit), with_unit(f"{bound:.9g}", unit)
     return Diagnostic(
         CODE,

@@ -1,4 +1,4 @@
-"""How long work may take, and who may stop it: a deadline that every stage of a solve checks.
+"""Time limits and interruption: a deadline that every stage of a solve checks.
 
 A deadline belongs to the context of a thread, so that functions deep inside need no argument for it. Long work calls
 `checkpoint()` between its steps; without an active deadline that does nothing. What is beyond the end of an inner
@@ -21,7 +21,7 @@ REFORMULATION, TIGHTENING, SOLVING = "reformulation", "tightening", "solving"
 
 
 class StoppedEarly(Exception):
-    """Work ended early: `reason` is `time` or `interrupt`, `stage` what was being done ("" where nobody said)."""
+    """Work ended early: `reason` is `time` or `interrupt`, `stage` is the stage of work ("" if unknown)."""
 
     def __init__(self, reason: str, stage: str = "") -> None:
         super().__init__(f"stopped by {reason}{f' while {stage}' if stage else ''}")
@@ -29,7 +29,7 @@ class StoppedEarly(Exception):
 
 
 class Abandoned(KeyboardInterrupt):
-    """What was being made is dropped because somebody wants to stop; what was made before it is kept."""
+    """Unfinished work is dropped after a request to stop; finished work is kept."""
 
 
 class Deadline:
@@ -67,7 +67,7 @@ class Deadline:
         return None if self.until == float("inf") else max(0.0, self.until - time.perf_counter())
 
     def rest_of(self, limit: float | None) -> float | None:
-        """What is left of a limit that counts from when this began; None without one."""
+        """Return the remaining part of a limit that counts from the beginning of this; None without one."""
         return None if limit is None else max(0.0, limit - self.seconds)
 
     @property
@@ -86,7 +86,7 @@ class Deadline:
         return self._interrupted
 
     def interrupt(self) -> None:
-        """Let the work end at its next checkpoint, and that of all outer deadlines."""
+        """End the work at its next checkpoint, and that of all outer deadlines."""
         self._interrupted = True
         self.next = 0.0
         if self.outer is not None:
@@ -99,7 +99,7 @@ class Deadline:
             raise StoppedEarly(reason, self.stage)
 
     def poll(self) -> None:
-        """`check`, and set when the next checkpoint asks: at the end of the time, and within `POLL` seconds."""
+        """`check`, and set the time of the next checkpoint: at the end of the time, and within `POLL` seconds."""
         self.check()
         self.next = min(self.until, time.perf_counter() + POLL)
 
@@ -122,7 +122,7 @@ def active() -> Deadline | None:
 
 
 def checkpoint() -> None:
-    """Raise Stopped where the active deadline is over. To be called often: it takes a fraction of a microsecond."""
+    """Raise Stopped if the active deadline is over. Call it often: it takes a fraction of a microsecond."""
     deadline = _ACTIVE.get()
     if deadline is not None and time.perf_counter() >= deadline.next:
         deadline.poll()
@@ -132,14 +132,14 @@ def checkpoint() -> None:
 def limit(
     seconds: float | None = None, stop: Callable[[], bool] | None = None, hear: Callable[[str], None] | None = None
 ) -> Iterator[Deadline]:
-    """Work that may take so long, within the deadline that is active already."""
+    """Limit the time of work, within the active deadline."""
     with _activate(Deadline(seconds, stop, hear, _ACTIVE.get())) as deadline:
         yield deadline  # type: ignore[misc]
 
 
 @contextmanager
 def grace(seconds: float | None = None) -> Iterator[None]:
-    """Work that keeps what was found, such as going back to the author's terms: no earlier deadline ends it."""
+    """Work that keeps results, such as postsolve: no earlier deadline ends it."""
     with _activate(None if seconds is None else Deadline(seconds)):
         yield
 
@@ -166,14 +166,14 @@ def stage(name: str) -> Iterator[None]:
 
 
 def share_left(share: float) -> float | None:
-    """Seconds that are a share of what is left until the active deadline; None without a limit."""
+    """Return the seconds of a share of the time until the active deadline; None without a limit."""
     deadline = _ACTIVE.get()
     left = None if deadline is None else deadline.left
     return None if left is None else share * left
 
 
 class ShareOfTime:
-    """A `with` block that ends early if it takes longer than a share of the time left; never without a limit.
+    """A `with` block that ends early if it takes longer than a share of the remaining time; never without a limit.
 
     Raises Stopped where the whole deadline is over, or somebody wants to stop.
     """

@@ -14,7 +14,7 @@ TELLABLE = 1e-4
 
 
 def common_divisors(sizes: Floats, starts: Codes) -> Floats:
-    """The largest number of which all sizes of a group are multiples; 0 where none is known, infinite of zeros only.
+    """Return the largest common divisor of the sizes of each group; 0 if unknown, infinite for zeros only.
 
     Groups are not empty; group i begins at `starts[i]`. A size that is not known is NaN, one of any multiples infinite.
     """

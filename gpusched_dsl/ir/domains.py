@@ -96,7 +96,7 @@ def _within(numbers: Codes, size: int) -> Bools:
 
 
 def _all_within(numbers: Codes, size: int) -> bool:
-    """The common case, told by two reductions without a temporary array."""
+    """Check the common case by two reductions without a temporary array."""
     return not len(numbers) or (int(numbers.min()) >= 0 and int(numbers.max()) < size)
 
 

@@ -1,4 +1,4 @@
-"""Families of which some columns or rows are left."""
+"""Families with some of their columns or rows removed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpusched_dsl.ir.problem import Family
 
 
 def kept_families(families: Iterable[Family], kept: Bools, first: int = 0) -> tuple[Family, ...]:
-    """The families with those columns (rows) whose numbers are `kept`, numbered anew from `first`; emptied ones go."""
+    """Return the families with the columns (rows) `kept`, renumbered from `first`; empty families are removed."""
     found: list[Family] = []
     for family in families:
         inside = np.flatnonzero(kept[family.slice])

@@ -40,13 +40,13 @@ def with_steps(definitions: Iterable[Definition], whole: Bools) -> tuple[Definit
 
 
 def _sizes(matrix: Matrix, units: Bools | Floats) -> Floats:
-    """Of which number each coefficient times its column is a multiple; NaN where none is known."""
+    """Return a number that divides each coefficient times its column; NaN if unknown."""
     per = np.asarray(units, dtype=np.float64)[matrix.columns]
     return np.where(per > 0, np.abs(matrix.values) * per, np.nan)
 
 
 def multiples_of(arguments: Affines, steps: Floats) -> Floats:
-    """For each expression a number of which its values are multiples; 0: none is known, infinite: it is 0."""
+    """Return for each expression a number that divides its values; 0: unknown, infinite: it is 0."""
     matrix = arguments.matrix
     sizes = np.insert(_sizes(matrix, steps), matrix.starts[:-1], np.abs(arguments.constants))
     return common_divisors(sizes, matrix.starts[:-1] + np.arange(arguments.count))

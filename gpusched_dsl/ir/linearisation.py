@@ -1,4 +1,4 @@
-"""Definitions near a point: values and first derivatives, with the choices that the point makes.
+"""Definitions near a point: values and first derivatives, with the choices of the point.
 
 Of `t == f(a_1, ..., a_n)` remains `dt == sum_k f_k da_k`. A choice is kept as rows: the largest argument of a maximum
 stays the largest, the argument of an absolute value keeps its sign, a comparison that is true stays true.
@@ -27,7 +27,7 @@ class Linearised:
 
 
 def linearise(definitions: tuple[Definition, ...], point: Floats) -> Linearised:
-    """The definitions near a point, whose results of comparisons (0 or 1) are taken as they are."""
+    """Linearise the definitions near a point, with the given results of comparisons (0 or 1)."""
     point = point.copy()
     rows: list[tuple[Matrix, Floats, Floats]] = [(Matrix.empty(), np.zeros(0), np.zeros(0))]
     for definition in definitions:
@@ -43,7 +43,7 @@ def linearise(definitions: tuple[Definition, ...], point: Floats) -> Linearised:
 
 
 def sensitivities(definitions: tuple[Definition, ...], costs: Floats, point: Floats) -> Floats:
-    """How much an error in one column changes a sum with these costs: its own, or what one term makes of it.
+    """Return the change of a sum with these costs by an error in one column: directly, or through one term.
 
     Results of comparisons count only with their own cost.
     """

@@ -13,7 +13,7 @@ from gpusched_dsl.language.source import Span
 
 
 def largest_coefficient(problem: Problem) -> tuple[float, str, Span | None]:
-    """The size of the largest coefficient, where it stands, and the declaration of that constraint."""
+    """Return the size of the largest coefficient, its place, and the declaration of that constraint."""
     sizes = np.abs(problem.matrix.values)
     if not len(sizes):
         return 0.0, "nowhere", None

@@ -13,7 +13,7 @@ from gpusched_dsl.ir.arrays import Floats, Int32s, Ints
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Rows in compressed form: row i holds `columns[starts[i]:starts[i+1]]` with `values`, no column twice in a row."""
+    """Rows in compressed form: row i has `columns[starts[i]:starts[i+1]]` with `values`, no column twice in a row."""
 
     starts: Ints
     columns: Int32s

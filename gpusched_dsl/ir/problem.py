@@ -18,7 +18,7 @@ __all__ = ["Family", "Matrix", "Objective", "Problem", "Size", "Term", "next_nam
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """A run of columns or rows that one declaration made: `first .. first + size - 1`, in the order of `domain`.
+    """The columns or rows of one declaration: `first .. first + size - 1`, in the order of `domain`.
 
     `part` counts the row families of one chained constraint (`a <= x <= b` with two moving ends); 0 otherwise.
     """
@@ -50,7 +50,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a problem is; `integer` counts the columns that must be whole."""
+    """The size of a problem; `integer` counts the integer columns."""
 
     columns: int
     integer: int

@@ -1,4 +1,4 @@
-"""What a backend answers to a `Problem`: status, point, bound, duals."""
+"""The result of a backend for a `Problem`: status, point, bound, duals."""
 
 from __future__ import annotations
 

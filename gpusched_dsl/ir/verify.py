@@ -22,7 +22,7 @@ WORST_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Tolerances:
-    """`feasibility` bounds the scaled violation of rows and bounds, `integrality` the distance to a whole number."""
+    """`feasibility` bounds the scaled violation of rows and bounds, `integrality` the distance to an integer."""
 
     feasibility: float = FEASIBILITY
     integrality: float = INTEGRALITY
@@ -30,7 +30,7 @@ class Tolerances:
 
 @dataclass(frozen=True, eq=False)
 class Violation:
-    """One broken row (`row`), bound (`bound`), whole number (`integer`) or a value that is no number (`value`).
+    """One violated row (`row`), bound (`bound`), integrality (`integer`), or a value that is NaN (`value`).
 
     `number` is the row or column of the problem, `index` its tuple in `family`; `absolute` is how far `value` lies
     outside `lower .. upper` (or from a whole number), `relative` the same divided by the magnitude it is judged by.
@@ -81,7 +81,7 @@ class ObjectiveValue:
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """What the check found: largest violations (0 when none), and the worst offenders beyond the tolerances.
+    """The result of the verification: largest violations (0 if none), and the worst offenders beyond the tolerances.
 
     `row` and `bound` are absolute; `row_relative` is divided by the magnitude of the row, the largest of 1, its broken
     side and its terms in absolute value; `bound_relative` by the largest of 1 and the bound.
@@ -147,7 +147,7 @@ def verify(
 
 
 def _idle_results(problem: Problem, point: Floats) -> Bools:
-    """The result columns that no objective reads, no condition, and no row that must hold at the point."""
+    """Return the result columns that no objective, no condition, and no row that applies at the point reads."""
     idle = np.zeros(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
         idle[definition.results] = True
@@ -169,7 +169,7 @@ def objective_value(objective: Objective, point: Floats) -> ObjectiveValue:
 
 @dataclass(frozen=True, eq=False)
 class _Excess:
-    """How far values lie outside their sides, absolutely and divided by their magnitudes."""
+    """The distance of values outside their sides, absolute and divided by their magnitudes."""
 
     absolute: Floats
     relative: Floats

@@ -1,4 +1,4 @@
-"""Warnings about aggregation and tightening that ended early: the result is right, but may take longer."""
+"""Warnings about aggregation and tightening that ended early: the result is correct, but may take longer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which point of a solver's answer is taken: the solver's own where it is clean, else the best that can be made of it.
+"""Selects the point of a solver's result: the solver's own if it is clean, else the best repaired point.
 
 In order: the point as it is; with the columns of terms computed anew; with whole columns fixed and the others solved
 for again (`repair.py`); moved to the nearest clean point (`polishing.py`); the same of a second, tighter run; the point
@@ -76,7 +76,7 @@ class Acceptance:
         self._allowed = Allowance(None, problem)
 
     def of(self, answer: SolverResult) -> Accepted | SolverResult:
-        """The point to take; an answer alone where it has none that is feasible and claims no optimum.
+        """Return the selected point; only the result if it has no feasible point and claims no optimum.
 
         Raises DiagnosticError (GSM4008, GSM4009) where an optimum is claimed and no feasible point is near it.
         """
@@ -124,7 +124,7 @@ class Acceptance:
     def _unproved(
         self, answer: SolverResult, first: Accepted | None, mended: Accepted | None, refusal: DiagnosticError | None
     ) -> Accepted | SolverResult:
-        """What is left where no point is both clean and as good as claimed."""
+        """Return the result if no point is both clean and as good as claimed."""
         if first is not None and self._loss(first, answer)[0] <= 0:
             return first  # better than its own bound: the check of bounds says so
         usable = first or (mended if mended is not None and self._is_near(mended, answer) else None)
@@ -140,7 +140,7 @@ class Acceptance:
     # --- candidates --------------------------------------------------------------------------------------------------
 
     def _mended(self, answer: SolverResult, refused: bool) -> Iterator[Accepted]:
-        """What can be made of a point that is not clean, or (`refused` false) not whole."""
+        """Repair a point that is not clean, or (`refused` false) not integer."""
         if answer.values is None or not np.isfinite(answer.values).all():
             return
         if refused and self.reformulated.problem is not self.reformulated.original:
@@ -245,7 +245,7 @@ class Acceptance:
         return loss > 0 and relative_gap(value, value - loss) <= self._options().gap + ALLOWED_LOSS
 
     def _is_near(self, found: Accepted, answer: SolverResult) -> bool:
-        """Whether the point is worse than what is claimed by what errors of a solver can explain."""
+        """Whether the point is worse than the claim only by possible errors of a solver."""
         loss, value, error = self._loss(found, answer)
         return loss <= max(NEAR * abs(value), NEAR / OBJECTIVE_TOLERANCE * error)
 

@@ -1,4 +1,4 @@
-"""Solves what was built: as it stands, or with interchangeable elements counted and the plan unfolded again."""
+"""Solves a built problem: directly, or with interchangeable elements aggregated and the plan disaggregated."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _disaggregate(built: Built, folded: AggregatedProblem, inner: Solution, dead
 
 
 def _pointless(solved: Solution) -> Solution:
-    """The same without its point, which could not be made clean in time; bounds are proved all the same."""
+    """Remove the point, which could not be repaired in time; proved bounds remain."""
     objectives = tuple(replace(o, value=None, terms=()) for o in solved.objectives)
     reason = solved.reason or TIME
     return replace(
@@ -195,7 +195,7 @@ def _index_codes(quotient: Quotient, family: Family, columns: Codes, elements: C
 
 
 def _state_in_store(built: Built, whole: Problem) -> None:
-    """Let evaluators find the columns that were kept; all others read 0."""
+    """Let evaluators find the kept columns; all others read 0."""
     store, model = built.instance.store, built.scenario.model
     evaluator = Evaluator(model, store, built.permissions.limits())
     families = {f.name: f for f in whole.variables}
@@ -206,7 +206,7 @@ def _state_in_store(built: Built, whole: Problem) -> None:
 
 
 def _aggregated_start(folded: AggregatedProblem, start: Entries) -> tuple[Floats | None, list[Diagnostic]]:
-    """The start in terms of the aggregated problem; what has no place is told, what breaks a row starts nothing."""
+    """Map the start to the aggregated problem; values without a column are reported, an infeasible start is dropped."""
     quotient = folded.quotient
     columns: list[Codes] = []
     elements: list[Codes] = []

@@ -21,7 +21,7 @@ NEAR = 1e-6
 
 
 def indivisible_rows(problem: Problem) -> Ints:
-    """The equations whose side is no multiple of what their integer columns can add up to.
+    """Return the equations with a side that is not a multiple of the granularity of their integer columns.
 
     Columns with equal bounds count as constants. Rows under a condition and rows with other continuous columns are left
     out, and rows whose coefficients have no common measure within `MULTIPLIERS`.

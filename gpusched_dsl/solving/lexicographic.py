@@ -32,7 +32,7 @@ class KeptObjective:
         return sign * (self.objective.value(point) - self.value)
 
     def scale(self, columns: int) -> float:
-        """What tolerances are relative to: the larger of the value and of the largest coefficient."""
+        """Return the reference of tolerances: the larger of the value and of the largest coefficient."""
         return max(abs(self.value), largest_cost(self.objective.costs(columns)))
 
 

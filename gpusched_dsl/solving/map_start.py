@@ -13,7 +13,7 @@ FAR = 1e6  # where an unbounded column is tried
 
 
 def map_start(reformulated: ReformulatedProblem, start: Floats | None) -> Floats | None:
-    """A start for the reformulated problem; what has no value at the start begins at 0.
+    """Return a start for the reformulated problem; columns without a value start at 0.
 
     Where nothing is said (NaN), nothing is said of the columns that depend on it: the start is lifted several times
     with different values there, and what does not come out the same each time is unknown.

@@ -1,4 +1,4 @@
-"""What a scenario can be solved with, by name: solvers, and policies of a text or of the standard library."""
+"""The methods of a scenario by name: solvers, and policies of a text or of the standard library."""
 
 from __future__ import annotations
 

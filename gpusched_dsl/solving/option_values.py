@@ -105,7 +105,7 @@ NEEDED = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "repl
 
 
 def value_findings(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:
-    """A finding (GSM4011) for each value that its option does not take; None is taken where it is `optional`."""
+    """Return a diagnostic (GSM4011) for each invalid value; None is valid for `optional` names."""
     findings = []
     for name, value in given.items():
         words, accepts = RULES[name]
@@ -123,12 +123,12 @@ def check_values(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -> 
 
 
 def check_given(**given: Value) -> None:
-    """Raise DiagnosticError (GSM4011) for options of the wrong kind; None is accepted where it stands for nothing."""
+    """Raise DiagnosticError (GSM4011) for options of the wrong type; None is accepted if it means no value."""
     check_values(given, optional=tuple(name for name in given if name not in NEEDED))
 
 
 def option_findings(options: SolveOptions) -> list[Diagnostic]:
-    """What is wrong with the numbers among the options of a solve."""
+    """Return the errors in the numbers among the options of a solve."""
     numbers = ("time_limit", "gap", "threads", "seed")
     return value_findings({name: getattr(options, name) for name in numbers}, optional=("time_limit", "threads"))
 
@@ -160,7 +160,7 @@ def _show(value: Value) -> str:
 
 
 def _suggest_number(name: str, value: Value) -> str | None:
-    """The number that a text such as `5m` or `1%` stands for, as advice."""
+    """Suggest the number for a text such as `5m` or `1%`."""
     if name in ("methods", "without") and isinstance(value, str):
         return f"write `{name}=[{value!r}]`"
     if not isinstance(value, str) or name not in ("time_limit", "gap", "threads", "seed", "samples", "at"):

@@ -1,4 +1,4 @@
-"""Checks what is asked of a backend before anything is built."""
+"""Checks the request to a backend before anything is built."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ HEURISTIC = ("auto", "on", "off")
 
 
 def check_request(backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None) -> None:
-    """Raise DiagnosticError when options make no sense or the backend does not accept problem, options or start."""
+    """Raise DiagnosticError for invalid options, or if the backend does not accept the problem, the options
+    or the start.
+    """
     findings = [*_options(options), *_capabilities(backend, options, start)]
     if problem.is_linear:
         findings += _integers(backend, problem)

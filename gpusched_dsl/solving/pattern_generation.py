@@ -1,4 +1,4 @@
-"""Solves an aggregated problem with pools of patterns, of which few matter.
+"""Solves an aggregated problem with pools of patterns, only few of which matter.
 
 1. The linear relaxation is solved over the patterns at hand; dual values price all others, and the cheapest join, until
    none has a negative reduced cost: its value z then bounds the problem with all patterns (column generation, P. C.
@@ -46,7 +46,7 @@ def solve_pooled(
     start: Floats | None = None,
     monitor: Monitor | None = None,
 ) -> tuple[AggregatedProblem, Solution]:
-    """The problem with the patterns that were looked at last, and its solution with a bound for all patterns."""
+    """Return the problem with the last examined patterns, and its solution with a bound for all patterns."""
     clock = _Clock(options, monitor)
     sifted = _sift(aggregated, clock)
     small = sifted.aggregated
@@ -83,7 +83,7 @@ def solve_pooled(
 
 @dataclass
 class _Clock:
-    """What is left of the time."""
+    """The remaining time."""
 
     asked: SolveOptions
     monitor: Monitor | None
@@ -115,7 +115,7 @@ class _Clock:
 
 @dataclass(frozen=True, eq=False)
 class _SiftedRelaxation:
-    """The relaxation solved over the pool: its `value` (None where it did not come to an end) and dual values."""
+    """The relaxation solved over the pool: its `value` (None if it did not finish) and dual values."""
 
     aggregated: AggregatedProblem
     value: float | None
@@ -123,7 +123,7 @@ class _SiftedRelaxation:
     infeasible: bool = False
 
     def within(self, limit: float) -> AggregatedProblem:
-        """With all patterns whose reduced cost is up to a limit."""
+        """Return the problem with all patterns of a reduced cost up to a limit."""
         assert self.duals is not None
         relaxed = _relax(self.aggregated.problem)
         parts = []
@@ -202,7 +202,7 @@ def _relax(problem: Problem) -> Problem:
 
 
 def _elastic(problem: Problem) -> Problem:
-    """What rows lack is bought at 1 a unit, and nothing else costs anything."""
+    """Return the elastic problem: the deficit of rows costs 1 per unit, and nothing else has a cost."""
     rows, columns = problem.rows, problem.columns
     matrix = problem.matrix
     own = sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts), shape=(rows, columns))
@@ -222,7 +222,7 @@ def _elastic(problem: Problem) -> Problem:
 def _prices(
     aggregated: AggregatedProblem, relaxed: Problem, duals: Floats
 ) -> Sequence[tuple[AggregatedComponent, Floats, tuple[Floats, ...]]]:
-    """For each part the reduced costs of the columns that it stands for, as sums, and the duals of its own rows."""
+    """Return, for each part, the reduced costs of its columns, as sums, and the duals of its own rows."""
     quotient = aggregated.quotient
     matrix = quotient.problem.matrix
     shape = (matrix.rows, quotient.problem.columns)

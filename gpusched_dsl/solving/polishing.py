@@ -1,4 +1,4 @@
-"""The nearest clean point: whole columns and choices kept, the continuous columns moved as little as possible.
+"""Computes the nearest clean point: integer columns and choices fixed, continuous columns moved as little as possible.
 
 Solvers give points within their tolerance. Computed anew from the declared columns, a comparison may then be false by
 1e-8, or a row that reads terms broken by more than is allowed. Near the point a problem is linear in first order
@@ -77,7 +77,7 @@ def _clip(problem: Problem, point: Floats) -> Floats:
 
 
 def _sides(problem: Problem, near: Linearised) -> tuple[Matrix, Floats, Floats]:
-    """The rows that must hold, and by how much a move must and may change them."""
+    """Return the active rows, and the required and the allowed change of each."""
     required = np.flatnonzero(problem.conditions.active(problem.rows, near.point))
     matrix = problem.matrix.take(required)
     activity = matrix.activity(near.point)
@@ -97,7 +97,8 @@ def _is_near(problem: Problem, near: Linearised) -> bool:
 
 
 def _smallest_move(problem: Problem, near: Linearised, options: SolveOptions, monitor: Monitor | None) -> Floats | None:
-    """The change of every column with the smallest sum of relative changes, in which the rows hold in first order.
+    """Return the change of every column with the smallest sum of relative changes that satisfies the rows in first
+    order.
 
     Numbers are multiplied so that the largest error is near 1: what is left of it is then small to it.
     """
@@ -142,7 +143,7 @@ def _smallest_move(problem: Problem, near: Linearised, options: SolveOptions, mo
 
 
 def _with_negatives(rows: Matrix, place: Int32s) -> Matrix:
-    """The rows with the second column of each change beside the first."""
+    """Return the rows with the second column of each change next to the first."""
     twice = place[rows.columns] >= 0
     counts = np.bincount(rows.row_of[twice], minlength=rows.rows) + np.diff(rows.starts)
     row = np.concatenate((rows.row_of, rows.row_of[twice]))

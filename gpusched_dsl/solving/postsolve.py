@@ -77,7 +77,7 @@ def _widen(result: ObjectiveResult, error: float) -> float | None:
 
 
 def _rows_of_original(reformulated: ReformulatedProblem, duals: Floats) -> Floats:
-    """The dual values of the original rows; those that no row stands for have none (NaN)."""
+    """Return the dual values of the original rows; rows without a counterpart have none (NaN)."""
     count = reformulated.original.rows
     if reformulated.rows is None:
         return duals[:count]

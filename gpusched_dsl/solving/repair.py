@@ -1,4 +1,4 @@
-"""Whole numbers made exact: the integer columns fixed at their rounded values, the others solved for again.
+"""Rounds integers exactly: fixes the integer columns at their rounded values, and solves for the others again.
 
 Columns that are whole at every vertex once the integer ones are (`compiling/tightening/network_integrality.py`) become
 whole in the same way, where a solver returned a point between two vertices: the second solve ends in a vertex.
@@ -31,7 +31,7 @@ SURELY = "highs"
 
 
 def whole_as_stated(reformulated: ReformulatedProblem, point: Floats, tolerances: Tolerances) -> bool:
-    """Whether a point of the reformulated problem is whole where the problem as stated must be.
+    """Whether a point of the reformulated problem is integer in the integer columns of the stated problem.
 
     Results of definitions are not looked at: they are computed anew.
     """
@@ -57,7 +57,7 @@ def helpers(
 def repair(
     backend: Backend, problem: Problem, answer: SolverResult, options: SolveOptions, monitor: Monitor | None
 ) -> SolverResult | None:
-    """The answer with a point whose integer columns are whole; None when there is none that is as good.
+    """Return the result with a point with exact integers; None if no such point is as good.
 
     The repaired point is not checked for feasibility here. Solvers accept 0.999999 for 1; with a large coefficient on
     that column the rounded point breaks a row, but often another choice of the continuous columns does not.

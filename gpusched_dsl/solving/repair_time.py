@@ -1,4 +1,4 @@
-"""How long a point may be mended: while the time limit lasts, or a little beyond it.
+"""The time for repairing a point: up to the time limit, or a little longer.
 
 A point that a solver found at its limit may have to be moved to be clean, or the search was for nothing. That gets a
 fixed time and one by the size of the problem; after Ctrl-C the fixed one alone.

@@ -1,4 +1,4 @@
-"""One run of a backend on a problem that it takes: objectives in order of priority, every point checked."""
+"""One run of a backend on a problem that it supports: objectives in order of priority, every point verified."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LEAST_TIGHT_SECONDS = 1.0
 
 @dataclass(frozen=True, eq=False)
 class _Stage:
-    """What the solve of one objective gave: a point in terms of the reformulated problem, and of the one as stated."""
+    """The result of one objective: a point of the reformulated problem, and the point of the stated problem."""
 
     answer: SolverResult
     checked: CheckedPoint | None
@@ -80,7 +80,7 @@ class Solving:
         loading: Loading = Loading.FIRST,
         changes: Changes | None = None,
     ) -> Solution:
-        """Solve from `start`, in an earlier `session` if there is one; `changes` say what came and went since."""
+        """Solve from `start`, in an earlier `session` if there is one; `changes` has the changes since then."""
         self.session, self.changes = session, changes
         try:
             self.deadline.begin(SOLVING)
@@ -214,7 +214,7 @@ class Solving:
     def _accepted(
         self, problem: Problem, stated: Problem, answer: SolverResult, number: int
     ) -> Accepted | SolverResult:
-        """The point to take of an answer; at a limit, where its own is refused, the one that the search began with."""
+        """Return the point of a result; at a limit, if it is rejected, the point at which the search began."""
         acceptance = Acceptance(
             self.backend, self.reformulated, problem, stated, number, self.tolerances, self._rest_of_time, self.monitor,
             lambda: self._again(problem, answer.solve_seconds),
@@ -256,7 +256,7 @@ class Solving:
         self.load_seconds += time.perf_counter() - began
 
     def _rest_of_time(self) -> SolveOptions:
-        """What the backend is asked for: all that is left until the deadline."""
+        """Return all time until the deadline, for the backend."""
         return replace(self.options, time_limit=self.deadline.left)
 
     def _close(self) -> None:
@@ -316,7 +316,7 @@ class Solving:
 
 
 def _slack_used(kept: Sequence[KeptObjective], point: Floats) -> bool:
-    """Whether an earlier objective is worse than before by more than rounding makes it."""
+    """Whether an earlier objective became worse by more than rounding errors."""
     return any(k.loss(point) > ROUNDING * k.scale(len(point)) for k in kept)
 
 

@@ -1,4 +1,4 @@
-"""Looks at a problem before a solver sees it: what no solver can take is refused, what needs none is answered."""
+"""Checks a problem before a solver gets it: rejects invalid numbers, and answers trivial problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `solve_problem` gives back: a checked point in terms of the problem as it was stated."""
+"""The result of `solve_problem`: a verified point of the stated problem."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 
 class Loading(StrEnum):
-    """How the problem came into the solver; all but the first three say why a re-solve built it anew."""
+    """How the problem was loaded into the solver; all but the first three explain why a re-solve rebuilt it."""
 
     FIRST = "first"
     IN_PLACE = "in_place"  # numbers were changed in the loaded problem
@@ -28,7 +28,7 @@ class Loading(StrEnum):
     NO_SESSION = "no_session"  # the earlier problem needed no solver, or its session was closed
 
     def why_rebuilt(self, backend: str) -> str | None:
-        """Say why a re-solve by that backend built the problem anew; None if it did not."""
+        """Return why a re-solve with that backend rebuilt the problem; None if it did not."""
         reasons = {
             Loading.TOO_MUCH_CHANGED: "too much changed: most columns and rows are new",
             Loading.TERMS_CHANGED: "the structure changed: other nonlinear terms, or other columns beside them",
@@ -90,7 +90,7 @@ class ObjectiveResult:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The result of a solve, checked against `problem`; `reformulated` is what the backend solved, with its notes.
+    """The result of a solve, verified on `problem`; `reformulated` is the backend's problem, with its notes.
 
     `point` has a value per column of `problem`, with whole columns exactly whole where `whole` is true; None without a
     point. `row_duals` and `reduced_costs` (see `Answer`) exist for problems without integers and with one objective;
@@ -144,11 +144,11 @@ class Solution:
         return self.objectives[0].terms if self.objectives else ()
 
     def __getstate__(self) -> dict[str, object]:
-        """What is pickled: all but the solver's session, which belongs to its process."""
+        """Return the state to pickle: everything except the solver's session, which belongs to its process."""
         return self.__dict__ | {"session": None}
 
     def close(self) -> None:
-        """Free the solver; a later `resolve` builds the problem anew."""
+        """Free the solver; a later `resolve` rebuilds the problem."""
         if self.folded is not None:
             self.folded.close()
         if self.session is not None:

@@ -114,7 +114,7 @@ def resolve(
 
 
 def deadline_of(seconds: float | None, monitor: Monitor | None) -> AbstractContextManager[Deadline]:
-    """A deadline that a monitor can end; monitors with a method `stage` hear of the stages of building."""
+    """Return a deadline that a monitor can end; monitors with a method `stage` receive the stages of building."""
     if monitor is None:
         return limit(seconds)
     return limit(seconds, lambda: monitor.stop_requested, getattr(monitor, "stage", None))

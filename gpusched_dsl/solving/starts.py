@@ -75,7 +75,7 @@ def entries_of_mapping(values: Mapping[str, Any]) -> dict[str, list[Entry]]:
 
 
 def point_from(problem: Problem, entries: Mapping[str, Given]) -> tuple[Floats, list[Diagnostic]]:
-    """A point with these values, NaN where they say nothing, and warnings for what has no place in it.
+    """Return a point with these values, NaN for all others, and warnings for values without a column.
 
     Entries leave zeros out. An entry that is left out is zero (or the nearest bound) where each of its labels stands in
     another entry of the variable: a plan that places a job says where the job is not. Nothing is said of variables
@@ -117,7 +117,7 @@ def without_place(name: str, domain: Domain, given: Given, known: Bools) -> list
 
 
 def _stated_entries(family: Family, positions: Codes) -> Bools:
-    """Of which entries of a family something is said when these are listed: all labels stand in one of them."""
+    """Return the entries of a family with values if these are listed: every label occurs in one of them."""
     said = np.ones(family.size, dtype=np.bool_)
     for codes in family.domain.columns():
         said &= np.isin(codes, codes[positions])

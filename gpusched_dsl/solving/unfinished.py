@@ -1,4 +1,4 @@
-"""The result of a solve that ended before a solver was asked: its start where that is feasible, else no point."""
+"""The result of a solve that ended before the solver ran: its start if that is feasible, else no point."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def unfinished_solution(
 def solution_without_problem(
     model: CheckedModel, backend: Backend, options: SolveOptions, stopped: StoppedEarly
 ) -> Solution:
-    """The result of a solve that ended before its problem was there: a problem of no columns stands for it."""
+    """Return the result of a solve that ended before its problem existed, with a problem without columns."""
     empty = np.zeros(0)
     objectives = tuple(
         Objective(o.sense, (), o.name, "" if o.unit.text == "1" else o.unit.text, o.span) for o in model.objectives

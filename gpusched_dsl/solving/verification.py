@@ -24,7 +24,7 @@ NOT_FEASIBLE = "GSM4008"
 
 @dataclass(frozen=True, eq=False)
 class CheckedPoint:
-    """A point that passed; `whole` says that its integer columns are exactly whole."""
+    """A verified point; `whole` states that its integer columns are exactly integer."""
 
     point: Floats
     verification: Verification
@@ -32,7 +32,7 @@ class CheckedPoint:
 
 
 def check_claim(problem: Problem, answer: SolverResult, solver: str) -> None:
-    """Raise DiagnosticError where a point has another length (GSM4007) or objective (GSM4009) than its solver says."""
+    """Raise DiagnosticError if a point has another length (GSM4007) or objective (GSM4009) than its solver claims."""
     assert answer.values is not None
     raw = np.asarray(answer.values, dtype=np.float64)
     if raw.shape != (problem.columns,):
@@ -73,7 +73,7 @@ def tidy_point(problem: Problem, point: Floats, witnessed: float | None = None) 
 def check_bound(
     objective: Objective, bound: float | None, value: ObjectiveValue, allowed: float, solver: str
 ) -> float | None:
-    """The bound, moved onto the value where it oversteps it by what is allowed; DiagnosticError where by more."""
+    """Return the bound, moved to the value if it exceeds it within the tolerance; raise DiagnosticError if by more."""
     if bound is None:
         return None
     overstep = bound - value.value if objective.sense == "minimize" else value.value - bound
@@ -106,7 +106,7 @@ def _check_objective(problem: Problem, answer: SolverResult, raw: Floats, solver
 
 
 def allowed_error(problem: Problem, objective: Objective, value: ObjectiveValue, point: Floats) -> float:
-    """By how much an objective may differ from what is claimed of it: what rounding makes of its parts.
+    """Return the allowed difference of an objective from its claim: the rounding errors of its terms.
 
     `value` is the objective's at `point`. A column counts with its cost, and with what the terms that read it make of
     an error in it: of `abs(60 * x)` that is 60.

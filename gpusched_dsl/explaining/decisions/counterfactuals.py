@@ -1,4 +1,4 @@
-"""What a plan would cost with one job elsewhere: the plan fixed in the model, the job forced to run or to wait."""
+"""The cost of a plan with one job elsewhere: the plan fixed in the model, the job forced to run or to wait."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GAP = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Cost:
-    """What a plan costs: the values of the objectives in the order of their priority, and of their terms."""
+    """The cost of a plan: the values of the objectives in order of priority, and of their terms."""
 
     objectives: tuple[tuple[str, float, str], ...]  # name, value, unit
     terms: tuple[tuple[str, float], ...]  # of the objective in money, the last
@@ -76,7 +76,8 @@ def _signed_text(value: float, unit: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ForcedDecision:
-    """What became of forcing: `cost` and `entries` of the job, or else the rows in the way, as far as was found out.
+    """The result of a forced decision: `cost` and `entries` of the job, or the conflicting rows, as far as known in
+    time.
 
     `moved` are the entries of other jobs that change, as `before -> after`.
     """
@@ -149,14 +150,14 @@ class CounterfactualProblem:
 
     @property
     def runs(self) -> bool:
-        """Whether the job runs, in the plan as it was made."""
+        """Whether the job runs in the plan."""
         return bool((self.planned[self.mine] > CHOSEN).any())
 
     def entry(self, at: int) -> str:
         return entry_name(self.family, self.family.first + at)
 
     def fixed(self, allowed: Codes, *, others: bool = True) -> Problem:
-        """The job may have the elements `allowed` alone; `others`: all other jobs are as planned."""
+        """Restrict the job to the elements `allowed`; `others`: all other jobs are as planned."""
         first = self.family.first
         lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
         if others:
@@ -189,7 +190,7 @@ class CounterfactualProblem:
     # --- what is asked -----------------------------------------------------------------------------------------------
 
     def as_planned(self) -> ForcedDecision:
-        """The plan itself, what it leaves open at its best."""
+        """Return the plan itself, with its open values optimised."""
         lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
         lower[self.family.slice] = upper[self.family.slice] = self.planned
         found = self.solved(replace(self.problem, lower=lower, upper=upper))
@@ -201,7 +202,7 @@ class CounterfactualProblem:
         return self._asked(self.fixed(np.zeros(0, dtype=np.int64)), np.zeros(0, dtype=np.int64))
 
     def running(self, allowed: Codes, *, others: bool = True, why: bool = True) -> ForcedDecision:
-        """The job has one of these elements; `others`: all others are as planned; `why`: find what is in the way."""
+        """Require one of these elements; `others`: all other jobs are as planned; `why`: find the conflicting rows."""
         return self._asked(self.with_run(self.fixed(allowed, others=others), allowed), allowed, why=why)
 
     def _asked(self, problem: Problem, allowed: Codes, *, why: bool = True) -> ForcedDecision:
@@ -213,7 +214,7 @@ class CounterfactualProblem:
         return ForcedDecision(Cost.of(found), tuple(self.entry(int(at)) for at in mine), self._moved(point))
 
     def _moved(self, point: Floats) -> tuple[str, ...]:
-        """Other jobs whose elements are not those of the plan."""
+        """Return the other jobs with elements that differ from the plan."""
         told = []
         differs = (point > CHOSEN) != (self.planned > CHOSEN)
         for job in np.unique(self.of_job[differs]).tolist():
@@ -227,7 +228,7 @@ class CounterfactualProblem:
         return ", ".join(self.entry(i) for i in at[:3]) + (", ..." if len(at) > 3 else "") if at else "waits"
 
     def _in_the_way(self, problem: Problem) -> tuple[tuple[str, str], ...]:
-        """Rows of the author's that would have to give way, and by how much: the least that is enough."""
+        """Return the smallest relaxation: rows of the model, and the change of each."""
         if not problem.is_linear or self.clock.over:
             return ()
         mask = np.zeros(problem.rows, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""How the turn of one job went in the queue of a policy: its keys, its ways, and which rule placed or refused it."""
+"""The turn of one job in the queue of a policy: its keys, its ways, and the rule that placed or refused it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class RuleAttempt:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a policy did about a job. `ways` are those listed, best first, with their keys; `refused` is why it waits.
+    """The decision of a policy about a job. `ways` are the listed ones, best first, with keys; `refused` is why it
+    waits.
 
     `place` counts from 1 in a queue of `length`; 0: the job is not in it. `notes` say what the turn does not tell.
     """
@@ -153,7 +154,7 @@ class _PolicyTracer:
         return Frame(1, bound)
 
     def way(self, way: int) -> str:
-        """A way by the indices that tell it: `B, g = 2`."""
+        """Return a way by its identifying indices: `B, g = 2`."""
         cluster = self.cluster
         told = []
         kind = int(cluster.kinds[cluster.work.kind[way]])
@@ -172,7 +173,7 @@ class _PolicyTracer:
     # --- placing -----------------------------------------------------------------------------------------------------
 
     def _placing(self, queue: list[int], start: Schedule) -> tuple[tuple[RuleAttempt, ...], str, tuple[str, ...]]:
-        """The rules tried for the job when its turn comes; why it waits; what was free then."""
+        """Return the rules tried for the job at its turn, why it waits, and the free capacity then."""
         work, lines, policy = self.cluster.work, self.lines, self.policy
         plan = Schedule(*(array.copy() for array in start))  # type: ignore[arg-type]
         look, scratch = look_up(work), make_scratch(work, lines.node_list)
@@ -222,7 +223,7 @@ class _PolicyTracer:
         return tuple(told)
 
     def _kind_labels(self) -> list[str]:
-        """Of each kind what its nodes have in common: their type, or else the node that stands for them."""
+        """Return a label of each kind: the common type of its nodes, or else a node of the kind."""
         cluster = self.cluster
         node_type = cluster.placement.value("node_type")
         if node_type is not None:
@@ -240,7 +241,7 @@ class _PolicyTracer:
 
 
 def turn_lines(turn: Turn) -> list[str]:
-    """A turn in words."""
+    """Return a turn as lines of text."""
     told = []
     if turn.place:
         by = ", ".join(f"`{name}` {value}" for name, value in turn.keys)

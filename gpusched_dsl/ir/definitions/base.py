@@ -27,7 +27,7 @@ STEP = 1e-6  # of difference quotients, relative
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """What a point chooses in first order: `lower <= of_result * dt + of_argument * da <= upper` for some arguments.
+    """The choices of a point in first order: `lower <= of_result * dt + of_argument * da <= upper` for some arguments.
 
     `arguments` numbers them; dt and da are the moves of the result and of the argument.
     """
@@ -69,7 +69,7 @@ class Definition(ABC):
 
     @property
     def operation(self) -> str:
-        """What a target must take to take this definition."""
+        """Return the construct that a target must support for this definition."""
         return self.op
 
     @cached_property
@@ -133,7 +133,7 @@ class Definition(ABC):
         return np.zeros(self.size, dtype=np.bool_), np.zeros(self.size, dtype=np.bool_)
 
     def shapes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
-        """As `bends`; entries whose arguments are all fixed are both.
+        """As `bends`; entries with all arguments fixed are both.
 
         With arguments affine in columns, `result >= f` is convex where f is, and `result <= f` where f is concave.
         """
@@ -144,11 +144,11 @@ class Definition(ABC):
     # --- arguments that move in steps --------------------------------------------------------------------------------
 
     def whole(self, arguments: Bools) -> Bools:
-        """The entries that can only be whole, given which arguments are."""
+        """Return the entries that are always integer, given which arguments are."""
         return np.zeros(self.size, dtype=np.bool_)
 
     def multiples(self, arguments: Floats) -> Floats:
-        """For each entry a number of which its values are multiples, given such numbers of the arguments; 0: unknown.
+        """Return, for each entry, a number that divides its values, given such numbers of the arguments; 0: unknown.
 
         Of an argument that is always 0 the number is infinite.
         """
@@ -161,7 +161,7 @@ class Definition(ABC):
 
     @property
     def tabulated(self) -> bool:
-        """Whether a curve through the values at all values of a whole argument may take its place."""
+        """Whether a curve through the values at all values of an integer argument can replace it."""
         return self.single
 
     # --- near a point ------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class Definition(ABC):
         return arguments
 
     def near(self, point: Floats, inside: Floats) -> Floats:
-        """The values at a point whose arguments are `inside`; decisions are those of the point."""
+        """Return the values at a point with arguments `inside`; decisions are those of the point."""
         values = self.evaluate(inside)
         return np.where(np.isfinite(values), values, 0.0)
 
@@ -183,7 +183,7 @@ class Definition(ABC):
         return (self.evaluate(inside + step) - self.evaluate(inside - step)) / (2 * step)
 
     def choices(self, arguments: Floats, inside: Floats, values: Floats) -> Choices:
-        """What the point chooses: by default, that arguments outside of the domain move into it."""
+        """Return the choices of the point: by default, that arguments outside of the domain move into it."""
         out = np.flatnonzero(inside != arguments)
         one, far = np.ones(len(out)), np.full(len(out), np.inf)
         return Choices(out, np.zeros(len(out)), one, (inside - arguments)[out], far)
@@ -205,7 +205,7 @@ class Definition(ABC):
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _COMMON}
 
     def function_keys(self, numbers: dict[Any, int]) -> tuple[list[Any], list[Floats]]:
-        """What makes the function of an entry: what all entries share, and numbers of each entry.
+        """Return the key of the function of an entry: the common part of all entries, and numbers of each entry.
 
         `numbers` numbers objects that several blocks may share, in the order in which they are met.
         """
@@ -256,5 +256,5 @@ class Block(msgspec.Struct, tag_field="kind", kw_only=True, omit_defaults=True, 
 
 
 def unary_starts(size: int) -> Codes:
-    """The `starts` of a block whose entries have one argument each."""
+    """Return the `starts` of a block with one argument per entry."""
     return np.arange(size + 1, dtype=np.int64)

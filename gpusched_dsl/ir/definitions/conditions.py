@@ -1,4 +1,4 @@
-"""Rows that hold under a condition."""
+"""Rows with a condition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """Rows that must hold only where a binary column has a value: row `rows[i]` if `point[columns[i]] == values[i]`.
+    """Rows that apply only if a binary column has a value: row `rows[i]` if `point[columns[i]] == values[i]`.
 
     `rows` are increasing: a row has one condition at most.
     """
@@ -21,7 +21,7 @@ class Conditions:
     values: Bools
 
     def active(self, rows: int, point: Floats) -> Bools:
-        """Which of all `rows` rows must hold at a point."""
+        """Return which of all `rows` rows apply at a point."""
         required = np.ones(rows, dtype=np.bool_)
         required[self.rows] = (point[self.columns] > 0.5) == self.values
         return required

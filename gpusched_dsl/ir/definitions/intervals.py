@@ -13,7 +13,7 @@ LIBRARY = 1e-12
 
 
 def loosened(low: Floats, high: Floats) -> Interval:
-    """Values of library functions with slack for their rounding; what is no number bounds nothing."""
+    """Return values of library functions with slack for their rounding; NaN bounds nothing."""
     low = np.where(np.isfinite(low), low - LIBRARY * np.abs(low), low)
     high = np.where(np.isfinite(high), high + LIBRARY * np.abs(high), high)
     # Beyond a pole or the domain there is no value, so any bound will do: none is the safest.

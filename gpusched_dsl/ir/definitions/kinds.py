@@ -23,7 +23,7 @@ BUILT_IN: tuple[type[Definition], ...] = (Product, MinMax, Power, Unary, Piecewi
 
 @cache
 def kinds() -> tuple[type[Definition], ...]:
-    """Every kind that a problem file may have. Raises ValueError for what is no kind, and for names that are taken."""
+    """Return every kind of definition of a problem file. Raises ValueError for invalid kinds and for used names."""
     found: dict[str, type[Definition]] = {kind.op: kind for kind in BUILT_IN}
     for name, kind in added(GROUP, type, found).items():
         if not issubclass(kind, Definition) or kind.op != name:

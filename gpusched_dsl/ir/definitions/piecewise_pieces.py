@@ -37,12 +37,12 @@ class LinearPieces:
 
     @property
     def runs(self) -> Codes:
-        """How many runs each entry has."""
+        """Count the runs of each entry."""
         last = np.maximum(self.starts[1:] - 1, 0)
         return np.where(self.counts > 0, self.run[last] + 1, 0) if len(self.run) else np.zeros_like(self.counts)
 
     def of(self, entries: Codes) -> LinearPieces:
-        """The pieces of some entries (increasing), which are numbered anew."""
+        """Return the pieces of some entries (increasing), renumbered."""
         numbers = np.full(len(self.starts) - 1, -1, dtype=np.int64)
         numbers[entries] = np.arange(len(entries))
         kept = numbers[self.entry] >= 0

@@ -37,7 +37,7 @@ class PowerBlock(Block, tag="power"):
 
 @dataclass(frozen=True, eq=False)
 class Power(Definition):
-    """One argument to the power of `exponents`: whole exponents of any argument, others of arguments >= 0.
+    """One argument to the power of `exponents`: integer exponents of any argument, others of arguments >= 0.
 
     Exponent -1 is the reciprocal, 0.5 the square root.
     """
@@ -110,7 +110,9 @@ class Power(Definition):
         return (rising & changes) | undefined, (falling & changes) | undefined
 
     def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
-        """x^p for x > 0 bends up where p > 1 or p < 0; below 0 whole powers do, odd ones the other way round."""
+        """x^p for x > 0 is convex if p > 1 or p < 0; for x < 0 even integer powers are convex, and odd ones
+        are the opposite.
+        """
         p, whole = self.exponents, self._whole
         even = whole & (p % 2 == 0)
         straight = (p == 0) | (p == 1)

@@ -62,7 +62,7 @@ class Reified(Definition):
         return ((arguments >= self.lower - slack) & (arguments <= self.upper + slack)).astype(np.float64)
 
     def witnessed(self, point: Floats, tolerance: float) -> Floats:
-        """The truth of every entry, where a point that says 1 is believed within a tolerance.
+        """Return the truth value of every entry; a point with value 1 is accepted within a tolerance.
 
         The tolerance is of the largest of 1, the side and the terms of the comparison.
         """
@@ -85,7 +85,7 @@ class Reified(Definition):
         return always.astype(np.float64), (~never).astype(np.float64)
 
     def preimage(self, low: Floats, high: Floats, small: Floats, large: Floats) -> Interval:
-        """A comparison that must hold is a row."""
+        """A required comparison is a row."""
         must = small > 0.5
         return np.where(must, self.lower, -np.inf), np.where(must, self.upper, np.inf)
 
@@ -123,5 +123,5 @@ class Reified(Definition):
 
 
 def within_steps(slack: Floats, steps: Floats) -> Floats:
-    """What comparisons may miss, so little that a value of an expression with steps is not taken for the next."""
+    """Return the tolerances of comparisons, small enough to separate the values of stepwise expressions."""
     return np.where(steps > 0, np.minimum(slack, ON_STEP * steps), slack)

@@ -1,4 +1,4 @@
-"""What a law can tell: survival, mean, partial expectation, inverses, conditioning, samples."""
+"""The interface of distributions: survival, mean, partial expectation, inverses, conditioning, samples."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Distribution(ABC):
 
     @abstractmethod
     def censored(self, high: float) -> Distribution:
-        """The law of min(W, high): what lies beyond is moved to `high`."""
+        """Return the distribution of min(W, high): probability beyond it moves to `high`."""
 
     # --- samples -----------------------------------------------------------------------------------------------------
 
@@ -194,13 +194,13 @@ class LawFamily(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Parametric:
-    """Laws of a class whose formulas take arrays of parameters."""
+    """Distributions of a class with formulas that accept arrays of parameters."""
 
     kind: type[Distribution]
     parameters: dict[str, Floats]
 
     def _law(self, row: Codes) -> Distribution:
-        """One law of the class whose parameters are columns, a line for each law."""
+        """Return one distribution of the class with columns as parameters, one row per distribution."""
         law = object.__new__(self.kind)
         law.__dict__.update({name: values[row, None] for name, values in self.parameters.items()})
         return law
@@ -245,6 +245,6 @@ def as_floats(x: object) -> Floats:
 
 
 def need(holds: bool | Bools, message: str) -> None:
-    """Raise ValueError with a message unless it holds (NaN never does)."""
+    """Raise ValueError with a message if the condition is false (or NaN)."""
     if not np.all(holds):
         raise ValueError(message)

@@ -1,4 +1,4 @@
-"""Laws whose survival function is piecewise linear: discrete, uniform, measured, and their mixtures."""
+"""Distributions with a piecewise linear survival function: discrete, uniform, measured, and their mixtures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUM_SLACK = 1e-6
 
 
 class LinearSurvivalLaw(StoredDistribution, tag="linear_survival"):
-    """P(W >= knots[i]) = left[i] and P(W > knots[i]) = right[i]; linear between, 1 before and 0 behind the knots."""
+    """P(W >= knots[i]) = left[i] and P(W > knots[i]) = right[i]; linear between, 1 before and 0 after the knots."""
 
     knots: list[float]
     left: list[float]
@@ -64,7 +64,7 @@ class LinearSurvival(Distribution):
 
     @cached_property
     def density(self) -> Floats:
-        """The slope of -S behind each knot but the last; there 0."""
+        """Return the slope of -S after each knot but the last; there 0."""
         return np.append((self.right[:-1] - self.left[1:]) / np.diff(self.knots), 0.0)
 
     @cached_property
@@ -125,7 +125,7 @@ class LinearSurvival(Distribution):
         return np.where(at < 0, before, np.where(at == len(self.knots) - 1, 0.0, inside))
 
     def _place(self, x: Floats) -> tuple[Codes, Floats]:
-        """The last knot not beyond each x, -1 where there is none, and how far behind it x lies (0 outside)."""
+        """Return the last knot not beyond each x, -1 if there is none, and the distance of x from it (0 outside)."""
         x = as_floats(x)
         at = np.searchsorted(self.knots, x, side="right") - 1
         step = np.clip(x, self.knots[0], self.knots[-1]) - self.knots[np.maximum(at, 0)]
@@ -193,7 +193,8 @@ def trim(knots: Floats, left: Floats, right: Floats) -> LinearSurvival:
 
 
 def discrete(values: Floats, weights: Floats | None = None) -> LinearSurvival:
-    """The law with `weights` (made to sum to 1; equal by default) at `values`, which may repeat and stand in any order.
+    """Return the distribution with `weights` (normalised; equal by default) at `values`, in any order and with
+    repetitions.
 
     Raises ValueError for no values, values that are not finite, negative weights, weights that are all zero.
     """
@@ -225,7 +226,8 @@ def uniform(low: float, high: float) -> LinearSurvival:
 
 
 def survival_points(points: Floats, survival: Floats) -> LinearSurvival:
-    """The law with S(points[i]) = survival[i], linear between; what is left at the last point has its value.
+    """Return the distribution with S(points[i]) = survival[i], linear between; the rest at the last point is at its
+    value.
 
     `points` do not decrease; S jumps at a point that stands twice, and at the first one if S is below 1 there.
     Raises ValueError for anything else, or for a survival that rises or leaves [0, 1].

@@ -15,7 +15,7 @@ from gpusched_dsl.ir.distributions.restricted import check_chance
 
 
 def mixture(laws: Sequence[Distribution], weights: Floats) -> Distribution:
-    """The law of W ~ laws[i] with probability weights[i] (made to sum to 1).
+    """Return the distribution of W ~ laws[i] with probability weights[i] (normalised).
 
     Raises ValueError for no laws, negative weights, or weights that are all zero.
     """
@@ -40,7 +40,7 @@ def mixture(laws: Sequence[Distribution], weights: Floats) -> Distribution:
 
 @dataclass(frozen=True, eq=False)
 class Mixture(Distribution):
-    """W ~ laws[i] with probability weights[i]; `mixture` makes it, and simpler laws where it can."""
+    """W ~ laws[i] with probability weights[i]; `mixture` creates it, or simpler distributions if possible."""
 
     laws: tuple[Distribution, ...]
     weights: Floats
@@ -126,7 +126,8 @@ class Mixture(Distribution):
 
 
 def _bisect(before: Callable[[Floats], Bools], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The last float where `before` (true, then false) holds and the first where it does not, in [low, high].
+    """Return the last float at which `before` (true, then false) is true and the first at which it is false, in [low,
+    high].
 
     Where it holds nowhere between, both are `low`, and where it holds everywhere both are `high`.
     """

@@ -1,4 +1,4 @@
-"""Distributions that a text can name: what makes each of them of its numbers."""
+"""Distributions with names in the language: the constructors from their parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusched_dsl.language.entry_points import added
 
 @dataclass(frozen=True)
 class NamedDistribution:
-    """`make` gives a `kind` from numbers by name, as one of the ways of its spelling lists them.
+    """`make` creates a `kind` from named numbers, by one of the parameter lists of its spelling.
 
     It raises ValueError for numbers that no such distribution has. `spelling` is for distributions of other packages,
     whose entry points name a `NamedDistribution`; ours are spelled in `language/distributions.py`.

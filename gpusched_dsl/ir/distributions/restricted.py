@@ -1,4 +1,4 @@
-"""Laws made from another one: renormalised on an interval, or with all that lies beyond an end moved to it."""
+"""Distributions derived from another one: renormalised on an interval, or with the tail moved to an end."""
 
 from __future__ import annotations
 

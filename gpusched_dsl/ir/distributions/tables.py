@@ -1,4 +1,4 @@
-"""Laws whose survival function is piecewise linear, with jumps: discrete, measured and uniform ones, as one table."""
+"""Piecewise linear survival functions with jumps, of discrete, measured and uniform distributions, as one table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Tables:
 
     @cached_property
     def _density(self) -> Floats:
-        """The slope of -S behind each knot; 0 behind the last of a law."""
+        """Return the slope of -S after each knot; 0 after the last of a distribution."""
         width = np.where(self._last, 1.0, np.diff(self.knots, append=0.0))
         return np.where(self._last, 0.0, (self.right - np.append(self.left[1:], 0.0)) / width)
 
@@ -64,7 +64,9 @@ class Tables:
         return starts, np.concatenate((np.ones(len(laws)), self.right[flat]))[order]
 
     def _place(self, x: Floats, row: Codes) -> tuple[Codes, Floats]:
-        """The last knot not beyond each x, or the first of the law, and how far behind it x lies (the last knot: 0)."""
+        """Return the last knot not beyond each x, or the first of the distribution, and the distance of x
+        (the last knot: 0).
+        """
         first, end = self.starts[row, None], self.starts[row + 1, None]
         at = np.maximum(first_where(self.knots, first, end, x, np.greater) - 1, first)
         step = x - self.knots[at]
@@ -87,7 +89,7 @@ class Tables:
         return lower, np.maximum(lower, self._falls_to(u, last, np.minimum(last + 1, end)))
 
     def _falls_to(self, u: Floats, knot: Codes, after: Codes) -> Floats:
-        """Where S falls to u behind a knot: there, on the way to the knot after it, or where S jumps at that one."""
+        """Return where S falls to u after a knot: there, on the way to the next knot, or by a jump at that knot."""
         slope, gap = self._density[knot], self.right[knot] - u
         slopes = slope > 0
         reached = np.minimum(self.knots[knot] + gap / np.where(slopes, slope, 1.0), self.knots[after])
@@ -109,7 +111,9 @@ class Tables:
 
 
 def first_where(values: Floats, first: Codes, end: Codes, bound: Floats, test: np.ufunc) -> Codes:
-    """The first place in `first .. end-1` where `test(values, bound)` holds (and does from there on), else `end`."""
+    """Return the first position in `first .. end-1` at which `test(values, bound)` is true (and stays
+    true), else `end`.
+    """
     place = first - 1  # the last place known to fail
     step = 1 << max(int((end - first).max(initial=0)).bit_length() - 1, 0)
     while step:

@@ -1,4 +1,4 @@
-"""Arrays of a problem file: how they are written, and what must hold of them when they are read."""
+"""Arrays of a problem file: their format, and their checks on reading."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Side = Annotated[float | None, Meta(description="null: infinite")]
 
 
 class Unwritable(Exception):
-    """What the problem holds that the format cannot say."""
+    """A part of the problem that the format cannot express."""
 
 
 class Broken(Exception):
-    """What is wrong, with the place in the file."""
+    """An error in a file, with its place."""
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ def plain(values: Floats) -> list[float]:
 
 
 def sides(values: Floats, infinity: float) -> list[float | None]:
-    """Numbers of which some may be `infinity` (msgspec writes them as null); raises Unwritable for others."""
+    """Return numbers that may be `infinity` (written as null by msgspec); raise Unwritable for others."""
     if (np.isnan(values) | (values == -infinity)).any():
         raise Unwritable("a side that is not a number or infinite where infinity is not allowed")
     listed: list[float | None] = values.tolist()
@@ -80,7 +80,7 @@ def same_length(values: Sequence[object], count: int, place: str, other: str) ->
 
 
 def check_starts(starts: Sequence[int], end: int, place: str, least: int = 0) -> Codes:
-    """The starts of groups that hold `least` entries or more each and `end` together."""
+    """Check the starts of groups of at least `least` entries each and `end` in total."""
     found = np.array(starts, dtype=np.int64)
     if not len(found) or found[0] != 0 or found[-1] != end or (np.diff(found) < least).any():
         raise Broken(f"{place} does not rise from 0 to the {end} entries")

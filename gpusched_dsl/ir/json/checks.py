@@ -1,4 +1,4 @@
-"""What must hold between the parts of a problem file beyond the types of its fields."""
+"""Checks between the parts of a problem file, beyond the types of its fields."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _codes(codes: list[int], limit: int | None, place: str) -> Codes:
 
 
 def _entries(families: list[FamilyFile], sizes: list[int], place: str) -> int:
-    """How many columns or rows the families have together."""
+    """Return the total number of columns or rows of the families."""
     total = 0
     for k, family in enumerate(families):
         if family.domain >= len(sizes):

@@ -95,7 +95,7 @@ class DomainStore:
 
 
 def domain_of(stored: DomainFile, universes: list[Universe], earlier: list[Domain]) -> Domain:
-    """The domain, of a form that was checked; products take theirs of the `earlier` ones."""
+    """Return the domain of a checked form; products refer to the `earlier` ones."""
 
     def component(number: int | None) -> Component:
         return None if number is None else universes[number]

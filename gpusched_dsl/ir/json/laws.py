@@ -1,4 +1,4 @@
-"""Laws of random quantities in a problem file: one tagged form per class, declared there but for laws made of laws."""
+"""Distributions of random quantities in a problem file: one tagged form per class, declared with the class."""
 
 from __future__ import annotations
 

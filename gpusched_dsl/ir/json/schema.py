@@ -1,4 +1,4 @@
-"""The structs of the JSON form of a problem: what its file contains, and the types of its fields."""
+"""The structs of the JSON form of a problem: its content, and the types of its fields."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TermFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class ObjectiveFile(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """The sum of its terms, to be made small or large; earlier objectives come first."""
+    """The sum of its terms, to be minimised or maximised; earlier objectives have priority."""
 
     sense: Literal["minimize", "maximize"]
     terms: list[TermFile]

@@ -1,4 +1,4 @@
-"""What must hold of the definitions and conditions of a problem file beyond the types of their fields."""
+"""Checks of the definitions and conditions of a problem file, beyond the types of their fields."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _check_arguments(arguments: AffinesFile, columns: int, place: str) -> None:
 
 
 def check_conditions(conditions: ConditionsFile | None, rows: int, binary: Bools) -> None:
-    """Raise Broken unless each is on one of the rows, in order, and asks for a value of a binary column."""
+    """Raise Broken unless each is on one of the rows, in order, with a value of a binary column."""
     if conditions is None:
         return
     named = numbers(conditions.rows, rows, "conditions.rows", "row")

@@ -22,7 +22,7 @@ else:
 
 
 class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
-    """Row `rows[i]` must hold only where the 0/1 column `columns[i]` is 1 (`values[i]`) or 0; rows increase."""
+    """Row `rows[i]` applies only if the 0/1 column `columns[i]` is 1 (`values[i]`) or 0; rows increase."""
 
     rows: list[Number]
     columns: list[Number]

@@ -1,4 +1,4 @@
-"""A problem taken apart for decomposition: the shared part, the blocks, and how blocks use what is shared.
+"""A problem split for decomposition: the shared part, the blocks, and how blocks use the shared part.
 
 With x the shared columns and y those of the blocks, the problem is
 
@@ -56,7 +56,7 @@ class BlockStructure:
 
     @property
     def whole(self) -> Bools:
-        """Which shared columns must be whole."""
+        """Return which shared columns must be integer."""
         return self.problem.integer[self.shared]
 
     def with_rows(self, a: sp.csr_array, lower: Floats) -> BlockStructure:
@@ -76,7 +76,7 @@ class BlockStructure:
         return np.bincount(self.use_of[using], weights=duals[using], minlength=self.uses).astype(np.float64, copy=False)
 
     def block_costs(self, prices: Floats) -> Floats:
-        """What each own column costs when uses have these prices (duals: what a unit of use takes off the cost)."""
+        """Return the cost of each own column at these prices of uses (duals: the saved cost of one unit of use)."""
         return np.asarray(self.own_cost - self.use.T @ prices)
 
     def whole_point(self, shared: Floats, own: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""A bound that holds whatever the duals are: the least of the Lagrangian over bounds and blocks.
+"""A bound that is valid for any duals: the minimum of the Lagrangian over bounds and blocks.
 
 For multipliers v of the rows `lower <= A x + B y <= upper`, signed so that each picks a finite side,
 
@@ -26,7 +26,7 @@ ZERO = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class SharedBound:
-    """The shared part of the bound, constant included, and the sum of the sizes of what was added up."""
+    """The shared part of the bound, constant included, and the sum of the sizes of its terms."""
 
     value: float
     size: float
@@ -67,7 +67,9 @@ def reduced_costs(parts: BlockStructure, duals: Floats) -> Floats:
 
 
 def shared_bound(parts: BlockStructure, duals: Floats) -> SharedBound:
-    """The part of the bound that does not come from blocks; minus infinity where a column without bounds spoils it."""
+    """Return the part of the bound that does not come from blocks; minus infinity if a column without
+    bounds prevents it.
+    """
     lower, upper = parts.lower, parts.upper
     with np.errstate(invalid="ignore"):
         rows = np.where(duals > 0, duals * lower, np.where(duals < 0, duals * upper, 0.0))
@@ -80,7 +82,7 @@ def shared_bound(parts: BlockStructure, duals: Floats) -> SharedBound:
 
 
 def lagrangian_bound(shared: SharedBound, least: Floats) -> float:
-    """The whole bound; `least` per block. What rounding may have added is taken off."""
+    """Return the complete bound; `least` per block. Possible rounding errors are subtracted."""
     value = shared.value + float(least.sum())
     size = shared.size + float(np.abs(least).sum())
     return value - ROUNDING * size if np.isfinite(value) else -np.inf

@@ -1,4 +1,4 @@
-"""Column generation: points are added where a block has one cheaper than the master knows, until the bound is near.
+"""Column generation: blocks add points that are cheaper than the master's, until the bound is near.
 
 Duals of the master jump about from round to round. Blocks are therefore priced at a point between the duals with the
 best bound so far and those of the master (Wentges, Weighted Dantzig-Wolfe decomposition, 1997): new points are found
@@ -29,7 +29,7 @@ MOST_ROUNDS = 500
 
 @dataclass(eq=False)
 class Generation:
-    """A master, a pool of points and the best bound so far (of what is minimised; minus infinity at first)."""
+    """A master, a pool of points and the best bound so far (of the minimised value; minus infinity at first)."""
 
     parts: BlockStructure
     pricer: Pricer
@@ -54,7 +54,7 @@ class Generation:
         return generation
 
     def add(self, points: Points) -> int:
-        """Take points into pool and master; how many were new."""
+        """Add points to pool and master; return the number of new ones."""
         new = self.pool.add(points)
         self.master.add(new)
         return new.count
@@ -109,7 +109,7 @@ class Generation:
         return self.add(priced.points)
 
     def refine(self, rounds: int, worth: float, free: Codes | None = None) -> MasterAnswer | None:
-        """A few rounds for a master in which something is held: the bound does not hold for it and is left alone.
+        """Run a few rounds for a master with fixed parts: the bound is not valid for it and does not change.
 
         Ends when a round improves the master by less than `worth` (relatively). `free`: blocks to be priced.
         """

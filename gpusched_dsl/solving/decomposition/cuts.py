@@ -1,4 +1,4 @@
-"""Rounding cuts of covering rows: what serving in whole nodes costs, told to the linear master.
+"""Rounding cuts of covering rows: the cost of serving with complete nodes, for the linear master.
 
 For whole n >= 0 and `sum a_j n_j >= b` with a >= 0 and b > 0, division by any d > 0 and mixed-integer rounding give
 
@@ -23,7 +23,7 @@ WHOLE = 1e-9
 
 
 def with_rounding_cuts(parts: BlockStructure) -> BlockStructure:
-    """The parts with the rounding cuts of all rows that have whole non-negative shared columns only."""
+    """Return the parts with the rounding cuts of all rows with only integer nonnegative shared columns."""
     a = parts.a
     counts = np.diff(a.indptr)
     lower = parts.problem.lower[parts.shared]

@@ -1,4 +1,4 @@
-"""Good plans from a master: whole values for the shared columns piece by piece, then one point for every block."""
+"""Good plans from a master: integer values for the shared columns piece by piece, then one point for every block."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BlockPlan:
 
 
 class Planning:
-    """Makes and betters plans with the master of a generation."""
+    """Computes and improves plans with the master of a generation."""
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
@@ -59,14 +59,14 @@ class Planning:
         return None if values is None else self._with_shared(values, plan.chosen)
 
     def with_better_pieces(self, plan: BlockPlan) -> BlockPlan | None:
-        """Each piece bettered with all else of the plan held."""
+        """Improve each piece with the rest of the plan fixed."""
         if self._pieces is None:
             return None
         values = self._pieces.improve(plan.shared, self._use_of(plan.chosen), self._generation.watch)
         return self._with_shared(values, plan.chosen)
 
     def with_better_blocks(self, plan: BlockPlan, free: Codes) -> BlockPlan | None:
-        """Some blocks chosen anew, the other blocks and the whole shared columns held."""
+        """Choose some blocks again, with the other blocks and the integer shared columns fixed."""
         self._master.fix_shared(self._whole, plan.shared[self._whole])
         held = np.setdiff1d(np.arange(self._parts.blocks.count), free)
         return self.dive(plan.chosen[held])
@@ -79,7 +79,7 @@ class Planning:
         return None if answer is None else self._plan(answer, chosen)
 
     def dive(self, held: Codes) -> BlockPlan | None:
-        """Decide block by block, the surest first, with the master and the points anew after each step.
+        """Decide block by block, the most certain first; update the master and the points after each step.
 
         `held`: points decided before. The plan has an infinite value where slack is left.
         """
@@ -104,7 +104,7 @@ class Planning:
         return None if answer is None else self._repaired(answer, chosen)
 
     def _repaired(self, answer: MasterAnswer, chosen: Codes) -> BlockPlan | None:
-        """The plan; where it lacks room for the blocks, with the pieces around chosen anew."""
+        """Return the plan; if it lacks capacity for the blocks, choose the pieces around it again."""
         plan = self._plan(answer, chosen)
         if np.isfinite(plan.value) or self._pieces is None:
             return plan

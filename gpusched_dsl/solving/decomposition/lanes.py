@@ -59,7 +59,7 @@ class _Bucket:
 
 
 class LanePlanner:
-    """Solves the lanes again and again for other costs. Lanes whose work exceeds their slots cost infinity."""
+    """Solves the lanes for changing costs. Lanes with more work than slots cost infinity."""
 
     def __init__(self, lanes: Lanes) -> None:
         self.lanes = lanes

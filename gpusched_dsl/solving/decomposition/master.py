@@ -111,7 +111,7 @@ class Master:
         self._points += points.count
 
     def fix_shared(self, columns: Codes, values: Floats) -> None:
-        """Hold shared columns (places among them) at values."""
+        """Fix shared columns (positions among them) at values."""
         self._highs.changeColsBounds(len(columns), columns.astype(np.int32), values, values)
 
     def free_shared(self) -> None:
@@ -122,19 +122,19 @@ class Master:
         self._highs.changeColsBounds(len(columns), columns, lower, upper)
 
     def fix_points(self, points: Codes) -> None:
-        """Hold these points (numbered as they were added) at weight 1."""
+        """Fix these points (numbered in the order of addition) at weight 1."""
         columns = (self._first_point + points).astype(np.int32)
         self._highs.changeColsBounds(len(columns), columns, np.ones(len(points)), np.full(len(points), INFINITE))
 
     def free_points(self) -> None:
-        """Let go of all points."""
+        """Release all fixed points."""
         columns = self._first_point + np.arange(self._points, dtype=np.int32)
         self._highs.changeColsBounds(
             self._points, columns, np.zeros(self._points), np.full(self._points, INFINITE)
         )  # fmt: skip
 
     def price_slack(self, elastic: float) -> None:
-        """Change what slack of the use rows costs."""
+        """Change the cost of the slack of the use rows."""
         self.elastic = elastic
         first = len(self._parts.shared) + len(self._extra)
         columns = np.arange(first, self._first_point, dtype=np.int32)

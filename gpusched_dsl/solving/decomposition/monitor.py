@@ -1,4 +1,4 @@
-"""What a running decomposition asks again and again: how much time is left, whether to stop, and whom to tell."""
+"""Answers for a running decomposition: the remaining time, whether to stop, and the receiver of progress."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DecompositionClock:
 
     @property
     def over(self) -> bool:
-        """Whether to come to an end now."""
+        """Whether the solve must end now."""
         left = self.seconds_left
         return self.control.stopping or (left is not None and left <= 0)
 
@@ -40,7 +40,7 @@ class DecompositionClock:
         return "interrupt" if self.control.stopping else "time"
 
     def tell(self, objective: float | None, bound: float | None) -> None:
-        """Report what is known, in what is minimised inside."""
+        """Report progress, in terms of the minimised value."""
         if self.control.wants_progress and not self.control.stopping:
             scale = self.sign / self.unit
             self.control.report(
@@ -50,7 +50,7 @@ class DecompositionClock:
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """The monitor of a solve of a part: stops it when the whole is to stop, and tells nothing."""
+    """The monitor of a partial solve: stops it with the complete solve, and reports nothing."""
 
     watch: DecompositionClock
 
@@ -64,7 +64,7 @@ class Quiet:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The monitor of a solve inside: stops it when the whole is to stop, and tells the better of the bounds."""
+    """The monitor of an inner solve: stops it with the complete solve, and reports the better of the bounds."""
 
     watch: DecompositionClock
     objective: float | None

@@ -1,4 +1,4 @@
-"""Pieces of the shared part: what rows with whole columns hold together when the use by blocks is given.
+"""Pieces of the shared part: columns linked by rows with integer columns if the use by blocks is given.
 
 Shared columns are joined by the rows that hold a whole column; each component with whole columns is a piece, such as
 the nodes that serve and train in one slot. Rows of continuous columns only may cross from piece to piece, as switching
@@ -65,7 +65,7 @@ class SharedPieces:
         self._by_column = a.tocsc()
 
     def choose(self, values: Floats, used: Floats, watch: DecompositionClock) -> Floats | None:
-        """Whole columns at their best in each piece by itself, for about this much use; other values are kept.
+        """Choose the best integer columns of each piece separately, for about this use; keep the other values.
 
         Use is rounded up where a row bounds it from above, down where from below, if that leaves the piece feasible.
         None when the time is over or a piece has no point.
@@ -86,7 +86,7 @@ class SharedPieces:
         return values
 
     def using(self, uses: Codes) -> Codes:
-        """The numbers of the pieces that stand in rows of these uses."""
+        """Return the numbers of the pieces with rows of these uses."""
         rows = np.flatnonzero(np.isin(self._parts.use_of, uses))
         columns = np.unique(self._parts.a[rows].indices)
         holding = [n for n, own in enumerate(self._columns) if np.isin(own, columns).any()]
@@ -95,7 +95,8 @@ class SharedPieces:
     def improve(
         self, values: Floats, used: Floats, watch: DecompositionClock, some: Codes | None = None, broken: bool = False
     ) -> Floats:
-        """Each piece again with everything else of the plan held: the use, and what crossing rows see of the others.
+        """Improve each piece with everything else of the plan fixed: the use, and the activity of the others in
+        crossing rows.
 
         Columns that stand in crossing rows only (as those that count switching on) move with the piece. `some`: numbers
         of pieces; `broken`: their values are no point, so that any point is better.
@@ -120,7 +121,7 @@ class SharedPieces:
         return values
 
     def _movable(self, rows: Codes, columns: Codes) -> Codes:
-        """Continuous columns of these rows that stand in no other rows."""
+        """Return the continuous columns of these rows that occur in no other rows."""
         a = self._parts.a
         near = np.setdiff1d(np.unique(a[rows].indices), columns)
         near = near[~self._parts.whole[near]]

@@ -31,7 +31,7 @@ class Points:
         return np.asarray(self.values @ parts.own_cost)
 
     def uses(self, parts: BlockStructure) -> sp.csr_array:
-        """What every point takes of every use: points x uses."""
+        """Return the amount of every use by every point: points x uses."""
         return (self.values @ parts.use.T).tocsr()
 
     @staticmethod
@@ -45,7 +45,7 @@ def together(some: Sequence[Points]) -> Points:
 
 
 class PointPool:
-    """Distinct points with their costs and uses, numbered in the order in which they came."""
+    """Distinct points with their costs and uses, numbered in the order of addition."""
 
     def __init__(self, parts: BlockStructure) -> None:
         self._parts = parts
@@ -66,7 +66,7 @@ class PointPool:
         return self._batches[0]
 
     def add(self, points: Points) -> Points:
-        """Take in the points that are not here yet; they are returned."""
+        """Add the new points; return them."""
         keys = list(zip(points.block.tolist(), np.asarray(points.values @ self._weights).tolist(), strict=True))
         fresh: list[int] = []
         for number, key in enumerate(keys):

@@ -36,7 +36,8 @@ from gpusched_dsl.solving.decomposition.row_kinds import (
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """Blocks of the shape: `known` says which. All columns are places among the own columns of `BlockStructure`.
+    """Blocks of the recognised shape: `known` marks them. All columns are positions among the own columns of
+    `BlockStructure`.
 
     Lanes are sorted by block; `home` is the column z of each lane, `slot` and `start` the columns x and u of each slot
     of the lanes (start -1: there is none, starting costs nothing), `usable` whether the slot may be used at all.
@@ -53,7 +54,7 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class _LaneColumns:
-    """The lanes that rows of work make: the row and the alternative of each, and the lane of each column (-1: none)."""
+    """The lanes of rows of work: the row and the alternative of each, and the lane of each column (-1: none)."""
 
     rows: Codes
     home: Codes
@@ -183,7 +184,9 @@ def _choices(
 
 
 def _ranks(previous: Codes) -> tuple[Codes, Bools]:
-    """How many steps lie before each column in its chain, by doubling; and which chains never begin (cycles)."""
+    """Count the steps before each column in its chain, by doubling; also return which chains have no
+    beginning (cycles).
+    """
     jump = previous.copy()
     rank = (previous >= 0).astype(np.int64)
     for _ in range(max(1, int(np.ceil(np.log2(max(len(previous), 2)))) + 1)):

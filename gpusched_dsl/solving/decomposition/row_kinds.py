@@ -1,4 +1,4 @@
-"""Rows inside blocks by what they may be: the choice of an alternative, its work, the starts of its slots."""
+"""Rows inside blocks by their possible role: the choice of an alternative, its work, the starts of its slots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WHOLE = 1e-9  # how far the work may be from a whole number: rounding errors of 
 
 @dataclass(frozen=True, eq=False)
 class RowEntries:
-    """The entries of the rows inside blocks, and what their columns can be."""
+    """The entries of the rows inside blocks, and the possible roles of their columns."""
 
     row: Codes
     column: Codes
@@ -28,7 +28,7 @@ class RowEntries:
         return len(self.block)
 
     def count(self, which: Bools) -> Codes:
-        """How many of these entries each row has."""
+        """Count these entries in each row."""
         return np.bincount(self.row[which], minlength=self.rows)
 
     def spread(self, which: Bools) -> tuple[Floats, Floats]:
@@ -48,7 +48,9 @@ class RowEntries:
 
 @dataclass(frozen=True, eq=False)
 class RowKinds:
-    """Columns and rows by what they may be. `of_slot` and `of_home` are by entry, `slots` counts those of each row."""
+    """Columns and rows by their possible roles. `of_slot` and `of_home` are by entry, `slots` counts those
+    of each row.
+    """
 
     is_slot: Bools
     is_home: Bools

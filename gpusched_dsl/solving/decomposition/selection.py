@@ -22,7 +22,7 @@ LEAST_BLOCKS = 8
 
 @dataclass(frozen=True, eq=False)
 class DecompositionChoice:
-    """`blocks` where the problem has them; `reason`, in words that fit behind `: `, where it is not solved by them.
+    """`blocks` if the problem has them; `reason` why it is not solved by them, as text after `: `.
 
     `able` says that it could be; `family` is the family of columns that is in the way.
     """
@@ -54,7 +54,7 @@ def choice_for(problem: Problem, mode: str = AUTO) -> DecompositionChoice:
 
 
 def chosen_or_refused(problem: Problem, mode: str) -> DecompositionChoice:
-    """The choice; raises DiagnosticError (GSM4013) where `on` asks for what cannot be."""
+    """Return the choice; raise DiagnosticError (GSM4013) if `on` requests an impossible decomposition."""
     if mode == OFF:
         return DecompositionChoice(problem.decompose, reason="decomposition is switched off")
     choice = choice_for(problem, mode)

@@ -1,4 +1,4 @@
-"""The door to decomposition: a linear mixed-integer problem whose blocks only some rows link.
+"""The entry to decomposition: a linear mixed-integer problem with blocks that only some rows link.
 
 1. The bound: column generation over the blocks (generation.py), with rounding cuts of the shared part (cuts.py).
 2. A plan: whole shared columns piece by piece (pieces.py), then a point for every block by diving (plans.py), bettered
@@ -79,7 +79,7 @@ def solve_by_blocks(
 
 
 class _Run:
-    """One solve, in what is minimised inside; `best` and `bound` are kept through all stages."""
+    """One solve, in terms of the minimised value; `best` and `bound` are kept through all stages."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class _Run:
         return relative_gap(self.value, min(self.bound, self.value)) if np.isfinite(self.value) else np.inf
 
     def _generate(self, parts: BlockStructure, pricer: Pricer) -> Status | None:
-        """Bound and plans by column generation; a status where that alone settles the problem."""
+        """Compute bound and plans by column generation; return a status if that alone settles the problem."""
         began = self.watch.control.seconds
         generation = Generation.begin(parts, pricer, self.watch)
         left = self.watch.seconds_left
@@ -174,7 +174,7 @@ class _Run:
         self._offer(self.parts.whole_point(shared, own))
 
     def _offer(self, point: Floats) -> None:
-        """Keep a point of the whole problem if it is one, and the best so far."""
+        """Keep a point of the complete problem if it is valid and the best so far."""
         point = np.clip(point, self.problem.lower, self.problem.upper)
         point = np.where(self.problem.integer, np.rint(point), point)
         value = self.parts.sign * (self.problem.objectives[0].value(point) if self.problem.objectives else 0.0)
@@ -183,7 +183,7 @@ class _Run:
             self.watch.tell(value, None if np.isneginf(self.bound) else self.bound)
 
     def _finish(self) -> SolverResult:
-        """The whole problem by the backend."""
+        """Solve the complete problem by the backend."""
         known = None if self.best is None else self.value
         within = Within(self.watch, known, None if np.isneginf(self.bound) else self.bound)
         session = self.backend.open(self.problem)

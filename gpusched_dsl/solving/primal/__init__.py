@@ -1,1 +1,1 @@
-"""Our own search for good points: what a solver that lacks an incumbent, or has an earlier plan, can begin from."""
+"""Primal heuristics: starts for solvers that lack an incumbent or have an earlier plan."""

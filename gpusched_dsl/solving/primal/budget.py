@@ -1,4 +1,4 @@
-"""How long a search may last, and whether somebody wants it to end."""
+"""The budget of a search: its time, and requests to stop it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpusched_dsl.backends.protocol import Monitor, Silent, SolverProgress
 
 
 class HeuristicBudget:
-    """Seconds that count down from when it is made, and a wish to stop that is kept once it was seen.
+    """Seconds that count down from the creation, and a request to stop, which is kept once seen.
 
     It is also the `Monitor` that solvers get for parts of the search: it passes a stop on, but not their progress,
     which is that of other problems. `stopping` is asked besides the monitor (a Ctrl-C that was caught).
@@ -46,19 +46,19 @@ class HeuristicBudget:
         return self.left <= 0.0 or self.stop_requested
 
     def progress(self, progress: SolverProgress) -> None:
-        """What a solver says of a part of the search is not passed on."""
+        """Ignore the progress of a solver in a part of the search."""
 
     def tell(self, objective: float | None, bound: float | None) -> None:
-        """Tell the monitor of the search itself."""
+        """Report to the monitor of the search itself."""
         self._monitor.progress(SolverProgress(self.seconds, objective, bound))
 
     def share(self, part: float) -> HeuristicBudget:
-        """A budget for a part of what is left."""
+        """Return a budget for a part of the remaining time."""
         return HeuristicBudget(self.left * part, _StopOnly(self))
 
 
 class _StopOnly:
-    """Hears of no progress, and passes on the wish to stop."""
+    """Ignores progress, and passes requests to stop on."""
 
     def __init__(self, budget: HeuristicBudget) -> None:
         self._budget = budget

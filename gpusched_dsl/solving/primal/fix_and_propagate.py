@@ -102,7 +102,7 @@ def fix(
 
 
 def _keep_from(box: PropagationDomain, column: int, value: float) -> bool:
-    """Take a value away from a column; where it is inside the bounds, all values above go with it."""
+    """Exclude a value of a column; if it is inside the bounds, also exclude all larger values."""
     lower, upper = box.lower[column], box.upper[column]
     lower, upper = (value + 1.0, upper) if value == lower else (lower, value - 1.0)
     return box.narrow(np.array([column]), np.array([lower]), np.array([upper]))

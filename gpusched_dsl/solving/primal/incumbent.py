@@ -27,7 +27,7 @@ class Incumbent:
         self.sign = -1.0 if maximizes else 1.0
 
     def offer(self, point: Floats) -> bool:
-        """Take a point over that is feasible and better; its integers are made whole first."""
+        """Accept a point that is feasible and better, after rounding its integers exactly."""
         whole = np.where(self.problem.integer, np.rint(point), point)
         whole = np.clip(whole, self.problem.lower, self.problem.upper) + 0.0
         objective = self.problem.objectives[0].value(whole) if self.problem.objectives else 0.0
@@ -41,7 +41,7 @@ class Incumbent:
 
     @property
     def gap(self) -> float:
-        """How far the objective may be from the best possible; infinite while unknown."""
+        """Return the largest possible distance of the objective to the optimum; infinite while unknown."""
         if self.objective is None or self.bound is None:
             return float("inf")
         return 0.0 if not self.problem.objectives else relative_gap(self.objective, self.bound)

@@ -1,4 +1,4 @@
-"""From a start that says something of some columns to a feasible point: what fits is kept, the rest is solved for.
+"""Completes a start with values of some columns to a feasible point: fitting values are kept, the rest is solved.
 
 First the integer columns that are not zero are fixed as given, as far as the rows allow, then those that are given as
 zero, but not those that share a row with one that could not be kept: they are where a replacement is found. The backend
@@ -31,7 +31,7 @@ SHARE = 0.5  # of what is left, for each attempt
 
 @dataclass(frozen=True, eq=False)
 class StartCompletion:
-    """`point` is feasible, None where none was found; `broken` is then what the start breaks.
+    """`point` is feasible, None if none was found; `broken` then has the violations of the start.
 
     `as_given`: the point has every given value, and zero (or the nearest bound) where none was given.
     """
@@ -44,7 +44,7 @@ class StartCompletion:
 def complete(
     problem: Problem, partial: Floats, backend: Backend, options: SolveOptions, budget: HeuristicBudget
 ) -> StartCompletion:
-    """Complete `partial` (NaN where nothing is said) to a feasible point of a linear problem."""
+    """Complete `partial` (NaN without a value) to a feasible point of a linear problem."""
     said = np.isfinite(partial)
     filled = np.clip(np.where(said, partial, 0.0), problem.lower, problem.upper)
     filled = np.where(problem.integer, np.rint(filled), filled) + 0.0
@@ -89,7 +89,7 @@ def _solve_rest(
     incumbent: Incumbent,
     budget: HeuristicBudget,
 ) -> None:
-    """Let the backend decide about the integers that are not fixed, and about all other columns."""
+    """Let the backend decide the integers that are not fixed, and all other columns."""
     whole = problem.integer
     lower, upper = np.where(whole, box.lower, problem.lower), np.where(whole, box.upper, problem.upper)
     _solve(restrict(problem, lower, upper), backend, options, incumbent, budget.share(SHARE))

@@ -1,4 +1,4 @@
-"""Bounds of columns that shrink as columns are fixed, with a trail to take steps back.
+"""Bounds of columns that tighten as columns are fixed, with a trail to undo steps.
 
 Of every row the smallest and the largest value within the bounds are kept up to date: the sum of the finite terms and
 the number of infinite ones. A row `sum a_j x_j <= b` then gives `a_k (x_k - nearest bound) <= b - smallest value`. All
@@ -29,7 +29,7 @@ Sums = tuple[Floats, Floats, Int32s, Int32s]
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """What a step changed, as it was before."""
+    """The state before a step."""
 
     columns: Int32s
     lower: Floats
@@ -39,7 +39,7 @@ class _Step:
 
 
 class PropagationDomain:
-    """Bounds of all columns; see above. `conflict` is the last row (-1: none known) that could not be fulfilled."""
+    """The bounds of all columns; see above. `conflict` is the last violated row (-1: none known)."""
 
     def __init__(self, problem: Problem, rows: PropagationRows) -> None:
         self.rows = rows
@@ -70,11 +70,11 @@ class PropagationDomain:
 
     @property
     def mark(self) -> int:
-        """Where the trail stands, for `undo`."""
+        """Return the position of the trail, for `undo`."""
         return len(self._trail)
 
     def undo(self, mark: int) -> None:
-        """Take back all steps since `mark`, exactly."""
+        """Undo all steps since `mark`, exactly."""
         while len(self._trail) > mark:
             step = self._trail.pop()
             self.lower[step.columns], self.upper[step.columns] = step.lower, step.upper
@@ -86,7 +86,7 @@ class PropagationDomain:
         return result
 
     def narrow(self, columns: NDArray[np.integer], lower: Floats, upper: Floats) -> bool:
-        """Give distinct columns these bounds (within theirs) and follow what rows say; whether no row is broken.
+        """Tighten the bounds of distinct columns and propagate through rows; return whether no row is violated.
 
         Where one is, bounds are left somewhere on the way: the caller takes the step back.
         """
@@ -94,7 +94,7 @@ class PropagationDomain:
         return self._follow(self._take(columns.astype(np.int32, copy=False), lower, upper))
 
     def settle(self) -> bool:
-        """Follow what all rows say; whether none is broken."""
+        """Propagate all rows; return whether none is violated."""
         self.conflict = -1
         return self._follow(np.arange(self.rows.count, dtype=np.int32))
 
@@ -168,7 +168,7 @@ class PropagationDomain:
     def _said(
         self, rows: Int32s, room: Floats, infinite: Int32s, at_most: bool
     ) -> tuple[Int32s, Floats, Bools, Int32s]:
-        """Bounds worth taking that rows give: columns, bounds, which are upper ones, and the rows that say so."""
+        """Return useful bounds implied by rows: columns, bounds, which are upper bounds, and their rows."""
         stored = self.rows
         at, counts = entries(stored.starts, rows)
         column = stored.columns[at]
@@ -197,7 +197,7 @@ class PropagationDomain:
 
 
 def _change(old: Floats, new: Floats) -> tuple[Floats, Int32s]:
-    """How the finite part and the number of infinite ones change."""
+    """Return the change of the finite part and of the number of infinite terms."""
     before, after = np.isinf(old), np.isinf(new)
     difference = np.where(after, 0.0, new) - np.where(before, 0.0, old)
     return difference, after.astype(np.int32) - before.astype(np.int32)

@@ -1,4 +1,4 @@
-"""A problem with some columns fixed: these columns taken out, and the rows that nothing can break any more."""
+"""A problem with some columns fixed: these columns removed, and also rows that are always satisfied."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Restriction:
     base: Floats
 
     def point(self, values: Floats) -> Floats:
-        """A point of the whole problem from one of the restricted one."""
+        """Return the point of the complete problem for a point of the restricted problem."""
         point = self.base.copy()
         point[self.kept] = values
         return point
@@ -37,7 +37,7 @@ class Restriction:
 def restrict(
     problem: Problem, lower: Floats, upper: Floats, *, relaxed: bool = False, costs: Floats | None = None
 ) -> Restriction:
-    """A linear problem within narrower bounds; columns whose bounds meet are taken out.
+    """Restrict a linear problem to narrower bounds; remove columns with equal bounds.
 
     `relaxed` lets integer columns be fractional; `costs` replaces the objective (to be minimised).
     Rows are left out where no point within the bounds breaks them.

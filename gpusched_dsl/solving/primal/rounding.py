@@ -12,7 +12,7 @@ FRACTION = 1e-6  # an integer column of an LP point is whole within this
 
 
 def locks(problem: Problem, rows: PropagationRows) -> tuple[Ints, Ints]:
-    """How many rows a column may break by falling, and how many by rising."""
+    """Count the rows that a column may violate by decreasing, and by increasing."""
     above = np.isfinite(rows.upper)[rows.rows]
     below = np.isfinite(rows.lower)[rows.rows]
     positive, negative = rows.column_values > 0, rows.column_values < 0
@@ -26,7 +26,7 @@ def locks(problem: Problem, rows: PropagationRows) -> tuple[Ints, Ints]:
 
 
 def is_whole(problem: Problem, point: Floats) -> Bools:
-    """Which columns are no integers, or whole at the point."""
+    """Return which columns are continuous, or integer at the point."""
     return ~problem.integer | (np.abs(point - np.rint(point)) <= FRACTION)
 
 

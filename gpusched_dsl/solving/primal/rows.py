@@ -1,4 +1,4 @@
-"""The rows of a problem as propagation reads them: by row and by column, with what each row can say at most."""
+"""The rows of a problem for propagation: by row and by column, with the largest possible implications of each."""
 
 from __future__ import annotations
 

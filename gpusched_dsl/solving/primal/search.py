@@ -95,7 +95,7 @@ class Search:
         return self.budget.over or self.incumbent.gap <= self.options.gap
 
     def _blindly(self, down: Ints, up: Ints, share: float = BLIND) -> None:
-        """A first point by costs and locks alone: it is there when the relaxation takes too long."""
+        """Compute a first point by costs and locks only, for the case that the relaxation takes too long."""
         problem, integers = self.problem, self.integers
         prefers_low = (self.costs > 0) | ((self.costs == 0) & (down <= up))
         near, far = np.where(prefers_low, problem.lower, problem.upper), np.where(prefers_low, problem.upper, 0.0)
@@ -127,7 +127,9 @@ class Search:
             self._offer(point)
 
     def _guided(self, relaxed: Floats, reduced: Floats | None) -> None:
-        """Fix what the relaxation chose, then what it chose in part, then the rest, the dearest to have first."""
+        """Fix the columns chosen by the relaxation, then those chosen in part, then the rest, the most
+        expensive first.
+        """
         problem, integers = self.problem, self.integers
         value, whole = relaxed[integers], is_whole(problem, relaxed)
         chosen = value > problem.lower[integers] + EPSILON
@@ -158,7 +160,7 @@ class Search:
             self._solve_rest(box, relaxed=False)
 
     def _solve_rest(self, box: PropagationDomain, relaxed: bool) -> None:
-        """Let the backend decide about what is not fixed: all integers are, or else the first good point will do."""
+        """Let the backend decide the remaining columns: all integers are fixed, or the first good point suffices."""
         if self.budget.over:
             return
         problem, whole = self.problem, self.problem.integer

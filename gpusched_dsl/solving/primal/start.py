@@ -1,4 +1,4 @@
-"""What a solve begins with: a start made complete, or our own search where a solver is likely to lack a point."""
+"""The start of a solve: a completed start, or our own search if a solver is likely to lack a point."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_SECONDS = 60.0  # without a time limit, or with a long one, for a start tha
 
 @dataclass(frozen=True, eq=False)
 class MipStart:
-    """`point` is where to start, None for nowhere; `objective` is its value where it is known to be feasible.
+    """`point` is the start, None without any; `objective` is its value if it is known to be feasible.
 
     `bound` is proved, None where there is none. `proved`: the point is as good as was asked for. `interrupted`:
     somebody wants the best point now. `warnings` say what became of a start that was given.
@@ -67,7 +67,7 @@ class MipStart:
 def begin(
     problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None, monitor: Monitor | None
 ) -> MipStart:
-    """Complete a start (NaN: nothing is said of a column), or search for one where that is worth it.
+    """Complete a start (NaN: no value of a column), or search for one if that pays.
 
     `options` hold what is left of the time limit, of which a share is taken.
     """
@@ -91,7 +91,7 @@ def _search_is_wanted(problem: Problem, backend: Backend, options: SolveOptions,
 
 
 def _is_ours(problem: Problem, backend: Backend) -> bool:
-    """Whether this is a problem that the searches here understand, and a backend that makes use of what they find."""
+    """Whether the searches support this problem, and the backend uses their results."""
     able = backend.capabilities
     return able.warm_start and able.time_limit and problem.is_mip and problem.is_linear and len(problem.objectives) <= 1
 
@@ -99,7 +99,7 @@ def _is_ours(problem: Problem, backend: Backend) -> bool:
 def _complete(
     problem: Problem, backend: Backend, options: SolveOptions, start: Floats, monitor: Monitor | None
 ) -> MipStart:
-    """A start that was given, made complete and feasible; one that cannot be is dropped, with a warning."""
+    """Complete a given start to a feasible point; drop it with a warning if that is impossible."""
     full = bool(np.isfinite(start).all())
     if not _is_ours(problem, backend):
         return MipStart(start if full else np.clip(np.where(np.isfinite(start), start, 0.0), *_bounds(problem)))
