@@ -31,7 +31,7 @@ DEFAULT_MEMORY = default_memory()
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What may be read and taken: `memory` in bytes for one grounding, data from `outside` the folder of its text."""
+    """The permissions and limits: `memory` in bytes for one grounding, data from `outside` the folder of the text."""
 
     memory: int = DEFAULT_MEMORY
     outside: bool = False
@@ -61,12 +61,12 @@ class Built:
     replaced: Mapping[str, Sequence[DataChunk]] | None = None
 
     def checked_with(self, settings: Mapping[str, str]) -> CheckedScenario:
-        """The same scenario with other settings beside its own; raises DiagnosticError as `check_solvable` does."""
+        """Check the same scenario with additional settings; raise DiagnosticError as `check_solvable` does."""
         assert self.workspace is not None
         return check_solvable(self.workspace, self.scenario.name, {**self.settings, **settings})[0]
 
     def remade(self, settings: Mapping[str, str]) -> Built:
-        """The same with other settings beside its own, without a problem; raises what `build` raises."""
+        """Return the same with additional settings, without a problem; raise the errors of `build`."""
         assert self.workspace is not None
         return build(
             self.workspace,
@@ -81,7 +81,7 @@ class Built:
 
     @property
     def folded(self) -> AggregatedProblem | None:
-        """The aggregated problem; None where the problem is to be solved whole."""
+        """Return the aggregated problem; None if the problem must be solved directly."""
         return self.aggregation.found
 
     @property
@@ -95,7 +95,7 @@ class Built:
         return self.grounded[0]
 
     def origins(self) -> Provenance:
-        """What a result tells of where it came from."""
+        """Return the provenance for a result."""
         from gpusched_dsl.compiling.provenance import Provenance
 
         return Provenance(
@@ -164,7 +164,7 @@ def build(
     earlier: Instance | None = None,
     whole: bool = True,
 ) -> Built:
-    """Read the data of a checked scenario and ground it; `replaced` stands for what the scenario gives.
+    """Read the data of a checked scenario and ground it; `replaced` overrides values of the scenario.
 
     `reader` is that of an earlier build of the scenario: files that it has read are not read again; `earlier` is its
     instance: values whose inputs are the same are taken over. With `fold`,
@@ -201,7 +201,7 @@ def build(
 
 
 def with_problem(built: Built, *, fold: bool, whole: bool = True) -> Built:
-    """What was read with its aggregated problem (`fold`), else, with `whole`, with that of all elements.
+    """Return the data with its aggregated problem (`fold`), else, with `whole`, with the full problem.
 
     Raises DiagnosticError and Stopped as `build` does.
     """
@@ -217,7 +217,7 @@ def with_problem(built: Built, *, fold: bool, whole: bool = True) -> Built:
 
 
 def with_counts(built: Built, *, fold: bool) -> Built:
-    """What was read for a policy, which needs no problem: with the aggregated one where there is time for it."""
+    """Return the data for a policy, which needs no problem: with the aggregated problem if time permits."""
     try:
         return with_problem(built, fold=fold, whole=False)
     except StoppedEarly as stopped:
@@ -252,7 +252,7 @@ def read_data(
 
 
 def _without(scenario: CheckedScenario, replaced: Mapping[str, object]) -> CheckedScenario:
-    """The scenario without what it gives for some names, so that nothing of it is read or computed for them."""
+    """Return the scenario without its values of some names, so that they are neither read nor computed."""
     given = {name: givens for name, givens in scenario.given.items() if name not in replaced}
     return replace(scenario, given=given) if len(given) < len(scenario.given) else scenario
 

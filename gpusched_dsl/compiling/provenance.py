@@ -1,4 +1,4 @@
-"""Where a problem came from."""
+"""The source of a problem."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Provenance:
-    """Where a problem came from. `model` and `store` are None for a problem that was read from a file.
+    """The source of a problem. `model` and `store` are None for a problem that was read from a file.
 
     `inputs_sha256` has the SHA-256 of every text and data file read; `settings` what was set from outside.
     """

@@ -10,18 +10,18 @@ STEP = 2_000  # entries that one step of a Python loop counts for, however small
 
 
 class TooMuchWork(Exception):
-    """A budget is used up: what was begun is abandoned, and the problem stays as it was."""
+    """A budget is used up: the work is abandoned, and the problem does not change."""
 
 
 @dataclass
 class WorkBudget:
-    """At most `most` entries may be looked at; `done` were. A million take about 10 ms of CPU time."""
+    """At most `most` entries may be examined; `done` were. A million take about 10 ms of CPU time."""
 
     most: int
     done: int = 0
 
     def spend(self, entries: int) -> None:
-        """Count entries, before they are looked at where their number is known.
+        """Count entries, before their examination if the number is known.
 
         Raises TooMuchWork where they are more than are left, and Stopped as `checkpoint` does.
         """

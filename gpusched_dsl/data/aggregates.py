@@ -1,4 +1,4 @@
-"""Aggregates over the rows of one key, for whole columns."""
+"""Aggregates over the rows of one key, for complete columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario gives, bound to domains: the one door to the steps in `sets`, `params` and `ranges`."""
+"""Binds the values of a scenario to domains: the entry to the steps in `sets`, `params` and `ranges`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and values as they came out of tables, files and expressions, each with the way back to its place."""
+"""Keys and values from tables, files and expressions, each with its source position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Place = Span | Cell
 
 
 class Origin(Protocol):
-    """Where the rows of a chunk come from. Rows are counted from 0; `component` is a key's, None for the value."""
+    """The source of the rows of a chunk. Rows are counted from 0; `component` is a key's, None for the value."""
 
     @property
     def statement(self) -> Span:
@@ -59,7 +59,7 @@ class TableOrigin:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TextOrigin:
-    """An expression; `rows` are the places of its rows where each has one, else all stand at `statement`."""
+    """An expression; `rows` are the places of its rows if each has one, else all are at `statement`."""
 
     statement: Span
     rows: tuple[Span, ...] = ()

@@ -1,4 +1,4 @@
-"""Key and value columns to codes and numbers, whole columns at a time."""
+"""Key and value columns to codes and numbers, a complete column at a time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def encode(series: pl.Series, component: Component) -> Coded:
 
 
 def _integers(series: pl.Series) -> tuple[Codes, Bools]:
-    """The whole numbers of a column and where they are such."""
+    """Return the integers of a column and their positions."""
     import polars as pl
 
     if series.dtype == pl.Int64:
@@ -73,7 +73,7 @@ def _fill(series: pl.Series, value: float) -> Values:
 
 
 def _round(numbers: pl.Series) -> pl.Series:
-    """4.0 as 4, null where a number is not whole; beyond 2^53 a float no longer tells whole numbers apart."""
+    """Return 4.0 as 4, null for fractional numbers; beyond 2^53 a float cannot represent every integer."""
     import polars as pl
 
     exact = (numbers == numbers.round()) & (numbers.abs() < 2.0**53)
@@ -104,7 +104,7 @@ def _text_codes(series: pl.Series, universe: Universe) -> Codes:
 
 
 def texts(series: pl.Series) -> pl.Series:
-    """A column of labels as text; a whole number has no decimals."""
+    """Return a column of labels as text; integers have no decimals."""
     import polars as pl
 
     if series.dtype == pl.String:

@@ -56,7 +56,7 @@ class _ChunkRows:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ParamOrigin:
-    """Where each value of a parameter came from; kept as one array of positions for each chunk."""
+    """The source of each value of a parameter, as one array of positions for each chunk."""
 
     declaration: Span
     parts: tuple[_ChunkRows, ...]
@@ -186,7 +186,7 @@ def _part(
 def _single_value(
     checked: CheckedParam, single: ValueChunk, within: Domain | None, diagnostics: Diagnostics
 ) -> float | int | str:
-    """A value from an expression, checked like one from a file; what is wrong has been reported."""
+    """Return a value of an expression, checked like one from a file; errors have been reported."""
     series = column_of([single.value])
     chunk = ColumnChunk((), series, TextOrigin(single.span))
     cells = read_values(checked, chunk, within, diagnostics)
@@ -227,7 +227,7 @@ def positions_of(checked: CheckedParam, domain: Domain, chunk: ColumnChunk, diag
 
 
 def beyond(chunk: ColumnChunk, domain: Domain) -> Bools:
-    """The rows whose slot lies before the first or after the last one of the domain."""
+    """Return the rows with a slot before the first or after the last one of the domain."""
     outside: Bools = np.zeros(len(chunk.keys[0]), dtype=np.bool_)
     for at in chunk.windows:
         codes, component = domain.columns()[at], domain.components[at]
@@ -314,7 +314,7 @@ def _patch_position(checked: CheckedParam, domain: Domain, patch: ValueChunk, di
 
 
 def _blank(parts: Sequence[_ChunkRows], position: int) -> Place | None:
-    """The place of the empty cell that should hold the value at a position, if there is one."""
+    """Return the place of the empty cell for the value at a position, if there is one."""
     places = (part.blank_at(position) for part in parts)
     return next((place for place in places if place is not None), None)
 

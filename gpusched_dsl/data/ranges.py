@@ -74,7 +74,7 @@ def report_failed_check(
     holds: Bools,
     diagnostics: Diagnostics,
 ) -> bool:
-    """Report (GSM2201) where a `check` does not hold; True when it holds everywhere.
+    """Report (GSM2201) the violations of a `check`; return True if there are none.
 
     `columns` are the codes of the indices of the check, `holds` one truth value for each row of them (a single one
     when the check has no indices).

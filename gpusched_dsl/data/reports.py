@@ -1,4 +1,4 @@
-"""How findings in data are told: each kind once, with the first examples, their places and the total count."""
+"""Reports of errors in data: each kind once, with the first examples, their places and the total count."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def report_nothing(checked: CheckedParam | CheckedSet, diagnostics: Diagnostics)
 def report_empty_keys(
     checked: CheckedParam | CheckedSet, chunk: ColumnChunk, at: int, empty: Bools, diagnostics: Diagnostics
 ) -> None:
-    """GSM2107: key cells of component `at` that hold nothing."""
+    """Report GSM2107: empty key cells of component `at`."""
     rows = np.flatnonzero(empty)
     count = len(rows)
     message = f"a key of `{checked.name}` is empty" if count == 1 else f"{count} keys of `{checked.name}` are empty"

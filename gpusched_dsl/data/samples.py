@@ -24,7 +24,7 @@ from gpusched_dsl.language.scenarios.assignments import FileAssignment
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Samples:
-    """Group i holds entries `starts[i] .. starts[i+1]-1`: one group per position, or a single one for all."""
+    """Group i has entries `starts[i] .. starts[i+1]-1`: one group per position, or a single one for all."""
 
     starts: Codes
     values: Floats
@@ -32,7 +32,7 @@ class Samples:
 
 
 def files_of(random: CheckedRandom, law: TypedLaw) -> Iterator[FileAssignment]:
-    """The files that a law needs, so that a reader can be told beforehand."""
+    """Return the files that a distribution needs, for the reader's plan."""
     return (_assignment(random, part) for part in walk(law) if isinstance(part, SampleFile))
 
 

@@ -29,7 +29,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Stack:
-    """The rows of several chunks one after the other: from which chunk and row each comes."""
+    """The concatenated rows of several chunks: the chunk and row of each."""
 
     chunks: Sequence[ColumnChunk]
     chunk_of: Codes

@@ -75,7 +75,7 @@ def in_slots(
 
 
 def stretches(times: Micros, others: Sequence[pl.Series], given: pl.Series) -> int | None:
-    """How long the stretch is for which each row stands; None where rows are points in time.
+    """Return the length of the period of each row; None if rows are points in time.
 
     `given` rows count. They are stretches where those that agree in all other keys have different times, whose
     distances are all whole multiples of the smallest one, and that one is the most frequent.

@@ -171,7 +171,7 @@ class _Search:
         return None
 
     def _start(self) -> Bools | Feasibility:
-        """Return a part that is proved infeasible, small if that is cheap; raise or return the status if
+        """Return a part that is proved infeasible, small if that is cheap; the verdict if
         there is none.
         """
         small = self._propagated()

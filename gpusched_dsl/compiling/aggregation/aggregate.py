@@ -1,4 +1,4 @@
-"""Aggregates a model with its data, before all of it is grounded; or says why not."""
+"""Aggregates a model with its data before the full problem is grounded, or returns the reason why not."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TOO_LONG = "the analysis takes more than a third of the time limit"
 
 @dataclass(frozen=True, eq=False)
 class AggregationAttempt:
-    """What came of one set: `obstacle` says why its elements were not aggregated, None where they were."""
+    """The attempt for one set: `obstacle` is why its elements were not aggregated, None if they were."""
 
     declared: CheckedSet
     elements: int
@@ -43,7 +43,7 @@ class AggregationAttempt:
 
 @dataclass(frozen=True, eq=False)
 class Aggregation:
-    """What came of looking for interchangeable elements; `found` is None where the problem must be solved whole.
+    """The result of the search for interchangeable elements; `found` is None if the problem must be solved directly.
 
     `abandoned`: it took more than its share of the time limit, and nobody knows what it would have found.
     """

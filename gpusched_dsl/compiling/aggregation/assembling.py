@@ -1,4 +1,4 @@
-"""An aggregated problem put together of what no element indexes and the parts that stand for the elements."""
+"""Assembles an aggregated problem from the rows and columns of no element and the components of elements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AggregatedProblem:
     rows: Codes
 
     def expanded(self, point: Floats) -> Spread:
-        """The values of every column of the full problem at a point whose integer columns are whole."""
+        """Return the values of every column of the full problem at a point with exact integers."""
         quotient = self.quotient
         shared = np.zeros(quotient.problem.columns)
         shared[self.kept] = point[: len(self.kept)]
@@ -52,7 +52,7 @@ class AggregatedProblem:
         )
 
     def gathered(self, spread: Spread) -> Floats | None:
-        """The point that stands for the values of single elements; None where it breaks the rows of an element."""
+        """Return the aggregated point for values of single elements; None if it violates the rows of an element."""
         point = np.zeros(self.problem.columns)
         column = np.full(self.quotient.problem.columns, -1, dtype=np.int64)
         column[self.kept] = np.arange(len(self.kept))
@@ -72,7 +72,7 @@ class AggregatedProblem:
 
 
 def assemble(quotient: Quotient, parts: Sequence[AggregatedComponent]) -> AggregatedProblem:
-    """The problem in which each part stands for its component; the parts cover all columns of larger classes."""
+    """Assemble the problem with each part in place of its component; the parts cover all columns of larger classes."""
     problem = quotient.problem
     replaced = np.zeros(problem.columns, dtype=np.bool_)
     for part in parts:
@@ -113,7 +113,7 @@ def assemble(quotient: Quotient, parts: Sequence[AggregatedComponent]) -> Aggreg
 
 
 def _of_one(quotient: Quotient, replaced: Bools) -> Floats:
-    """What turns the coefficient of the mean over a class into that of the sum."""
+    """Return the factors from coefficients of the mean over a class to those of the sum."""
     kinds = quotient.column_class
     return np.where(replaced, 1.0 / quotient.classes.sizes[np.maximum(kinds, 0)], 1.0)
 
@@ -133,7 +133,7 @@ def _reading_matrix(quotient: Quotient, parts: Sequence[AggregatedComponent], ke
 
 
 def _rows_to_keep(quotient: Quotient, replaced: Bools) -> Codes:
-    """Rows of no element, of elements that are alone, and those of others that read no column of the element."""
+    """Return rows of no element, of single elements, and those of others that contain no column of the element."""
     matrix = quotient.problem.matrix
     reads = np.bincount(matrix.row_of, weights=replaced[matrix.columns], minlength=matrix.rows) > 0
     return np.flatnonzero((quotient.row_class < 0) | ~reads)

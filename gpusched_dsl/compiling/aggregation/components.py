@@ -1,4 +1,4 @@
-"""The columns of interchangeable elements taken apart into components that no row of an element connects.
+"""Splits the columns of interchangeable elements into components that no row of an element connects.
 
 Columns that are in no row of their element would be components of one column each. They are kept together, 0/1 columns
 and continuous ones apart: every treatment that is exact for each of them is exact for all, and there may be thousands.

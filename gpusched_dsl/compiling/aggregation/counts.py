@@ -1,4 +1,4 @@
-"""Elements that act over slots: it is enough to know how many do what in each slot.
+"""Elements that act in slots: the number of elements in each state of each slot suffices.
 
 What an element may look like. Take away *effects*: columns that rows only push up, by one state or by the change from
 one state to another (`effects.py`). The columns that are left fall into *slots* that no row connects. In a slot there
@@ -91,7 +91,7 @@ class _Counts:
             raise Obstacle(what, family.span)
 
     def _check_rounding(self, free: Bools) -> None:
-        """Effects of carriers that need not be whole must be pushed down, and seen by nobody else."""
+        """Check that effects of carriers that may be fractional are minimised and occur nowhere else."""
         effects = self.effects
         which = np.flatnonzero(np.isin(effects.state, self.slots.rounded))
         at = effects.column[which]
@@ -174,7 +174,7 @@ class _Counts:
         return np.setdiff1d(np.arange(len(self.component.columns)), other)
 
     def _gathered(self, spread: Spread) -> Floats | None:
-        """Carriers that are not whole are rounded, and what follows them is raised to what is then needed."""
+        """Round fractional carriers, and raise their effects to the required values."""
         local, effects = self.local, self.effects
         if not local.hold(spread):
             return None

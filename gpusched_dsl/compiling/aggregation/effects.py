@@ -1,4 +1,4 @@
-"""Columns of an element that follow what it does: starting, being switched on, moving.
+"""Columns of an element that depend on its changes: starting, being switched on, moving.
 
 An *effect* e is a column that rows of the element only push up, all of them by the same one or two other columns:
 
@@ -115,7 +115,7 @@ class _Search:
         return EffectColumns(column, state, before, none, up, down, np.unique(self.row[entries]))
 
     def _chosen(self, able: Bools) -> Bools:
-        """Of columns that could be effects of one another, those without bounds, those not whole, later ones."""
+        """Return the effects among columns that could depend on each other: unbounded, fractional, later ones first."""
         local = self.local
         columns = len(able)
         rank = np.lexsort((-np.arange(columns), np.isfinite(local.most), local.integer))
@@ -138,7 +138,9 @@ class _Search:
         return chosen
 
     def _needs(self, column: Codes, state: Codes, entries: Codes) -> tuple[Floats, Floats, Floats]:
-        """What each effect must be at least for a difference of 0, 1 and -1; refuses what does not add up."""
+        """Return the smallest value of each effect for a difference of 0, 1 and -1; refuse effects that do
+        not add up.
+        """
         local = self.local
         rows = self.row[entries]
         which = np.searchsorted(column, self.place[entries])
@@ -167,7 +169,7 @@ class _Search:
     def _refuse_bent(
         self, column: Codes, alone: Bools, none: Floats, up: Floats, which: Codes, ends: tuple[Floats, Floats]
     ) -> None:
-        """For a state alone the maximum must be one line between 0 and 1: else the maximum of sums is lower."""
+        """Check that the maximum of a single state is linear between 0 and 1: else the maximum of sums is lower."""
         low = self.local.least[column]
         straight = (low == none) & (low == up)
         line = (ends[0] == none[which]) & (ends[1] == up[which])

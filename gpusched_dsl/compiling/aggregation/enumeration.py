@@ -1,4 +1,4 @@
-"""All whole points of small systems of rows, column by column, for all partial points at once."""
+"""Lists all integer points of small systems of rows, column by column, for all partial points at once."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def whole_points(
 def count_points(
     matrix: Floats, lower: Floats, upper: Floats, low: Ints, high: Ints, work: ElementWork | None = None
 ) -> int | None:
-    """How many points `whole_points` lists; None where it takes as long to know as to list them.
+    """Return the number of points that `whole_points` lists; None if counting takes as long as listing.
 
     Partial points with equal activities are counted together: with whole numbers such as GPUs there are few of these.
     """
@@ -83,7 +83,7 @@ def _too_many(most: int) -> Obstacle:
 
 
 class _System:
-    """Rows over whole columns, and what the columns behind each can still add to a row."""
+    """Rows over integer columns, and the range that the later columns can still add to a row."""
 
     def __init__(
         self, matrix: Floats, lower: Floats, upper: Floats, low: Ints, high: Ints, work: ElementWork | None
@@ -111,12 +111,12 @@ class _System:
             yield choice, fits, activity[fits] + column * choice
 
     def kept(self, activity: Floats) -> Bools:
-        """Which activities of whole points satisfy the rows."""
+        """Return which activities of integer points satisfy the rows."""
         below = (activity <= self.upper + self.slack).all(axis=1)
         return np.asarray(below & (activity >= self.lower - self.slack).all(axis=1))
 
 
 def _behind(ends: Floats) -> Floats:
-    """For every column the sum over the columns behind it."""
+    """Return for every column the sum over the later columns."""
     sums = np.cumsum(ends[:, ::-1], axis=1)[:, ::-1]
     return np.concatenate((sums[:, 1:], np.zeros((len(ends), 1))), axis=1)

@@ -54,7 +54,7 @@ def exclusion_of(local: Local, kinds: Kinds, slot: Codes, state: Bools, work: El
 
 
 class _Slot:
-    """One slot: its exclusions `rows`, whose entries are `(row[i], column[i])`, and its columns."""
+    """One slot: its exclusions `rows`, with the entries `(row[i], column[i])`, and its columns."""
 
     def __init__(
         self, local: Local, kinds: Kinds, rows: Codes, row: Codes, column: Codes, columns: Codes, work: ElementWork

@@ -62,7 +62,7 @@ class _Links:
     ratios: Floats = np.zeros(0)
 
     def _best(self, quotient: Quotient, sub: Matrix, sign: Floats) -> None:
-        """Adds the pairs (x, z) of rows in which, times `sign`, z alone is negative."""
+        """Add the pairs (x, z) of rows in which, times `sign`, only z is negative."""
         problem = quotient.problem
         row, column = sub.row_of, sub.columns.astype(np.int64)
         value = sub.values * sign[row]
@@ -85,7 +85,7 @@ class _Links:
         self.width = problem.columns
 
     def ratio(self, x: Codes, z: Codes) -> Floats:
-        """The least q / p with p x <= q z, infinite where no row says so."""
+        """Return the least q / p with p x <= q z, infinite if no row implies one."""
         if not len(self.keys):
             return np.full(len(x), np.inf)
         wanted = x * self.width + z

@@ -26,7 +26,7 @@ def with_implied_counts(problem: Problem, first: int) -> Problem:
 
 
 def _largest_counts(problem: Problem, sign: float, sides: Floats) -> Floats:
-    """The largest whole value of every column by rows `sign * matrix @ x <= sides`."""
+    """Return the largest integer value of every column by rows `sign * matrix @ x <= sides`."""
     matrix = problem.matrix
     values = sign * matrix.values
     ends = np.where(values > 0, problem.lower[matrix.columns], problem.upper[matrix.columns])

@@ -1,4 +1,4 @@
-"""Continuous columns of an element that may be taken as whole, because its rows make them so at an optimum.
+"""Continuous columns of an element that are integer at an optimum because of its rows.
 
 A column with bounds 0 and 1 that no other rows than those of the element read, that stands once at most in rows of its
 member and once at most in rows over all members, with coefficients 1 or -1, where the sides of these rows and all other
@@ -20,7 +20,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes
 
 
 def whole_by_rows(quotient: Quotient, columns: Codes, rows: Codes, of_member: Bools) -> Bools:
-    """Which columns of a component are integer or may be taken as such; `of_member`: rows that a member indexes."""
+    """Return which columns of a component are integer or equivalent to it; `of_member`: rows indexed by a member."""
     problem = quotient.problem
     integer = problem.integer[columns]
     fits = ~integer & (problem.lower[columns] == 0) & (problem.upper[columns] == 1)

@@ -1,4 +1,4 @@
-"""The rows of one element on their own: what adding them up over a class needs."""
+"""The rows of a single element: the data for sums over a class."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Local:
 
     @staticmethod
     def of(quotient: Quotient, component: Component, rows: Codes | None = None) -> Local:
-        """All rows of the component, or some; raises Obstacle where they are not linear rows that always hold."""
+        """Return all rows of the component, or some; raise Obstacle unless they are linear and unconditional."""
         _refuse_what_is_not_linear(quotient, component)
         problem = quotient.problem
         chosen = component.rows if rows is None else rows
@@ -69,7 +69,7 @@ class Local:
 
     @property
     def least(self) -> Floats:
-        """The lower bounds, whole for whole columns."""
+        """Return the lower bounds, integers for integer columns."""
         bounds = self.quotient.problem.lower[self.component.columns]
         return np.where(self.integer, np.ceil(bounds), bounds)
 
@@ -100,7 +100,7 @@ class Local:
         ]
 
     def implied_by_bounds(self) -> Bools:
-        """Which rows are no more than bounds of one column say."""
+        """Return which rows only repeat bounds of one column."""
         alone = np.flatnonzero((np.diff(self.own.indptr) == 1) & (np.diff(self.shared.indptr) == 0))
         at = self.own.indptr[alone]
         value, place = self.own.data[at], self.own.indices[at]

@@ -1,4 +1,4 @@
-"""Elements that only have continuous columns: each may as well take the mean of its class.
+"""Elements with only continuous columns: each can have the mean value of its class.
 
 Theorem. Let all columns of a component be continuous. Replacing them by their sums over the class, every row
 
@@ -23,7 +23,7 @@ from gpusched_dsl.ir.arrays import Floats
 
 
 def by_means(quotient: Quotient, component: Component) -> AggregatedComponent:
-    """The part that holds the sums over the class; raises Obstacle where a column is integer."""
+    """Return the part with the sums over the class; raise Obstacle if a column is integer."""
     local = Local.of(quotient, component)
     whole = np.flatnonzero(local.integer)
     if len(whole):

@@ -1,4 +1,4 @@
-"""One element as a host of members: its columns told apart into hubs and, for each member, the same positions.
+"""One element as a host of members: its columns split into hubs and, for each member, the same positions.
 
 `run[j, n, v, g]` and `hosts[n, v]` of node n: the members are the jobs, the positions of a job are the pairs (v, g),
 the hubs are the types v. What the rows of the node say must not depend on which job it is: they are one template, over
@@ -87,7 +87,7 @@ def _refuse_shared(quotient: Quotient, rows: Codes) -> None:
 
 
 def _candidates(quotient: Quotient, component: Component) -> list[Universe]:
-    """The sets whose elements may be the members: those that index columns, the largest first."""
+    """Return the possible sets of members: those that index columns, the largest first."""
     found: dict[int, Universe] = {}
     for family in _families(quotient.problem.column_families, component.columns):
         for part in family.domain.components:
@@ -223,7 +223,7 @@ class _Rows:
         return self._merged(np.flatnonzero(self.member < 0), np.flatnonzero(self.member[self.row] < 0), each=False)
 
     def _merged(self, rows: Codes, entries: Codes, *, each: bool) -> TemplateRows:
-        """One row of the template for all rows of a kind, whose numbers must agree."""
+        """Merge all rows of a kind to one row of the template; their numbers must agree."""
         problem = self.quotient.problem
         kinds, first, which = np.unique(self.kind[rows], return_index=True, return_inverse=True)
         which = which.reshape(-1)
@@ -266,7 +266,7 @@ def _refuse_unlike_bounds(quotient: Quotient, used: Codes, whole: Bools) -> None
 
 
 def _exclusive(quotient: Quotient, table: Codes) -> Bools:
-    """Positions of which rows over all elements allow a member one at most.
+    """Return positions at most one of which rows over all elements allow for a member.
 
     Such a row says `sum a x <= cap` once every other column is as small as it can be; those with a > cap / 2 exclude
     each other. For every member the row that covers most of its positions is taken.

@@ -1,4 +1,4 @@
-"""What aggregation did, as lines of `explain`."""
+"""The results of aggregation as lines of `explain`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of an element within one slot, told apart: exclusions, rows of tied columns, rows with shared columns.
+"""The rows of an element within one slot by kind: exclusions, rows of linked columns, rows with shared columns.
 
 sum_i x_i <= s  or  <= 1      exclusions: 0/1 columns exclude each other on a carrier s, or on the element itself
 a w <= b y                    tied: continuous columns w, and one 0/1 column y that they belong to; no constant
@@ -22,7 +22,7 @@ from gpusched_dsl.ir.tolerances import ROUNDING
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """Rows (places among those of the component) by kind, and columns by what the rows make of them.
+    """Rows (positions in the component) by kind, and columns by their role in the rows.
 
     `exclusions` have a carrier `on[i]` (-1: the element itself) and `exact[i]` if they must hold as equations.
     `host[c]` is the column to which c is tied, -1 for tied to none, -2 for not tied. `largest[c]`: what the rest of the
@@ -118,7 +118,7 @@ class _Kinds:
         return found, on, exact
 
     def _carriers(self, on: Codes) -> Bools:
-        """Carriers, with all that they follow or are followed by; columns that are not whole can be nothing else."""
+        """Return the carriers and all columns before or after them; fractional columns can have no other role."""
         carrier = np.zeros(self.columns, dtype=np.bool_)
         carrier[on] = True
         carrier[self.state & ~self.whole & (self.path >= 0)] = True
@@ -129,7 +129,7 @@ class _Kinds:
     # --- what is tied ------------------------------------------------------------------------------------------------
 
     def _tied(self, rows: Bools, carrier: Bools) -> tuple[Codes, Bools]:
-        """The column to which each is tied, and the rows that say so."""
+        """Return the column to which each column is linked, and the linking rows."""
         local = self.local
         loose = ~local.integer & ~carrier
         loose[self._effects()] = False

@@ -1,4 +1,4 @@
-"""What takes the place of the columns of interchangeable elements: the parts of an aggregated problem.
+"""The replacements of the columns of interchangeable elements: the parts of an aggregated problem.
 
 The columns of one element fall into components that no row of that element connects. Every component of every class is
 replaced by an `AggregatedComponent`, independently of the others: elements may be permuted within each component

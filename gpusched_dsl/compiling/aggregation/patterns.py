@@ -78,7 +78,7 @@ def by_patterns(quotient: Quotient, component: Component) -> AggregatedComponent
 
 
 def _worth(named: int) -> int:
-    """How many patterns are worth it in the place of so many columns."""
+    """Return the number of patterns that pays for this number of columns."""
     if named >= LEAST_NAMED:
         return max(MOST_AT_ONCE, MOST_A_COLUMN * named)
     return min(MOST_AT_ONCE, max(FEW, FEW_A_COLUMN * named))

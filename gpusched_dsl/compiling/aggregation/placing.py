@@ -1,4 +1,4 @@
-"""Sums over interchangeable elements taken apart again: which element does what, slot by slot.
+"""Disaggregates sums over interchangeable elements: assigns work to elements, slot by slot.
 
 In each slot, columns of the core that were 1 on an element before and still are stay there; elements that carried go on
 carrying before others begin to; columns of the core that are new take free elements that carry; the columns of a group
@@ -36,7 +36,7 @@ def place(slots: ElementSlots, counts: Codes, elements: int) -> Bools:
 
 
 def _place_core(slot: ElementSlot, counts: Codes, wanted: Codes, carried: Bools, held: Bools) -> tuple[Codes, Bools]:
-    """The column of the core that each element has, and which elements carry; writes to `held`."""
+    """Return the core column of each element, and which elements are carriers; write to `held`."""
     exclusion = slot.exclusion
     keep = (wanted >= 0) & (_rank(wanted) < counts[wanted])
     column = np.where(keep, wanted, -1)
@@ -65,7 +65,7 @@ def _place_core(slot: ElementSlot, counts: Codes, wanted: Codes, carried: Bools,
 
 
 def _rank(column: Codes) -> Codes:
-    """How many elements before each have the same column."""
+    """Count the earlier elements with the same column."""
     order = np.argsort(column, kind="stable")
     ordered = column[order]
     rank = np.empty(len(column), dtype=np.int64)
@@ -92,7 +92,9 @@ def shares(held: Bools, tied: Codes, host: Codes, values: Floats) -> Entries:
 
 
 def follow(held: Bools, effects: EffectColumns, most: Floats, values: Floats) -> Entries:
-    """Values of effects for what elements do, with the sums that are given; `most` are the bounds of one element."""
+    """Return values of effects for the states of elements, with the given sums; `most` are the bounds of
+    one element.
+    """
     blocks: list[Entries] = []
     for begin, end in _blocks(len(effects.column), held.shape[1]):
         at = slice(begin, end)

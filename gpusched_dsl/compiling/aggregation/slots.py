@@ -1,4 +1,4 @@
-"""What an element does in one slot: a carrier, columns that exclude each other on it, and what is tied to these.
+"""The columns of an element in one slot: a carrier, columns that exclude each other on it, and linked columns.
 
 Slots are not named in a problem: they are what is left connected when the rows of effects are taken away.
 `ElementSlots` says which column plays which part in which slot, and how slots follow one another by the changes that
@@ -92,7 +92,7 @@ class _Slots:
         return sparse.coo_matrix((ones, (pairs[:, 0], pairs[:, 1])), shape=(self.columns, self.columns))
 
     def _bipartite(self) -> sparse.csr_matrix:
-        """Columns, and behind them the rows that are within a slot."""
+        """Return the graph of columns, followed by the rows within a slot."""
         own = self.local.own[np.flatnonzero(self.within)].tocoo()
         count = self.columns + own.shape[0]
         ones = np.ones(len(own.row), dtype=np.int8)
@@ -114,7 +114,7 @@ class _Slots:
         return slot
 
     def _linked(self, graph: sparse.csr_matrix, one: int, other: int) -> Obstacle:
-        """What links two columns of which one follows the other."""
+        """Return the links between two columns that depend on each other."""
         _, previous = breadth_first_order(graph, one, directed=False)
         rows = np.flatnonzero(self.within)
         at, families = other, []
@@ -179,7 +179,7 @@ class _Slots:
             raise Obstacle(f"`{family.name}` of one element is not binary", family.span)
 
     def _refuse_stray(self, exclusions: list[Exclusion], carrier: Bools) -> None:
-        """What follows what it was before must exclude all others of its slot, or carry them."""
+        """Refuse columns that depend on their previous value unless they exclude or carry all others of their slot."""
         able = carrier.copy()
         for exclusion in exclusions:
             able[exclusion.core] = True

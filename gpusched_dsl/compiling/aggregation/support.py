@@ -150,7 +150,7 @@ def _rows(quotient: Quotient, spread: Spread) -> tuple[Matrix, Codes, Codes]:
 
 
 def _heavy(quotient: Quotient) -> Bools:
-    """Columns of elements that stand in many rows of their element."""
+    """Return columns of elements with entries in many rows of their element."""
     matrix = quotient.problem.matrix
     inside = (quotient.row_class >= 0)[matrix.row_of]
     many = np.bincount(matrix.columns[inside], minlength=quotient.problem.columns) > HEAVY
@@ -158,7 +158,7 @@ def _heavy(quotient: Quotient) -> Bools:
 
 
 class _Kept:
-    """Which rows of which elements are kept: `rows` and `owners`.
+    """The kept rows of elements: `rows` and `owners`.
 
     A column that stands in many rows of its element (`hosts[n, v]` in a row for every job) is *heavy*. Elements with
     equal values of heavy columns form a group; their rows without a light column that is not zero are equal.
@@ -186,7 +186,7 @@ class _Kept:
         self.rank[order] = np.arange(len(order)) - np.repeat(self.starts, self.sizes)
 
         def rows_of(columns: Codes) -> tuple[Codes, Codes]:
-            """The rows of elements that some columns stand in, and for each which column it was."""
+            """Return the rows of elements with entries in some columns, and the column of each."""
             begin = np.searchsorted(sorted_columns, columns)
             counts = np.searchsorted(sorted_columns, columns, side="right") - begin
             rows = row_of[by_column[np.repeat(begin, counts) + ranges(counts)]]

@@ -1,4 +1,4 @@
-"""What one element can be used for: the states that members may have on it, and its patterns."""
+"""The possible uses of one element: the states of members on it, and its patterns."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class Uses:
         return Obstacle(f"one element of `{root}` has more than {self.most:,} possible uses", self.span)
 
     def _refuse_needed_members(self) -> None:
-        """A row of one member must hold where the member is absent, whatever the hubs are."""
+        """Refuse rows of one member that an absent member can violate for some values of the hubs."""
         single = self.template.single
         ends = np.stack((single.hubs * self.low, single.hubs * self.high))
         least, most = ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)
@@ -204,7 +204,7 @@ class Uses:
         return allowed
 
     def _at_most(self, weight: Floats, upper: Floats, able: Ints) -> Ints:
-        """How many members can have each state, as far as single rows without negative entries tell."""
+        """Return the largest number of members in each state, by single rows without negative entries."""
         most = able.copy()
         for row in np.flatnonzero(np.isfinite(upper) & (weight >= 0).all(axis=1)).tolist():
             with np.errstate(divide="ignore", invalid="ignore"):

@@ -20,13 +20,13 @@ BLAS = 50  # entries of a matrix product that take as long as one that is looked
 
 @dataclass
 class ElementWork(work.WorkBudget):
-    """For what one element of the set `root` can be used for."""
+    """The budget for listing the possible uses of one element of the set `root`."""
 
     root: str = ""
 
     @staticmethod
     def of(root: str, columns: int) -> ElementWork:
-        """The budget for the elements of the set `root`, whose problem has so many columns."""
+        """Return the budget for the elements of the set `root`, by the number of columns of their problem."""
         return ElementWork(min(LEAST + A_COLUMN * columns, MOST), root=root)
 
     def spend(self, entries: int, span: Span | None = None) -> None:

@@ -1,1 +1,1 @@
-"""What can be proved about expressions and problems: bounds, curvature, granularity."""
+"""Analyses of expressions and problems: bounds, curvature, granularity."""

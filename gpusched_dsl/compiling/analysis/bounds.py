@@ -74,7 +74,7 @@ def propagate(problem: Problem) -> Bounds:
 
 
 def bounds_within(problem: Problem) -> Bounds:
-    """The bounds of the columns as they stand, with results bounded by their definitions; rows are not looked at."""
+    """Return the bounds of the columns, with results bounded by their definitions; rows are ignored."""
     box = _box(problem)
     for definition in problem.definitions:
         _forwards(box, definition)
@@ -104,7 +104,7 @@ def tighten(problem: Problem, bounds: Bounds) -> Problem:
 
 
 def _box(problem: Problem) -> WorkingBounds:
-    """The declared bounds, rounded where columns are whole."""
+    """Return the declared bounds, rounded for integer columns."""
     lower, upper, integer = problem.lower.copy(), problem.upper.copy(), problem.integer
     lower[integer], upper[integer] = -whole_below(-lower[integer]), whole_below(upper[integer])
     crossed = lower > upper
@@ -124,7 +124,7 @@ def _size(values: Floats) -> Floats:
 
 
 def _required_rows(problem: Problem, box: WorkingBounds) -> Bools:
-    """The rows that hold at every feasible point: without a condition, or with one that is fixed."""
+    """Return the rows that apply at every feasible point: without a condition, or with a fixed one."""
     conditions = problem.conditions
     required = np.ones(problem.rows, dtype=np.bool_)
     value = conditions.values.astype(np.float64)

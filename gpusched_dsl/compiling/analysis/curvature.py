@@ -1,4 +1,4 @@
-"""The class of a problem, known before a solver is loaded, and what is to blame where it is not linear or not convex.
+"""The class of a problem, known before a solver is loaded, and the terms that are not linear or not convex.
 
 First everything that passes make linear exactly is made linear: products of 0/1 columns leave a MILP. Of what remains
 each definition is judged in the halves that are needed: `result >= f` is convex where f is, `result <= f` where f is
@@ -31,7 +31,7 @@ Key = tuple[str, Span | None]
 
 @dataclass(frozen=True)
 class ClassifiedTerm:
-    """A nonlinear term: `shape` is `linear` (passes make it so exactly), `convex` or `not convex`, `why` says why.
+    """A nonlinear term: `shape` is `linear` (exactly, by passes), `convex` or `not convex`; `why` is the reason.
 
     `entries` counts its index tuples.
     """
@@ -45,14 +45,14 @@ class ClassifiedTerm:
 
 @dataclass(frozen=True)
 class ProblemClass:
-    """`kind` is LP, QP, convex or NLP; with whole columns MILP, MIQP, MICP or MINLP. `terms` in the author's order."""
+    """`kind` is LP, QP, convex or NLP; with integer columns MILP, MIQP, MICP or MINLP. `terms` in the model's order."""
 
     kind: str
     terms: tuple[ClassifiedTerm, ...]
 
     @property
     def convex(self) -> bool:
-        """Whether the problem is convex but for columns that must be whole."""
+        """Whether the problem is convex except for integrality."""
         return self.kind not in ("NLP", "MINLP")
 
 

@@ -68,7 +68,7 @@ def directions_of(problem: Problem, bounds: Bounds) -> Directions:
 
 
 def _read_rows(problem: Problem, down: Bools, up: Bools) -> None:
-    """A row with an upper side gains from less of what it adds, one with a lower side from more.
+    """Mark directions of rows: an upper side prefers smaller terms, a lower side larger ones.
 
     A condition gains from the value at which its row need not hold.
     """

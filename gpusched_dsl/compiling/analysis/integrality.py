@@ -1,4 +1,4 @@
-"""Which columns are whole at every feasible point: declared ones, and results that whole arguments make whole."""
+"""Columns that are integer at every feasible point: declared ones, and results of definitions of integers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpusched_dsl.ir.problem import Problem
 
 
 def whole_columns(problem: Problem) -> Bools:
-    """Declared whole columns, and the results of definitions that can only be whole."""
+    """Return declared integer columns, and the results of definitions that are always integer."""
     whole = problem.integer.copy()
     for definition in problem.definitions:
         if definition.size:
@@ -19,7 +19,7 @@ def whole_columns(problem: Problem) -> Bools:
 
 
 def whole_affines(affines: Affines, whole: Bools) -> Bools:
-    """The expressions that are whole: whole coefficients of whole columns, and a whole constant."""
+    """Return the integer expressions: integer coefficients of integer columns, and an integer constant."""
     matrix = affines.matrix
     fraction = ~whole[matrix.columns] | (matrix.values != np.rint(matrix.values))
     broken = np.bincount(matrix.row_of[fraction], minlength=affines.count) > 0

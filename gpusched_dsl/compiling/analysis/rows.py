@@ -1,4 +1,4 @@
-"""What rows say about the bounds of their columns: one sweep over all entries at once.
+"""Bounds of columns implied by rows: one sweep over all entries at once.
 
 A row `sum a_j x_j <= b` gives `a_k x_k <= b - (smallest value of the other terms)`. Infinite terms are counted, not
 added: a row with one infinite term says something about that column only, with two about none.
@@ -69,7 +69,7 @@ class WorkingBounds:
     feasible: bool = True
 
     def raise_lower(self, columns: Int32s, values: Floats) -> None:
-        """Take over lower bounds that are worth it; columns may repeat."""
+        """Tighten lower bounds if that pays; columns may repeat."""
         self._move(columns, -values, -1.0)
 
     def cut_upper(self, columns: Int32s, values: Floats) -> None:
@@ -106,7 +106,7 @@ class WorkingBounds:
 
 
 def whole_below(values: Floats) -> Floats:
-    """The largest whole numbers that upper bounds of whole columns leave, but for errors of the bounds."""
+    """Return the largest integers within upper bounds of integer columns, with a tolerance for errors of the bounds."""
     return np.floor(values + np.minimum(INTEGRALITY * np.maximum(1.0, np.abs(values)), ON_STEP))
 
 

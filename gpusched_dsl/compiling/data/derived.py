@@ -1,4 +1,4 @@
-"""What is computed, by a derived parameter or a default, must be what the declaration says: in its set, or 0 or 1."""
+"""Checks computed values of derived parameters and defaults against the declaration: within its set, or 0 or 1."""
 
 from __future__ import annotations
 

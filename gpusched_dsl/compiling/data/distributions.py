@@ -78,7 +78,7 @@ class _LawMaker:
         make: Callable[[Named, list[Distribution]], Distribution],
         numbers: Sequence[Floats] | None = None,
     ) -> Laws:
-        """`make` of the numbers by name and the laws it is made of, once for each distinct row."""
+        """Apply `make` to the named numbers and component distributions, once for each distinct row."""
         columns = [self._number(law, name, expr, frame) for name, expr in law.numbers] if numbers is None else numbers
         names = [name for name, _ in law.numbers] if numbers is None else [str(i) for i in range(len(numbers))]
         table = np.column_stack([np.zeros(frame.size), *columns, *(which for _, which in inner)])

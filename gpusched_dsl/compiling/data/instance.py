@@ -72,7 +72,7 @@ _LABEL_NUMBERS = 12
 
 @dataclass(eq=False)
 class Instance:
-    """The values of a scenario, and what they were made of, for the next one."""
+    """The values of a scenario, and their inputs for reuse by the next instance."""
 
     scenario: CheckedScenario
     store: ValueStore
@@ -87,12 +87,12 @@ class Instance:
 
     @property
     def notes(self) -> tuple[Diagnostic, ...]:
-        """What formats of data files left out."""
+        """Return the rows that formats of data files skipped."""
         return tuple(self.reader.notes)
 
 
 class Unavailable(Exception):
-    """Something needs a value that could not be made; the reason has been reported already."""
+    """A required value is missing; its error has been reported."""
 
 
 class _Known(dict[str, T]):
@@ -192,7 +192,7 @@ class _Builder:
 
     @contextmanager
     def _collecting(self) -> Iterator[None]:
-        """Continue with the next declaration after an error; skip in silence what needs a value that is missing."""
+        """Continue with the next declaration after an error; skip declarations that need a missing value."""
         try:
             yield
         except DiagnosticError as error:
@@ -245,7 +245,7 @@ class _Builder:
             self.store.sets[declared.name] = domain
 
     def _formula(self, declared: CheckedSet) -> TypedSet | None:
-        """What a scenario computes the set from, None where it lists labels or other values stand for it."""
+        """Return the formula of the set in a scenario, None if it lists labels or other values replace it."""
         for given in self.scenario.given.get(declared.name, ()) if declared.name not in self.replaced else ():
             if isinstance(given, ExpressionAssignment) and isinstance(given.value, TypedSet):
                 if isinstance(given.value, LiteralSet) and literal_chunk(given.value, given.span) is not None:
@@ -363,6 +363,6 @@ def _label_chunks(chunks: Iterable[DataChunk | None]) -> list[ColumnChunk]:
 
 
 def _law(scenario: CheckedScenario, random: CheckedRandom) -> TypedLaw | None:
-    """The law of a random: that of the model, else what the scenario gives last."""
+    """Return the distribution of a random quantity: that of the model, else the last one of the scenario."""
     given = [g.law for g in scenario.given.get(random.name, ()) if isinstance(g, LawAssignment)]
     return random.law or (given[-1] if given else None)

@@ -1,4 +1,4 @@
-"""Which sets and parameters of an earlier instance hold for the next one: those whose inputs are the same objects."""
+"""The sets and parameters of an earlier instance that remain valid: those with identical inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_PARTS = (Span, Source)
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What an instance is made of: `replaced` stands for what the scenario gives, `reader` keeps files as they were."""
+    """The inputs of an instance: `replaced` overrides values of the scenario, `reader` caches files."""
 
     scenario: CheckedScenario
     reader: FileReader
@@ -35,7 +35,7 @@ class Inputs:
         return self.scenario.model
 
     def given(self, name: str) -> tuple[object, ...]:
-        """What is given for a set, parameter or random: chunks from Python, or the scenario's statements."""
+        """Return the input of a set, parameter or random quantity: chunks from Python, or the scenario's statements."""
         return tuple(self.replaced[name]) if name in self.replaced else self.scenario.given.get(name, ())
 
     def reads(self, name: str, alike: Inputs) -> frozenset[str]:
@@ -65,7 +65,7 @@ class Inputs:
 
 @dataclass(eq=False)
 class ReusedValues:
-    """What is taken over from an earlier instance, found out name by name in the order of dependencies.
+    """Values reused from an earlier instance, decided name by name in the order of dependencies.
 
     Something holds still when what is given for it is the same, object by object, and everything that its declaration
     and formulas name holds still too. Names are looked for in whatever the checked model holds, so a name that only
@@ -86,7 +86,7 @@ class ReusedValues:
             self.now._read_by.update(self.before._read_by)
 
     def take_over(self, order: Sequence[str], into: ValueStore) -> None:
-        """Take over what holds still of sets, parameters and randoms in the order of dependencies."""
+        """Reuse the valid sets, parameters and random quantities in the order of dependencies."""
         if self.before is None or self.store is None:
             return
         for name in order:
@@ -98,7 +98,7 @@ class ReusedValues:
                 self.names.add(name)
 
     def holds(self, check: CheckedCheck) -> bool:
-        """Whether a check reads only what was taken over, so that it holds as it did."""
+        """Whether a check reads only reused values, so that its result is unchanged."""
         return self.before is not None and self.now.read_by(check) <= self.names
 
     def _same(self, name: str) -> bool:
@@ -117,7 +117,7 @@ def _copy(name: str, earlier: dict[str, T], ours: dict[str, T]) -> None:
 
 
 def _formula(given: Assignment) -> object:
-    """The part of a giving that may name other things; tables and files hold labels and numbers."""
+    """Return the part of a data statement that may refer to names; tables and files have labels and numbers."""
     if isinstance(given, ExpressionAssignment):
         return (given.value, given.subscripts)
     return given.law if isinstance(given, LawAssignment) else ()

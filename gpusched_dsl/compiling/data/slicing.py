@@ -19,7 +19,7 @@ from gpusched_dsl.language.checked import CheckedParam, Element
 
 @dataclass(frozen=True, eq=False)
 class InstanceView:
-    """Which elements of which universes are kept: their codes, ascending. Universes not named are kept whole.
+    """The kept elements of universes: their codes, ascending. All elements of other universes are kept.
 
     What is left of a universe is the same object as in an `earlier` part that keeps the same of it.
     """
@@ -44,14 +44,14 @@ class InstanceView:
             self._place[root] = place
 
     def cuts(self, components: Sequence[Component]) -> bool:
-        """Whether some component is of a universe of which a part is kept."""
+        """Whether some component is of a restricted universe."""
         return any(c is not None and c.name in self.kept for c in components)
 
     def component(self, component: Component) -> Component:
         return component if component is None else self.small.get(component.name, component)
 
     def cut(self, whole: Domain) -> Domain:
-        """The elements of a domain whose components are all kept, in their order."""
+        """Return the elements of a domain with all components kept, in their order."""
         components = whole.components
         columns = self.inner(components, whole.columns())
         cut = [c for u, c in zip(components, columns, strict=True) if self.cuts((u,))]
@@ -62,14 +62,14 @@ class InstanceView:
         return found
 
     def rows(self, domain: Domain, whole: Domain) -> Codes:
-        """The places in a domain of the whole of the elements of a domain of the part; -1 for those not in it."""
+        """Return the positions in the full domain of the elements of a domain of the part; -1 for missing ones."""
         _, origin, rows = self._rows.get(id(domain), (None, None, None))
         if origin is whole and rows is not None:
             return rows
         return whole.locate(self.outer(domain.components, domain.columns()))
 
     def outer(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
-        """Codes of the part as codes of the whole; codes that are no element stay."""
+        """Convert codes of the part to codes of the full data; codes without an element stay."""
         found = []
         for component, column in zip(components, columns, strict=True):
             if component is None or component.name not in self.kept:
@@ -81,7 +81,7 @@ class InstanceView:
         return tuple(found)
 
     def inner(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
-        """Codes of the whole as codes of the part, -1 where an element is left out."""
+        """Convert codes of the full data to codes of the part, -1 for removed elements."""
         found = []
         for component, column in zip(components, columns, strict=True):
             if component is None or component.name not in self.kept:
@@ -93,7 +93,7 @@ class InstanceView:
 
 @dataclass(frozen=True, eq=False)
 class SetSlice:
-    """The elements of a given set whose components are all kept, in their order."""
+    """The elements of a given set with all components kept, in their order."""
 
     whole: Domain
     part: InstanceView
@@ -137,7 +137,7 @@ class LawSlice:
 
 @dataclass(frozen=True, eq=False)
 class KnownValues:
-    """Values of a parameter from elsewhere: `make` gives them on the domain that the parameter has in the part."""
+    """Values of a parameter from elsewhere: `make` returns them on the domain of the parameter in the part."""
 
     make: Callable[[Domain], Values]
 
@@ -149,7 +149,9 @@ Ready = Universe | SetSlice | ParamSlice | LawSlice | KnownValues
 
 
 def put(name: str, ready: Ready, store: ValueStore) -> bool:
-    """Put a set that is ready into a store; False for parameters and laws, whose domains must be found first."""
+    """Put a finished set into a store; return False for parameters and distributions, which need their
+    domains first.
+    """
     if isinstance(ready, Universe):
         store.universes[name] = ready
         store.sets[name] = IntervalDomain(0, len(ready.labels) - 1, 1, ready)

@@ -1,1 +1,1 @@
-"""Values of checked expressions over whole index domains."""
+"""Values of checked expressions over complete index domains."""

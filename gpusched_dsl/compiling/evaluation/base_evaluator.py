@@ -1,4 +1,4 @@
-"""The evaluator as its parts see it: joins and sets that depend on indices are written against this base."""
+"""The interface of the evaluator for its parts: joins and index-dependent sets use this base."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpusched_dsl.language.source import Span
 
 
 class BaseEvaluator(EvaluationErrors):
-    """Values of expressions and elements of sets over the rows of a frame; the layers above say how."""
+    """Values of expressions and elements of sets over the rows of a frame; the layers above implement it."""
 
     @abstractmethod
     def values(self, expr: TypedExpr, frame: Frame) -> Values:
@@ -49,14 +49,14 @@ class BaseEvaluator(EvaluationErrors):
 
     @abstractmethod
     def join_index(self, domain: Domain, on: tuple[int, ...]) -> JoinIndex:
-        """The tuples of a domain grouped by some components, made once per domain."""
+        """Return the tuples of a domain grouped by some components, computed once per domain."""
 
     def number(self, expr: TypedExpr) -> float:
         """The value of an expression without free indices."""
         return float(self.numbers(expr, EMPTY_FRAME).reshape(-1)[0])
 
     def whole(self, expr: TypedExpr, frame: Frame) -> Codes | int:
-        """A whole number: one for all rows, or one per row."""
+        """Return an integer: one for all rows, or one per row."""
         codes = self.codes(expr, frame)
         return int(codes) if codes.ndim == 0 else codes
 

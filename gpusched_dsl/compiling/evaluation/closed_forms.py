@@ -52,7 +52,7 @@ class ClosedForms:
     # --- values -------------------------------------------------------------------------------------------------------
 
     def values(self) -> Floats | None:
-        """The value in every row, for bodies whose other parts have values."""
+        """Return the value in every row, for bodies with values of all other parts."""
         body = self.expr.body
         line = line_of(body)
         if line is not None:
@@ -77,7 +77,7 @@ class ClosedForms:
         return total
 
     def single(self, line: LinearForm) -> Single | None:
-        """A line in one random element; None when it holds several, or what is given is not known."""
+        """Return a line in one random element; None for several, or if the condition is unsupported."""
         found = self._by_element(line)
         if self._given is None or found is None or len(found) > 1:
             return None
@@ -149,7 +149,7 @@ class ClosedForms:
     # --- events -------------------------------------------------------------------------------------------------------
 
     def _chance(self, literals: tuple[Literal, ...]) -> Floats | None:
-        """The probability that all of them hold: the product over the random elements that they speak of."""
+        """Return the probability that all conditions are true: the product over their random elements."""
         joint = self._joint(literals)
         if joint is None or self._given is None:
             return None
@@ -159,7 +159,7 @@ class ClosedForms:
         return result
 
     def _choice(self, body: IfThenElse) -> Floats | None:
-        """`if W > a then f else g` with lines f and g in W: E g, and f - g where the condition holds."""
+        """Return `if W > a then f else g` with lines f and g in W: E g, and f - g where the condition is true."""
         literals = literals_of(body.condition)
         then, otherwise = line_of(body.then), line_of(body.otherwise)
         joint = None if literals is None else self._joint(literals)
@@ -182,7 +182,7 @@ class ClosedForms:
         return base + share * (gap.slope * self.mean_of(inner) + self.numbers(gap.rest))
 
     def _share(self, interval: ConditionedElement) -> Floats:
-        """P(W in the interval), given what is given of W."""
+        """Return P(W in the interval), under the condition on W."""
         low, high = self._bounds(interval.name, interval.position)
 
         def share(law: Distribution, a: Floats, b: Floats, low: Floats, high: Floats) -> Floats:
@@ -266,7 +266,7 @@ def negative(one: Single) -> Single:
 
 
 def pair_of(body: TypedExpr) -> tuple[bool, LinearForm, LinearForm] | None:
-    """`min` (True) or `max` of two lines; a line without random quantities stands last in `min`, first in `max`.
+    """Return `min` (True) or `max` of two lines; a line without random quantities is last in `min`, first in `max`.
 
     Data arguments are taken together; `abs(f)` is max(f, -f).
     """

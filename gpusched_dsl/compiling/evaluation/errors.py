@@ -1,4 +1,4 @@
-"""The bottom layer of the evaluator: its store, and how it says that something is wrong in a row."""
+"""The bottom layer of the evaluator: its store, and its error reports for rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpusched_dsl.language.source import Span
 
 
 class EvaluationErrors:
-    """Knows the model, its values and the limits; phrases errors with the index tuple of the first bad row."""
+    """The model, its values and the limits; reports errors with the index tuple of the first bad row."""
 
     def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> None:
         self.model = model

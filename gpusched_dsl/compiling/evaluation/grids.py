@@ -17,7 +17,7 @@ from gpusched_dsl.language.checked import IndexVar
 
 @dataclass(frozen=True, eq=False)
 class GridAxis:
-    """One factor of a grid: `columns` hold the codes of `variables` for each of its `size` elements."""
+    """One factor of a grid: `columns` have the codes of `variables` for each of its `size` elements."""
 
     variables: tuple[IndexVar, ...]
     columns: tuple[Codes, ...]
@@ -25,7 +25,7 @@ class GridAxis:
 
 
 class GridColumns(Mapping[IndexVar, Codes]):
-    """The code columns of a grid in row-major order, each made when it is asked for."""
+    """The code columns of a grid in row-major order, each computed on demand."""
 
     def __init__(self, axes: Sequence[GridAxis]) -> None:
         self._made: dict[IndexVar, Codes] = {}

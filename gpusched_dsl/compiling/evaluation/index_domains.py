@@ -1,4 +1,4 @@
-"""Domains of index tuples: how one is made from columns, and the order and the integer labels of its elements."""
+"""Domains of index tuples: their construction from columns, and the order and the integer labels of their elements."""
 
 from __future__ import annotations
 

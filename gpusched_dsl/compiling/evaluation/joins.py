@@ -215,7 +215,7 @@ class _Plan:
         self.unbound -= set(columns)
 
     def _settle_bound_iterators(self) -> None:
-        """Iterators whose variables were bound by a condition only check membership."""
+        """Check only the membership of iterators whose variables are bound by a condition."""
         for iterator in list(self.iterators):
             if any(v in self.unbound for v in iterator.variables) or free_variables(iterator.domain) & self.unbound:
                 continue
@@ -225,7 +225,7 @@ class _Plan:
             self.expansion = self.expansion.filter(self.ev.contains(iterator.domain, codes, frame))
 
     def _filter(self) -> None:
-        """Apply every condition whose variables are bound."""
+        """Apply every condition with all variables bound."""
         for condition in list(self.conditions):
             if free_variables(condition) & self.unbound:
                 continue
@@ -408,7 +408,7 @@ def _last_below(value: Floats, *, strict: bool) -> Codes:
 
 
 def _whole(value: Floats) -> Codes:
-    """Whole numbers as integers; those beyond every index stay beyond it."""
+    """Return integral floats as integers; values beyond every index stay beyond it."""
     return np.clip(value, -(2.0**60), 2.0**60).astype(np.int64)
 
 

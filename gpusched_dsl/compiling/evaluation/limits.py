@@ -1,4 +1,4 @@
-"""Sizes are counted before memory is taken; what would not fit is refused with the culprit named."""
+"""Counts sizes before memory is allocated; refuses excessive ones and names the cause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TERM = "use fewer elements, variables or values, or choose a backend that suppor
 
 
 def default_memory() -> int:
-    """Half of the machine's memory, at most 8 GiB; 8 GiB where the system does not say."""
+    """Return half of the machine's memory, at most 8 GiB; 8 GiB if the system does not report it."""
     try:
         return min(8 * GIB, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
     except (AttributeError, ValueError, OSError):
@@ -30,13 +30,13 @@ def default_memory() -> int:
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimits:
-    """`memory` is the most bytes that one grounding may take (the arrays of one step, or the whole problem)."""
+    """`memory` is the largest number of bytes of one grounding (the arrays of one step, or the complete problem)."""
 
     memory: int = field(default_factory=default_memory)
 
 
 class MemoryBudget:
-    """What one grounding has taken of its limits so far."""
+    """The amount of its limits that one grounding has used."""
 
     def __init__(self, limits: MemoryLimits) -> None:
         self._memory = limits.memory

@@ -1,4 +1,4 @@
-"""What stands in an expectation, as it is written: random parts, lines `a W + b`, events; and how it moves inwards."""
+"""The parts of an expectation: random parts, lines `a W + b`, events; and rules that push expectations inwards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLAIN = Numeric()
 
 
 def is_random(part: Part) -> bool:
-    """Whether a random quantity occurs in it that no inner expectation takes away."""
+    """Whether a random quantity occurs outside of inner expectations."""
     return any(isinstance(p, RandomRef) for p in walk(part, around=(Expected,)))
 
 
@@ -39,7 +39,7 @@ def number(value: float, span: Span) -> TypedExpr:
 
 
 def combine(op: str, left: TypedExpr, right: TypedExpr, span: Span) -> TypedExpr:
-    """`left op right`, with what multiplies by 1 or adds 0 left out."""
+    """Return `left op right`, without factors of 1 and terms of 0."""
     if isinstance(right, Constant) and right.value == (0.0 if op in "+-" else 1.0):
         return left
     if isinstance(left, Constant) and left.value == (0.0 if op == "+" else 1.0) and op in "+*":
@@ -57,7 +57,7 @@ def negate(expr: TypedExpr) -> TypedExpr:
 
 @dataclass(frozen=True, slots=True)
 class LinearForm:
-    """`sum of coefficient * random + rest`; coefficients are data, the rest may hold decisions, neither is random."""
+    """`sum of coefficient * random + rest`; coefficients are data, the rest may have decisions, neither is random."""
 
     terms: tuple[tuple[TypedExpr, RandomRef], ...]
     rest: TypedExpr
@@ -110,7 +110,7 @@ class Literal:
 
 
 def literals_of(condition: TypedExpr) -> tuple[Literal, ...] | None:
-    """A condition as literals that must hold together, None when it is nothing of the kind."""
+    """Return a condition as a conjunction of literals, None for other forms."""
     if isinstance(condition, Logic) and condition.op == "and":
         parts = [literals_of(operand) for operand in condition.operands]
         found = [part for part in parts if part is not None]
@@ -133,7 +133,7 @@ _OPPOSITE = {**_CLOSED, "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
 
 
 def push_inwards(expected: Expected) -> TypedExpr:
-    """The same value with expectations of as little as possible: of what is not linear in random quantities."""
+    """Return the same value with expectations of the smallest possible parts: those not linear in random quantities."""
     return _push(expected.body, expected)
 
 
@@ -170,7 +170,7 @@ def _push(body: TypedExpr, whole: Expected) -> TypedExpr:
 
 
 def _logic(body: Logic, whole: Expected) -> TypedExpr:
-    """`not`, `or`, `=>` and `<=>` by what they are in terms of `and`; what is not random stands apart."""
+    """Rewrite `not`, `or`, `=>` and `<=>` by `and`; deterministic parts are separated."""
     span = body.span
     one = number(1.0, span)
 

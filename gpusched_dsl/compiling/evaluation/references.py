@@ -1,4 +1,4 @@
-"""The evaluator's layer for subscripts: where a reference lies in its family, and what happens when it lies outside."""
+"""The evaluator's layer for subscripts: the position of a reference in its family, and references outside of it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class References(Sets):
         return np.broadcast_to(self.place(domain, expr.subscripts, frame) >= 0, (frame.size,))
 
     def let_frame(self, expr: LetRef, frame: Frame) -> Frame:
-        """The frame in which a called `let` is evaluated: its own indices, one row per row of the caller."""
+        """Return the frame in which a called `let` is evaluated: its own indices, one row per row of the caller."""
         let = self.model.lets[expr.name]
         if not expr.subscripts:
             return Frame(frame.size, {})
@@ -131,6 +131,6 @@ class References(Sets):
 
 
 def plain_keys(subscripts: Sequence[TypedExpr]) -> frozenset[IndexVar]:
-    """The variables that stand alone as subscripts, or shifted by one number: they tell entries apart."""
+    """Return the variables that are subscripts by themselves, or shifted by one number: they identify entries."""
     plain = (s.operand if isinstance(s, Shift) and not free_variables(s.offset) else s for s in subscripts)
     return frozenset(inner.variable for inner in plain if isinstance(inner, IndexRef))

@@ -59,7 +59,7 @@ class Sets(BaseEvaluator):
         return known[1]
 
     def forget(self) -> None:
-        """Drop what was remembered of sets, after the store has changed."""
+        """Drop cached sets after a change of the store."""
         self._domains.clear()
         self._join_indexes.clear()
 
@@ -113,7 +113,7 @@ class Sets(BaseEvaluator):
         return dependent.contains(self, expr, codes, frame)
 
     def in_index_list(self, indexing: TypedIndexing, frame: Frame) -> Bools:
-        """Whether the tuple in each row is in an index list, of which the frame binds all indices.
+        """Return whether the tuple in each row is in an index list with all indices bound by the frame.
 
         Each set and each condition is evaluated only where all those before it are fulfilled.
         """
@@ -178,7 +178,7 @@ class Sets(BaseEvaluator):
         return Frame.grid(axes)
 
     def join_index(self, domain: Domain, on: tuple[int, ...]) -> JoinIndex:
-        """The tuples of a domain grouped by some components, made once per domain."""
+        """Return the tuples of a domain grouped by some components, computed once per domain."""
         known = self._join_indexes.get((id(domain), on))
         if known is None:
             columns = domain.columns()

@@ -1,4 +1,4 @@
-"""How many entries an expression will have at least, counted from set sizes alone, before any row is made."""
+"""Lower bounds on the number of entries of an expression, from set sizes alone, before any row is built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What an evaluator reads: universes, sets, parameters, laws, places of variables and, after a solve, their values."""
+"""The data of an evaluator: universes, sets, parameters, distributions, columns of variables and, later,
+their values.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ class RandomLaws:
     _given: dict[tuple[int, float, float], Distribution] = field(default_factory=dict)
 
     def given(self, law: int, low: float, high: float) -> Distribution:
-        """A law given low < W <= high: the same object whenever it is asked for."""
+        """Return a distribution conditioned on low < W <= high: the same object for equal arguments."""
         key = (law, low, high)
         if key not in self._given:
             self._given[key] = self.laws[law].truncated(low, high)
@@ -88,7 +90,7 @@ def is_element(codes: Codes) -> Bools:
 
 
 def as_codes(values: Values) -> Codes:
-    """Numbers as integer codes; a number that is not whole becomes MISSING, for it is an element of no set."""
+    """Return numbers as integer codes; fractional numbers become MISSING because they are elements of no set."""
     if values.dtype.kind in "iu":
         return values
     whole = np.rint(values)

@@ -77,7 +77,7 @@ class Affine:
         return Affine(size, constant, blocks)
 
     def rekeyed(self, keys: dict[IndexVar, IndexVar]) -> Affine:
-        """The same with the key variables of a called `let` replaced by the caller's."""
+        """Return the same with the key variables of a called `let` replaced by those of the caller."""
         return Affine(
             self.size,
             self.constant,
@@ -150,7 +150,7 @@ def _surely_distinct(blocks: Sequence[AffineBlock]) -> bool:
 
 
 def merge_repeats(size: int, starts: Codes, columns: Int32s, values: Floats) -> tuple[Codes, Int32s, Floats]:
-    """CSR rows with entries of the same column added up; what adds up to zero goes."""
+    """Merge CSR entries of the same column; drop sums of zero."""
     starts, columns, values = _merge_repeats(size, starts, columns, values)
     if np.count_nonzero(values) < len(values):
         starts, columns, values = _drop_zeros(size, starts, columns, values)

@@ -1,4 +1,4 @@
-"""What reads affine expressions, as truth values, nonlinear terms and expectations see it."""
+"""The interface of readers of affine expressions, for truth values, nonlinear terms and expectations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AffineReader(ABC):
 
     @abstractmethod
     def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
-        """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
+        """Return one affine expression per row of the frame; raise DiagnosticError (GSM3010) for unsupported forms."""
 
     def branches(self, mask: Bools, then: TypedExpr, otherwise: TypedExpr, frame: Frame, read: Reading) -> Affine:
         """One expression where the mask is true, another where it is not; each is read on its own rows only."""
@@ -42,7 +42,7 @@ class AffineReader(ABC):
 
 
 def caller_keys(let: CheckedLet, expr: LetRef) -> dict[IndexVar, IndexVar]:
-    """The indices of a `let` that are plain indices of its caller, with those of the caller."""
+    """Return the indices of a `let` that are plain indices of its caller, with those of the caller."""
     return {
         variable: subscript.variable
         for variable, subscript in zip(let.indexing.variables, expr.subscripts, strict=True)

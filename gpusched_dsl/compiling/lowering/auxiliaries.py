@@ -18,7 +18,7 @@ INFINITY = float("inf")
 
 
 class AuxiliaryColumns:
-    """Hands out columns behind the declared ones. `owner` is the declaration that is being grounded, for names."""
+    """Allocates columns after the declared ones. `owner` is the current declaration, for names."""
 
     def __init__(self, declared: tuple[Family, ...], zero_one: Bools) -> None:
         self.owner = ""
@@ -51,7 +51,7 @@ class AuxiliaryColumns:
         zero_one: bool | Bools = False,
         integer: bool = False,
     ) -> Int32s:
-        """New columns with the definition that `make` gives; `zero_one` where their values can only be 0 or 1.
+        """Add columns with the definition of `make`; `zero_one` if their values are always 0 or 1.
 
         Over nothing there is no definition, so that a problem whose terms are all over empty sets is linear.
         """
@@ -76,7 +76,7 @@ class AuxiliaryColumns:
         return name
 
     def product(self, left: Int32s, right: Int32s, span: Span) -> Int32s:
-        """The column of each product of two columns; what is multiplied in another order has the same column."""
+        """Return the column of each product of two columns, independent of the order of factors."""
         factors = self._sorted_factors(np.concatenate((self._factors(left), self._factors(right)), axis=1))
         result = factors[:, 0].copy()
         for column in factors.T[1:]:
@@ -100,7 +100,7 @@ class AuxiliaryColumns:
         return parts
 
     def _sorted_factors(self, parts: Int32s) -> Int32s:
-        """Factors in one order, those that are 0 or 1 first and each of them once, -1 behind."""
+        """Sort factors: 0/1 factors first and without repetitions, -1 last."""
         last = 2 * self.columns
         rank = np.where(parts < 0, last, parts + np.where(self.zero_one[parts], 0, self.columns)).astype(np.int64)
         rank.sort(axis=1)

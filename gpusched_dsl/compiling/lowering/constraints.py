@@ -1,4 +1,4 @@
-"""What a constraint asserts: rows with two sides, some of them only where a binary column has a value."""
+"""The assertions of a constraint: rows with two sides, some only for a value of a binary column."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Assertion:
 
 
 class Assertions:
-    """Takes the body of a constraint apart. Conditions on data choose rows, conditions on decisions guard them."""
+    """Splits the body of a constraint. Conditions on data choose rows, conditions on decisions guard them."""
 
     def __init__(self, linear: Linearizer) -> None:
         self.linear = linear
@@ -45,7 +45,7 @@ class Assertions:
     def of(
         self, expr: TypedExpr, frame: Frame, rows: Codes | None = None, guards: tuple[TypedExpr, ...] = ()
     ) -> Iterator[Assertion]:
-        """All rows that say that `expr` holds wherever the guards do."""
+        """Return all rows which state that `expr` is true wherever the guards are."""
         if not expr.decision:
             true = self.ev.mask(expr, frame).astype(np.float64)
             yield from self._guarded(expr, _Read(constant(frame.size, true), 1.0, INFINITY), frame, rows, guards)
@@ -105,7 +105,7 @@ class Assertions:
     def _guarded(
         self, expr: TypedExpr, read: _Read | None, frame: Frame, rows: Codes | None, guards: tuple[TypedExpr, ...]
     ) -> Iterator[Assertion]:
-        """The rows of a comparison (or of what was `read` already) under the guards."""
+        """Return the rows of a comparison (or of the expression already `read`) under the guards."""
         if not guards:
             yield from self._sides(expr, read, frame, rows, None)
             return
@@ -132,7 +132,7 @@ class Assertions:
         return self._clause(expr, frame)
 
     def _as_condition(self, truth: Affine, expr: TypedExpr) -> tuple[Codes, Codes, Condition]:
-        """The rows that always hold, those under a condition, and for the latter a binary column and its value."""
+        """Return the unconditional rows, the conditional rows, and for the latter a binary column and its value."""
         affines = self.linear.nonlinear.as_affines(truth)
         matrix, counts = affines.matrix, np.diff(affines.matrix.starts)
         always: Codes = np.flatnonzero((counts == 0) & (affines.constants > 0.5))
@@ -223,7 +223,7 @@ class Assertions:
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """`lower <= value <= upper`, read off already; values are whole and not negative, `at_most_one` says 0 or 1."""
+    """`lower <= value <= upper`, already read; values are nonnegative integers, `at_most_one` marks 0 or 1."""
 
     value: Affine
     lower: float

@@ -85,7 +85,7 @@ class _ExpectedMinimum:
         return result + self._sloped(frame.take(sloped)).spread(sloped, frame.size) if len(sloped) else result
 
     def _flat(self, frame: Frame) -> Affine:
-        """Where f and g hold the random quantity alike: only the rest is compared."""
+        """Compare f and g without the random quantity if both have the same multiple of it."""
         expr, name = self.expr, "min" if self.smallest else "max"
         rests = (self.one.rest, self.other.rest)
         rest = Function(span=expr.span, type=expr.type, decision=expr.decision, name=name, arguments=rests)

@@ -1,4 +1,4 @@
-"""Variables whose values are given: a plan that others made, put into the problem that judges it."""
+"""Variables with given values: a plan inserted into the problem that evaluates it."""
 
 from __future__ import annotations
 

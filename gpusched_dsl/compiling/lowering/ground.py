@@ -46,7 +46,7 @@ INFINITY = float("inf")
 def ground(
     model: CheckedModel, store: ValueStore, limits: MemoryLimits | None = None, fixed: Fixed | None = None
 ) -> Problem:
-    """The problem of a model and its data. `store` holds every set and parameter and gets the variables' places.
+    """Return the problem of a model and its data. `store` has every set and parameter and gets the variables' columns.
 
     Variables named in `fixed` have the values given there; of binaries, those that are 0 are left out, and read as 0.
     Raises DiagnosticError with everything found: subscripts outside their sets, terms that are not linear, numbers
@@ -136,7 +136,7 @@ class _Grounding:
         return drop_unused(problem)
 
     def _refuse_too_large(self, domains: dict[str, Domain]) -> None:
-        """Refuse a problem that cannot fit before any row is made, naming the largest family."""
+        """Refuse a problem that cannot fit before any row is built, and name the largest family."""
         sizes = [
             (entries_at_least(self.ev, c.body, domains[c.name].size), c.span, f"constraint `{c.name}`")
             for c in self.model.constraints.values()
@@ -178,7 +178,7 @@ class _Grounding:
         return tuple(families)
 
     def _is_cut(self, variable: CheckedVariable) -> bool:
-        """Whether only those elements of a family are made that are given and not 0."""
+        """Whether only the given nonzero elements of a family get columns."""
         return variable.name in self.fixed and variable.kind == "binary" and bool(variable.indexing.iterators)
 
     def _variable_domain(self, variable: CheckedVariable) -> Domain:
@@ -295,7 +295,7 @@ def _conditions(rows: list[_Rows]) -> Conditions:
 
 
 def _stack(rows: list[_Rows]) -> Matrix:
-    """The parts under one another; each part is let go as soon as it is copied, to keep the peak low."""
+    """Concatenate the parts; free each part after its copy, to keep the peak low."""
     starts = np.zeros(1 + sum(len(r.starts) - 1 for r in rows), dtype=np.int64)
     entries = sum(len(r.columns) for r in rows)
     columns, values = np.empty(entries, dtype=np.int32), np.empty(entries)

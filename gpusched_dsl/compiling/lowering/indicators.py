@@ -1,4 +1,4 @@
-"""Conditions on decisions as affine expressions whose value is 1 where the condition holds, else 0."""
+"""Conditions on decisions as affine expressions with the value 1 if the condition is true, else 0."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Reification:
         )
 
     def _derived(self, expr: Derived, make: Callable[[Derived], TypedExpr]) -> TypedExpr:
-        """Another expression that says the same or the opposite; always the same one, so that it is defined once."""
+        """Return a canonical equivalent or opposite expression, so that it is defined once."""
         known = self._others.get(id(expr))
         if known is None:
             known = self._others[id(expr)] = (expr, make(expr))

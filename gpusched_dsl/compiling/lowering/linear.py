@@ -30,7 +30,7 @@ from gpusched_dsl.language.checked import (
 
 
 class Linearizer(AffineReader):
-    """Reads affine expressions off checked expressions; what is not affine becomes auxiliary columns of `terms`."""
+    """Reads affine expressions from checked expressions; nonaffine parts become auxiliary columns of `terms`."""
 
     def __init__(self, evaluator: Evaluator, terms: AuxiliaryColumns) -> None:
         super().__init__(evaluator, terms)
@@ -38,7 +38,7 @@ class Linearizer(AffineReader):
         self.truths = Reification(self, self.nonlinear)
 
     def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
-        """One affine expression per row of the frame; raises DiagnosticError (GSM3010) for what has no such form."""
+        """Return one affine expression per row of the frame; raise DiagnosticError (GSM3010) for unsupported forms."""
         checkpoint()
         if not expr.decision:
             return constant(frame.size, self.ev.numbers(expr, frame))

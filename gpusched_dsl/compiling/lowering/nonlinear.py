@@ -30,7 +30,7 @@ Remembered = tuple[tuple[IndexVar, ...], tuple[Codes, ...], int, Int32s]
 
 
 class Nonlinear:
-    """Defines what is not affine, in the service of a reader."""
+    """Defines nonaffine parts for a reader."""
 
     def __init__(self, linear: AffineReader) -> None:
         self.linear = linear
@@ -39,7 +39,7 @@ class Nonlinear:
         self._known: dict[int, tuple[TypedExpr, list[Remembered]]] = {}
 
     def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
-        """A nonlinear expression as the columns that stand for it; raises GSM3010 if it has no form."""
+        """Return a nonlinear expression as its auxiliary columns; raise GSM3010 if it has no form."""
         match expr:
             case Arithmetic(op="*"):
                 return self.product(self.linear.affine(expr.left, frame), self.linear.affine(expr.right, frame), expr)

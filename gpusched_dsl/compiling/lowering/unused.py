@@ -12,7 +12,7 @@ from gpusched_dsl.ir.problem import Family, Problem
 
 
 def drop_unused(problem: Problem) -> Problem:
-    """The problem without definitions whose results stand in no row, objective, condition or other definition.
+    """Return the problem without definitions with unused results: in no row, objective, condition or other definition.
 
     Families none of whose columns are read go, and the columns behind them get lower numbers; single columns that
     nothing reads are fixed at 0.

@@ -1,4 +1,4 @@
-"""Whole numbers as sums of binary digits; a column that is asked for again keeps its digits."""
+"""Integers as sums of binary digits; a column that is requested again keeps its digits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpusched_dsl.language.source import Span
 
 
 class Digits:
-    """The digits that a pass has given to whole numbers."""
+    """The digits that a pass has given to integers."""
 
     def __init__(self, builder: ProblemBuilder) -> None:
         self.builder = builder
@@ -22,7 +22,7 @@ class Digits:
     def of(
         self, numbers: Affines, low: Floats, high: Floats, family: str, results: Int32s, span: Span | None
     ) -> tuple[Codes, Codes, Int32s]:
-        """The digits of some whole numbers in `low .. high` (`low < high`), as (number, place, column) of each digit.
+        """Return the digits of some integers in `low .. high` (`low < high`), as (number, place, column) of each digit.
 
         `numbers[i] == low[i] + sum_k 2^k digit_k`; the families of new digits are named after `family` and indexed as
         `results`, the first result with a number standing for all with the same column.

@@ -73,7 +73,7 @@ def _first_equal(rows: Floats) -> Codes:
 def _keys(
     definition: Definition, marks: Floats, places: Floats, laws: dict[Distribution, int]
 ) -> tuple[tuple[Any, ...], Floats]:
-    """What all entries of a block have in common, and rows of numbers that are equal for equal entries."""
+    """Return the common part of all entries of a block, and rows of numbers that are equal for equal entries."""
     matrix = definition.arguments.matrix
     sums = [
         np.bincount(matrix.row_of, weights=matrix.values * mark[matrix.columns], minlength=matrix.rows)

@@ -24,7 +24,7 @@ GRID = 500
 
 @dataclass(frozen=True, eq=False)
 class ExpectationCurve:
-    """Points with x increasing; before the first the slope is `before`, behind the last `after`."""
+    """Points with x increasing; before the first the slope is `before`, after the last `after`."""
 
     x: Floats
     y: Floats
@@ -63,7 +63,7 @@ def curve_of(law: Distribution, low: float, high: float, error: float, most: int
 
 
 def _range(law: Distribution, low: float, high: float, error: float) -> tuple[float, float]:
-    """Where knots may stand: within the support, tails cut off where what lies beyond is worth less than the error."""
+    """Return the range of knots: within the support, without tails whose contribution is below the error."""
     start, end = max(low, law.support[0]), min(high, law.support[1])
     if np.isneginf(start):
         levels = 1 - np.logspace(-1, -15, 57)
@@ -78,7 +78,7 @@ def _range(law: Distribution, low: float, high: float, error: float) -> tuple[fl
 
 
 def _line(law: Distribution, low: float, high: float) -> ExpectationCurve:
-    """Outside the support: G(x) = x before it, the mean behind it."""
+    """Return the values outside the support: G(x) = x before it, the mean after it."""
     at = np.array([law.support[0] if high <= law.support[0] else law.support[1]])
     at = np.where(np.isfinite(at), at, np.clip(law.mean, low, high))
     return ExpectationCurve(at, law.partial_expectation(at), 1.0, 0.0, 0.0)
@@ -95,7 +95,7 @@ def _through_atoms(law: Distribution, atoms: Floats, low: float, high: float) ->
 
 
 def _grid(law: Distribution, start: float, end: float, most: int) -> tuple[Floats, Floats, Floats]:
-    """Places close to one another in x and in S, the integral of sqrt(-dS dx) up to each, and where knots must stand.
+    """Return points close in x and in S, the integral of sqrt(-dS dx) up to each, and the required knots.
 
     Knots stand at all jumps and kinks if these are few; else a cell of the grid, a fraction of those wanted, holds
     several jumps, and they count as one fall.
@@ -138,7 +138,7 @@ def _meeting_points(law: Distribution, knots: Floats) -> tuple[Floats, Floats]:
 
 
 def _chords(law: Distribution, knots: Floats, low: float, high: float) -> ExpectationCurve:
-    """Slope 1 before the first knot and 0 behind the last one; the tails count as errors if the range goes on there."""
+    """Slope 1 before the first knot and 0 after the last; the tails count as errors if the range includes them."""
     y = law.partial_expectation(knots)
     below = float(knots[0] - y[0]) if low < knots[0] else 0.0
     beyond = float(law.stop_loss(knots[-1:])[0]) if high > knots[-1] else 0.0
@@ -146,7 +146,7 @@ def _chords(law: Distribution, knots: Floats, low: float, high: float) -> Expect
 
 
 def _tangents(law: Distribution, knots: Floats, low: float, high: float) -> ExpectationCurve:
-    """Beyond the ends of the knots the tangents there, or, where a tail was cut, what bounds G: x and the mean."""
+    """Use the tangents at the ends of the knots beyond them, or, for cut tails, the bounds of G: x and the mean."""
     y = law.partial_expectation(knots)
     at, height = _meeting_points(law, knots)
     error = float((height - law.partial_expectation(at)).max(initial=0.0))

@@ -45,7 +45,7 @@ class ExpectationEntries:
 
 
 def form_of(law: Distribution, target: Target) -> Form | None:
-    """How a law is written with what the target takes; None where it cannot be."""
+    """Return the form of a distribution in constructs of the target; None if there is none."""
     if target.takes("exp") and law.exponentials is not None:
         return law.exponentials
     if target.takes("power") and isinstance(law, LinearSurvival) and law.density.any():
@@ -54,7 +54,7 @@ def form_of(law: Distribution, target: Target) -> Form | None:
 
 
 def holds_within(form: Form, low: Floats, high: Floats) -> Bools:
-    """Whether one formula serves the whole range of an argument."""
+    """Whether one formula is valid for the complete range of an argument."""
     slack = BEYOND * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
     if isinstance(form, ExponentialSum):
         return np.asarray((low >= form.low - slack) & (high <= form.high + slack))
@@ -122,7 +122,7 @@ def add_squares(
 def _split(
     builder: ProblemBuilder, entries: ExpectationEntries, first: float, knots: Floats
 ) -> tuple[Int32s, list[Int32s]]:
-    """Columns u <= knot_0 and v_l within the pieces with x = u + sum v_l + t, t >= 0 behind the last knot."""
+    """Split into columns u <= knot_0 and v_l within the pieces with x = u + sum v_l + t, t >= 0 after the last knot."""
     arguments, span = entries.arguments, entries.definition.span
 
     def add(what: str, low: float, high: float, values: Callable[[Floats], Floats]) -> Int32s:

@@ -1,4 +1,4 @@
-"""Terms of which the bounds leave only one value, or an affine expression, are no longer nonlinear.
+"""Removes nonlinear terms for which the bounds leave only one value or an affine expression.
 
     result == f(a, ...), one value within the bounds     ->  the result is that constant
     result == c * x * ... with c fixed                   ->  the product of the others, the last of them scaled by c
@@ -121,7 +121,7 @@ def _as_required(definition: Reified, values: Floats, analysis: Analysis) -> Flo
 
 
 def _keeps_steps(analysis: Analysis, definition: Definition, linear: Bools, target: Target) -> Bools:
-    """The linear entries that move in steps without being whole and are read by other terms."""
+    """Return the linear entries that are stepwise without being integer and occur in other terms."""
     problem = analysis.problem
     kept = linear & ~problem.integer[definition.results]
     if not kept.any() or not target.takes(INTEGERS) or target.takes(MinMax.op):
@@ -169,7 +169,7 @@ def _hold(
 
 
 def _shorter(definition: Definition, entries: Codes, fixed: Bools, scale: Floats) -> Definition:
-    """The products of the moving factors, the last times `scale` (0/1 factors come first and stay what they are)."""
+    """Return the products of the moving factors, the last times `scale` (0/1 factors come first and do not change)."""
     places = arguments_of(definition, entries)
     places = places[~fixed[places]]
     owner = definition.entry_of[places]

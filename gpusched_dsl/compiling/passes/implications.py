@@ -1,4 +1,4 @@
-"""Which columns rows force to 0 where a binary column has a value: found in the rows, asked for pairs of columns.
+"""Columns that rows force to 0 if a binary column has a value: read from the rows, for requested pairs of columns.
 
 A row `a y + sum_j a_j x_j <= b` in which the terms at their smallest, with y == v, use up all of b leaves every other
 term at its smallest; for a term that is smallest at x_j == 0 that forces x_j == 0. So does a slack below |a_j| where
@@ -65,7 +65,7 @@ LOOKUP = 20  # entries that one search in an ordered array counts for
 
 
 class Implications:
-    """Facts of a problem about the columns in `asked`; bounds are the columns' own, which stay."""
+    """Implications of a problem about the columns in `asked`; bounds are those of the columns."""
 
     def __init__(self, problem: Problem, asked: Bools) -> None:
         rows = Upper.of(problem.matrix, problem.row_lower, problem.row_upper)

@@ -28,7 +28,7 @@ from gpusched_dsl.ir.problem import Problem
 
 
 class ImpliedFactors:
-    """binary * column -> the column, or 0, where rows say so."""
+    """binary * column -> the column, or 0, if rows imply it."""
 
     name: ClassVar[str] = "implied_factors"
 
@@ -52,7 +52,7 @@ class ImpliedFactors:
 
 
 def _factors(problem: Problem) -> Bools:
-    """The columns that stand in products."""
+    """Return the columns that are factors of products."""
     asked = np.zeros(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
         if isinstance(definition, Product):
@@ -107,7 +107,7 @@ def _drop(
 def _hold_scaled(
     builder: ProblemBuilder, analysis: Analysis, definition: Product, results: Int32s, by: Int32s, scale: Floats
 ) -> int:
-    """Rows that hold results to factors times a number."""
+    """Add rows that fix results to factors times a number."""
     down, up = analysis.directions.down[results], analysis.directions.up[results]
     read = down | up
     if not read.any():

@@ -120,7 +120,7 @@ def _slack(side: Floats, step: Floats) -> Floats:
 
 
 def _sharpen(problem: Problem, step: Floats) -> tuple[Floats, Floats]:
-    """The sides, moved to values that whole columns can reach."""
+    """Move the sides to values that integer columns can reach."""
     rows = problem.conditions.rows
     lower, upper = problem.row_lower[rows], problem.row_upper[rows]
     by, ones = np.where(step > 0, step, 1.0), np.ones(len(step))
@@ -193,7 +193,7 @@ def _with_switch(part: _IndicatorRows, some: Codes, m: Floats) -> Matrix:
 
 
 def _add_lower(builder: ProblemBuilder, family: Family, part: _IndicatorRows, rows: Codes, some: Codes) -> None:
-    """`a x >= L - M off` for rows whose upper side stands in their place."""
+    """Add `a x >= L - M off` for rows that have the upper side."""
     if len(some):
         side = (part.lower - part.lower_m * part.value)[some]
         matrix = _with_switch(part, some, -part.lower_m[some])
@@ -234,13 +234,13 @@ def _note(family: Family, part: _IndicatorRows, inside: Bools, gone: Bools, each
 
 
 def term_of(family: Family) -> str:
-    """The constraint by its name, rows made by a pass by the text of the term they were made for."""
+    """Return the name of the constraint; for rows added by a pass, the text of their term."""
     made = family.span is not None and "." in family.name
     return " ".join(family.span.text.split()) if made and family.span is not None else family.name
 
 
 def _refusals(analysis: Analysis, given: _IndicatorRows) -> list[Diagnostic]:
-    """What has no bound, constraint by constraint."""
+    """Return the missing bounds, one diagnostic per constraint."""
     problem, bounds, rows = analysis.problem, analysis.bounds, analysis.problem.conditions.rows
     found: list[Diagnostic] = []
     expressions = Affines(given.matrix, np.zeros(len(rows)))

@@ -27,7 +27,7 @@ from gpusched_dsl.ir.definitions import Curves, Definition, Piecewise
 
 
 class IntegerArguments:
-    """Power, exp and log of whole arguments -> Piecewise."""
+    """Power, exp and log of integer arguments -> Piecewise."""
 
     name: ClassVar[str] = "whole_arguments"
 

@@ -1,4 +1,4 @@
-"""Sums of columns and affine expressions, entry by entry, and rows that hold a result to one of them."""
+"""Sums of columns and affine expressions, entry by entry, and rows that fix a result to one of them."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class MinMaxTerms:
 
 
 def _is_taken_here(definition: Definition, target: Target) -> bool:
-    """A target that takes convex terms only gets rows too: of the convex half they say the same."""
+    """Whether a convex target also gets rows: for the convex half they are equivalent."""
     match definition:
         case MinMax():
             return definition.size > 0 and (target.convex or not target.takes("extreme"))

@@ -122,7 +122,9 @@ class Maxima:
         return self if kept.all() else self._with_arguments(kept)
 
     def _repeated(self) -> Bools:
-        """Arguments with the columns of another one of their entry, whose constant is larger, or equal and earlier."""
+        """Return arguments with the columns of another argument of their entry and a larger, or an equal
+        later, constant.
+        """
         # Two random numbers for each column: sums of them tell expressions apart, but for a chance of about 2^-100.
         matrix = self.b.matrix
         marks = np.random.default_rng(0).standard_normal((2, len(self.column_low)))
@@ -145,7 +147,7 @@ class Maxima:
 
     @cached_property
     def literal(self) -> Bools:
-        """Which nonzeros stand on whole columns with two values."""
+        """Return which nonzeros belong to integer columns with two values."""
         columns = self.b.matrix.columns
         literal: Bools = self.whole[columns] & (self.column_high[columns] - self.column_low[columns] == 1.0)
         return literal
@@ -185,7 +187,7 @@ class Maxima:
         return built.add_affines(rows, self.b.take(arguments), -self.sign)
 
     def state_lower(self, builder: ProblemBuilder) -> None:
-        """`t >= b_k` for every argument that is no constant: of those the bounds of t say it."""
+        """Add `t >= b_k` for every nonconstant argument: the bounds of t cover the constants."""
         arguments = np.flatnonzero(~self.constant)
         rows = self.against(arguments, np.arange(len(arguments), dtype=np.int64))
         low, high = (rows.side, np.inf) if self.sign > 0 else (-np.inf, rows.side)
@@ -194,7 +196,7 @@ class Maxima:
         builder.add_rows(f"{self.family}.epigraph", index, rows.matrix(), low, high, self.span)
 
     def of_one_binary(self) -> Bools:
-        """Which entries read one column only, whole and with two values."""
+        """Return which entries read only one column, integer and with two values."""
         found = np.zeros(self.size, dtype=np.bool_)
         entry, columns = self.entry_of_nonzero, self.b.matrix.columns
         first = np.full(self.size, -1, dtype=np.int64)
@@ -238,7 +240,7 @@ class Maxima:
 
 
 def _one_sided(problem: Problem) -> Bools:
-    """The columns with the truth of comparisons whose arguments have no steps: no row states the opposite."""
+    """Return the truth columns of comparisons with continuous arguments: no row states the opposite."""
     found = np.zeros(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
         if isinstance(definition, Reified):

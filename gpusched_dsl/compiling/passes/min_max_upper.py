@@ -53,7 +53,7 @@ def add_upper_halves(
 
 
 def two_valued(maxima: Maxima) -> Bools:
-    """All arguments take the values L and U only: `t <= L + sum (b_k - L)`."""
+    """Handle arguments with only the values L and U: `t <= L + sum (b_k - L)`."""
     floor, ceiling = maxima.floor[maxima.entry_of], maxima.ceiling[maxima.entry_of]
     step = steps_of(maxima.b, maxima.whole)
     low_end = _same(maxima.low, floor)
@@ -126,7 +126,7 @@ def state_difference(builder: ProblemBuilder, maxima: Maxima) -> None:
 
 
 def state_choice(builder: ProblemBuilder, analysis: Analysis, maxima: Maxima, target: Target) -> BigM | None:
-    """Binaries that say which argument is the largest; the last argument has none where big M will do."""
+    """Add binaries that choose the largest argument; the last argument has none if big M suffices."""
     slack = _slack(maxima)
     unbounded = maxima.any_argument(~np.isfinite(slack))
     big_m: BigM | None = None
@@ -155,7 +155,7 @@ def _slack(maxima: Maxima) -> Floats:
 
 
 def _needed_arguments(maxima: Maxima, slack: Floats) -> tuple[Codes, Codes]:
-    """The arguments whose lower end is missing, and those whose upper end is."""
+    """Return the arguments without a lower bound, and those without an upper bound."""
     endless = maxima.any_argument(~np.isfinite(slack))[maxima.entry_of]
     return np.flatnonzero(endless & np.isneginf(maxima.low)), np.flatnonzero(endless & np.isposinf(maxima.high))
 

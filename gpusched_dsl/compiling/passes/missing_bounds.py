@@ -43,7 +43,7 @@ def missing_bounds(
 
 
 def _declared_columns(problem: Problem, bounds: Bounds, no_upper: Int32s, no_lower: Int32s) -> tuple[Int32s, Int32s]:
-    """The columns in the place of which the results among them stand: those without bounds in their definitions."""
+    """Return the columns that determine the results: those without bounds in their definitions."""
     above, below = (np.zeros(problem.columns, dtype=np.bool_) for _ in range(2))
     above[no_upper] = below[no_lower] = True
     stop = problem.variables[-1].stop if problem.variables else 0

@@ -1,4 +1,4 @@
-"""Names that users give to what may be left out: of tightening passes, and of aggregation, which comes before them."""
+"""Names of the steps that users may skip: tightening passes, and aggregation, which is earlier."""
 
 from __future__ import annotations
 

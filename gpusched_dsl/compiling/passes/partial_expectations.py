@@ -88,7 +88,7 @@ class _Reformulation:
         self.convex = target.convex
 
     def run(self, read: Bools) -> None:
-        """Replace the block; `read` tells which columns stand in rows or in other definitions."""
+        """Replace the block; `read` marks columns in rows or in other definitions."""
         which = self.definition.which
         with np.errstate(invalid="ignore"):
             narrow = self.high - self.low <= FIXED * np.maximum(1.0, np.abs(self.low))
@@ -167,7 +167,7 @@ class _Reformulation:
         return " (chords, because both directions are needed)" if both.any() else ""
 
     def _bound_error(self, results: Int32s, errors: Floats, read: Bools) -> float:
-        """How much worse the optimum can become: |cost| * error, infinite where more than costs reads a result."""
+        """Return the possible loss of the optimum: |cost| * error, infinite if a result occurs outside of the cost."""
         if (read[results] & (errors > 0)).any():
             return float("inf")
         costs = np.sum([np.abs(o.costs(self.problem.columns)) for o in self.problem.objectives], axis=0)
@@ -184,7 +184,7 @@ class _Reformulation:
 
 
 def _read_elsewhere(problem: Problem) -> Bools:
-    """The columns that stand in rows, conditions or arguments of definitions."""
+    """Return the columns in rows, conditions or arguments of definitions."""
     read = np.zeros(problem.columns, dtype=np.bool_)
     read[problem.matrix.columns] = True
     read[problem.conditions.columns] = True

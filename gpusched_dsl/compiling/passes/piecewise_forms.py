@@ -74,7 +74,7 @@ def add_piece_rows(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
 
 
 def add_incremental(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
-    """Pieces are filled from left to right; a binary `passed` stands between two runs.
+    """Fill pieces from left to right; a binary `passed` separates two runs.
 
         argument = left end + sum width * filled,   result = f(left end) + sum slope * width * filled,
         filled of the run before >= passed >= filled of the run behind.

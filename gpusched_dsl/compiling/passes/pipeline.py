@@ -1,4 +1,4 @@
-"""The passes in the order in which they run; each reformulates only what the target does not take.
+"""The passes in their order; each reformulates only constructs that the target does not support.
 
 Other packages add passes by entry points that name their classes. Those of the group `gpusched_dsl.passes` run before
 ours, so that they may leave terms that ours take; those of the group `gpusched_dsl.tightenings` run after ours.
@@ -85,7 +85,7 @@ PASSES_GROUP, TIGHTENINGS_GROUP = "gpusched_dsl.passes", "gpusched_dsl.tightenin
 
 
 def passes() -> tuple[Pass, ...]:
-    """The passes that every nonlinear problem goes through, in their order."""
+    """Return the passes for every nonlinear problem, in their order."""
     return (*_added(PASSES_GROUP), *PASSES)
 
 
@@ -96,7 +96,7 @@ def tightenings() -> tuple[Pass, ...]:
 
 @cache
 def _added(group: str) -> tuple[Pass, ...]:
-    """The passes of other packages; raises ValueError for what is no class."""
+    """Return the passes of other packages; raise ValueError for entries that are not classes."""
     return tuple(kind() for kind in added(group, type).values())
 
 
@@ -109,7 +109,7 @@ def reformulate(
     tighten: bool = False,
     without: Collection[str] = (),
 ) -> ReformulatedProblem:
-    """The problem as the target takes it, with the way back.
+    """Reformulate the problem for the target, with its postsolve.
 
     `tighten`: with the `TIGHTENINGS` behind where there are integers; `reduce`: with the `REDUCTIONS` behind; `without`
     names passes of these two that are left out, `all` stands for the `TIGHTENINGS`.
@@ -134,7 +134,7 @@ def reformulate(
 
 
 def _apply_optional(reformulated: ReformulatedProblem, passes: Sequence[Pass], target: Target) -> ReformulatedProblem:
-    """With those of the passes that come to an end within `SHARE` of the time that is left."""
+    """Apply the passes that finish within `SHARE` of the remaining time."""
     done = reformulated
     analysis: Analysis | None = None
 
@@ -158,7 +158,7 @@ def _out_of_time(problem: Problem) -> Note:
 
 
 def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> PassResult:
-    """What a pass gives that may be left out; a note alone where it takes more work than it may."""
+    """Return the result of an optional pass; only a note if it exceeds its budget of work."""
     analysis.work = WorkBudget(WORK)
     try:
         return improvement.apply(analysis, target)
@@ -186,7 +186,7 @@ def _apply_required(problem: Problem, target: Target, read_rows: bool) -> Reform
 
 
 def _without_implied_integers(problem: Problem, original: Problem) -> Problem:
-    """Results that are whole where declared columns are need not be integers for the solver.
+    """Relax results that are integer because declared columns are.
 
     Passes are told that they are whole by `tightened`. Backends that take conditions take them of binary columns only.
     """

@@ -1,4 +1,4 @@
-"""Building the problem after a pass: columns and rows added behind the old ones, definitions taken away or replaced."""
+"""Builds the problem after a pass: appends columns and rows, and removes or replaces definitions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Values = Callable[[Floats], Floats]
 
 
 class ProblemBuilder:
-    """Collects what a pass adds and takes away; `step` makes the new problem.
+    """Collects the additions and removals of a pass; `step` builds the new problem.
 
     Old columns and rows keep their numbers, so the way back is to forget the new columns.
     """
@@ -48,7 +48,7 @@ class ProblemBuilder:
         self._names = {f.name for f in (*problem.column_families, *problem.constraints)}
 
     def expect(self, entries: int, term: str, span: Span | None) -> None:
-        """Allow a term to become so many entries, before arrays are made, or raise DiagnosticError (GSM3001).
+        """Reserve a number of entries for a term before arrays are built; raise DiagnosticError (GSM3001) if too many.
 
         Only for what may be many times the size of the problem.
         """
@@ -87,7 +87,9 @@ class ProblemBuilder:
         span: Span | None = None,
         condition: tuple[Int32s, Bools] | None = None,
     ) -> Codes:
-        """New rows and their numbers; `condition` gives each a binary column and the value at which it must hold."""
+        """Add rows and return their numbers; `condition` gives each a binary column and the value at which
+        it applies.
+        """
         size = matrix.rows
         assert domain.size == size
         self._row_families.append(Family(self._unique(name), self.rows, domain, span))
@@ -121,7 +123,7 @@ class ProblemBuilder:
         self._forgotten.append(columns)
 
     def loosen(self, columns: Int32s, by: Floats | float) -> None:
-        """Let old columns leave the bounds that followed from a definition, by what its approximation may be off."""
+        """Widen implied bounds of old columns by the error of an approximation."""
         self._lower[0][columns] -= by
         self._upper[0][columns] += by
 
@@ -149,13 +151,13 @@ class ProblemBuilder:
         return np.concatenate(self._lower), np.concatenate(self._upper)
 
     def substitute(self, columns: Int32s, by: Int32s) -> None:
-        """Read `by[i]` wherever `columns[i]` stands (in rows, objectives, definitions); `by` are kept columns."""
+        """Replace `columns[i]` by `by[i]` everywhere (rows, objectives, definitions); `by` are kept columns."""
         self._substituted[len(self._substituted)] = (columns, by)
 
     # --- definitions -------------------------------------------------------------------------------------------------
 
     def remove(self, definition: Definition, entries: Bools | None = None) -> None:
-        """Take away some entries of a definition, all by default."""
+        """Remove some entries of a definition, all by default."""
         self.replace(definition, entries, ())
 
     def replace(self, definition: Definition, entries: Bools | None, by: tuple[Definition, ...]) -> None:
@@ -233,7 +235,7 @@ def _join(conditions: list[Conditions]) -> Conditions:
 
 
 def _substitute(problem: Problem, pairs: list[tuple[Int32s, Int32s]]) -> Problem:
-    """The problem with some columns read as others; the columns that went are fixed at 0 and stand nowhere."""
+    """Return the problem with some columns replaced; the replaced columns are fixed at 0 and unused."""
     names = _names_after(problem.columns, pairs)
     gone = np.concatenate([columns for columns, _ in pairs])
     lower, upper = problem.lower.copy(), problem.upper.copy()

@@ -59,7 +59,7 @@ class Reciprocals:
 
 @dataclass(frozen=True, eq=False)
 class _Quotients:
-    """What columns are as quotients: column j is `scale[j] * numerators[numerator[j]] / denominators[denominator[j]]`.
+    """Columns as quotients: column j is `scale[j] * numerators[numerator[j]] / denominators[denominator[j]]`.
 
     `numerator[j] == -1`: the number 1. `denominator[j] == -1`: no quotient.
     """
@@ -151,7 +151,7 @@ def _multiply(analysis: Analysis) -> PassResult:
 
 
 def _of_one_quotient(problem: Problem, quotients: _Quotients) -> Codes:
-    """The rows all of whose columns have the same denominator."""
+    """Return the rows with one denominator in all columns."""
     filled = np.flatnonzero(np.diff(problem.matrix.starts))
     if not len(filled):
         return filled
@@ -226,7 +226,7 @@ def refuse_vanishing(problem: Problem) -> None:
 
 
 def _meets_zero(affines: Affines, problem: Problem) -> Bools:
-    """Which expressions can be 0 as far as the steps in which they move tell."""
+    """Return which expressions can be 0 by their granularity."""
     step = steps_of(affines, problem.integer)
     places = affines.constants / np.where(step > 0, step, 1.0)
     meets: Bools = (step == 0) | (np.abs(places - np.rint(places)) <= CLOSE * np.maximum(1.0, np.abs(places)))

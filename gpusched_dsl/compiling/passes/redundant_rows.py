@@ -1,4 +1,4 @@
-"""Rows that hold anyway, and rows that say twice the same, go.
+"""Removes redundant and duplicate rows.
 
     least(a x) >= L and most(a x) <= U within the bounds of the columns     ->  no row
     b == f a for two rows without conditions                                ->  one row, with the tighter sides
@@ -65,7 +65,7 @@ def _always_true(problem: Problem) -> Bools:
 
 
 def _merge_parallel(problem: Problem, considered: Bools) -> tuple[Problem, Codes]:
-    """The problem with the sides of parallel rows taken together in the first, whose number the others get."""
+    """Merge the sides of parallel rows in the first, whose number the others get."""
     twins = np.full(problem.rows, -1, dtype=np.int64)
     considered = considered & (np.diff(problem.matrix.starts) > 0)
     considered[problem.conditions.rows] = False
@@ -95,7 +95,7 @@ def _merge_parallel(problem: Problem, considered: Bools) -> tuple[Problem, Codes
 
 
 def _marks(matrix: Matrix, columns: int) -> tuple[Floats, Floats]:
-    """The coefficient of the lowest column of each row, and three numbers that tell rows apart up to such a factor.
+    """Return the coefficient of the lowest column of each row, and three numbers that identify rows up to a factor.
 
     Two are random sums over the entries in the order of columns; two different rows share both with a chance of about
     2^-100. Factors that do not divide exactly may hide a twin, which then stays.

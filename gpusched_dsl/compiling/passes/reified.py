@@ -1,4 +1,4 @@
-"""Comparisons whose truth is a decision, as rows under a condition.
+"""Comparisons with a decision as truth value, as rows with conditions.
 
 Takes `r == [L <= a <= U]`, r binary, and keeps the half that is needed:
 
@@ -89,7 +89,7 @@ class ReifiedComparisons:
 
 
 def _is_open(definition: Reified, analysis: Analysis) -> Bools:
-    """The comparisons that bounds do not decide; `fixed_factors` takes the others."""
+    """Return the comparisons that bounds do not decide; `fixed_factors` handles the others."""
     least, most = image_of(definition, *analysis.bounds.of(definition.arguments))
     return np.asarray(least < most)
 
@@ -195,7 +195,7 @@ def _reformulate(
 
 
 def _state_affine(builder: ProblemBuilder, holds: _Comparisons, entries: Codes) -> None:
-    """`r = (a - low) / (high - low)` where the larger value holds, `(high - a) / (high - low)` where the other does."""
+    """Return `r = (a - low) / (high - low)` if the larger value is true, `(high - a) / (high - low)` otherwise."""
     if not len(entries):
         return
     a, low, high = holds.a.take(entries), holds.low[entries], holds.high[entries]
@@ -209,7 +209,7 @@ def _state_affine(builder: ProblemBuilder, holds: _Comparisons, entries: Codes) 
 
 
 def _state_outside(builder: ProblemBuilder, holds: _Comparisons, entries: Codes, infinite: Floats) -> None:
-    """Where a comparison with two sides does not hold, a binary says on which side the argument lies."""
+    """Add a binary for the side of the argument if a comparison with two sides is false."""
     index = index_of_columns(builder.problem, holds.results[entries])
     a, half = holds.a.take(entries), holds.step[entries] / 2
     above, below = holds.above[entries] - half, holds.below[entries] + half

@@ -1,4 +1,4 @@
-"""Columns of a problem taken away, a constant in the place of each."""
+"""Removes columns of a problem and inserts constants for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusched_dsl.ir.problem import Problem, Term
 
 
 def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
-    """The problem with `value[j]` in the place of each fixed column j, and the other columns numbered anew.
+    """Return the problem with `value[j]` for each fixed column j, and the other columns renumbered.
 
     No definition may give a fixed column, and no condition may read one.
     """
@@ -46,7 +46,7 @@ def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
 
 
 def _split(matrix: Matrix, fixed: Bools, value: Floats, names: Int32s) -> tuple[Matrix, Floats]:
-    """The entries in columns that stay, by their new numbers, and what the others add up to in each row."""
+    """Return the entries in kept columns, renumbered, and the sum of the others in each row."""
     out = fixed[matrix.columns]
     if not out.any():
         return Matrix(matrix.starts, names[matrix.columns], matrix.values), np.zeros(matrix.rows)

@@ -27,7 +27,7 @@ MOST_TOGETHER = 2_000_000  # values of the arguments of one definition; equal fu
 
 
 def column_steps(problem: Problem, bounds: Bounds) -> Floats:
-    """For each column a number of which its values at feasible points are multiples; 0 where none is known.
+    """Return for each column a number that divides its values at feasible points; 0 if unknown.
 
     1 for whole columns, their value for fixed ones. Results take theirs from their arguments:
     `min(x / 2, y / 4)` moves in quarters.

@@ -1,4 +1,4 @@
-"""Rows of a problem changed in place, freed from their conditions or taken away."""
+"""Changes rows of a problem in place, removes their conditions, or removes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def with_rows(problem: Problem, rows: Codes, matrix: Matrix, lower: Floats, uppe
 
 
 def with_conditions(problem: Problem, kept: Bools) -> Problem:
-    """The problem with some of its conditions; the rows of the others hold always."""
+    """Return the problem with some of its conditions; the rows of the others become unconditional."""
     conditions = problem.conditions
     some = Conditions(conditions.rows[kept], conditions.columns[kept], conditions.values[kept])
     return replace(problem, conditions=some)
@@ -51,7 +51,7 @@ def without_rows(problem: Problem, gone: Bools) -> tuple[Problem, Codes]:
 
 
 def index_of_rows(family: Family, rows: Codes, numbers: Codes | None = None) -> Domain:
-    """The index tuples of rows of a family, with numbers behind them where a row stands for several."""
+    """Return the index tuples of rows of a family, with a number appended if a row occurs several times."""
     codes = tuple(c[rows - family.first] for c in family.domain.columns())
     if numbers is None:
         return TupleDomain(family.domain.components, codes) if codes else ScalarDomain()
@@ -75,7 +75,7 @@ def add_beside(
 
 
 def _without(matrix: Matrix, gone: Bools) -> Matrix:
-    """As `take` of the rows that stay, in less time where most do."""
+    """As `take` of the kept rows, faster if most are kept."""
     counts = np.diff(matrix.starts)
     kept = np.repeat(~gone, counts)
     starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts[~gone])))

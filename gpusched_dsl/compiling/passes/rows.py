@@ -1,4 +1,4 @@
-"""Rows put together from parts: single columns and scaled affine expressions, added up where columns meet."""
+"""Builds rows from single columns and scaled affine expressions, with entries of equal columns summed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RowBuilder:
 
     @property
     def side(self) -> Floats:
-        """What the row without its constants is compared with when the row is compared with 0."""
+        """Return the right-hand side of the row without its constants if the row is compared with 0."""
         return 0.0 - self.constants
 
     def matrix(self) -> Matrix:
@@ -58,12 +58,12 @@ def within(groups: Codes | Int32s) -> Codes:
 
 
 def number_index(problem: Problem, columns: Int32s, numbers: Codes) -> Domain:
-    """The index tuples of columns, each with a number behind it: for several rows or columns per entry."""
+    """Return the index tuples of columns, each with a number appended: for several rows or columns per entry."""
     return with_numbers(index_of_columns(problem, columns), numbers)
 
 
 def with_numbers(index: Domain, numbers: Codes) -> Domain:
-    """Index tuples with a number behind each; plain numbers stay what they are."""
+    """Append a number to each index tuple; plain numbers do not change."""
     if isinstance(index, IntervalDomain) and index.component is None and index.size == len(numbers):
         return index
     return TupleDomain((*index.components, None), (*index.columns(), numbers))

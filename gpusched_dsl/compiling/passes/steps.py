@@ -1,4 +1,4 @@
-"""What a pass is: a problem to a problem, the way back, and a line for `explain`."""
+"""The interface of a pass: a problem to a problem, the postsolve, and a line for `explain`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INTEGERS, INDICATOR = "integers", "indicator"
 
 @dataclass(frozen=True)
 class Target:
-    """What the problem is reformulated for. `accepts` holds names of operations; `convex` means: where they are convex.
+    """The target of a reformulation. `accepts` has names of operations; `convex` restricts them to convex use.
 
     The operations are the `op` of each definition (`product`, `extreme`, `power`, `unary`, `piecewise`,
     `partial_expectation`, `holds`), for `unary` also the function (`exp`, `log`, `abs`), `integers` and `indicator`
@@ -45,7 +45,7 @@ class Target:
 
 
 class Analysis:
-    """A problem with what passes ask about it, computed once.
+    """A problem with its analyses for passes, each computed once.
 
     The bounds that rows and definitions imply are columns' bounds in `problem` where nonlinear parts read them or give
     them: passes may rely on them. `swept`: rows have been looked at before, when the problem was less reformulated.
@@ -58,12 +58,12 @@ class Analysis:
         self.problem = tighten(problem, self.bounds)
 
     def sweep(self, times: int) -> None:
-        """Count so many looks at every nonzero, row and column; raises TooMuchWork where the budget is used up."""
+        """Count passes over every nonzero, row and column; raise TooMuchWork if the budget is used up."""
         self.work.spend(times * (self.problem.matrix.nonzeros + self.problem.rows + self.problem.columns))
 
     @cached_property
     def units(self) -> Floats:
-        """For each column a number of which its values are multiples, 0 where none is known (`result_steps`)."""
+        """Return for each column a number that divides its values, 0 if unknown (`result_steps`)."""
         return column_steps(self.problem, self.bounds)
 
     @cached_property
@@ -73,7 +73,7 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Note:
-    """A line of `explain`: what a pass did to some terms.
+    """A line of `explain`: the effect of a pass on some terms.
 
     `term` is the term in the author's words, `entries` how many there are, `rows` and `columns` what was added
     (negative: taken away), `big_m` the smallest and largest constant that had to be chosen, `error` how far an
@@ -98,7 +98,7 @@ def same(point: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class PassResult:
-    """What a pass gives.
+    """The result of a pass.
 
     `invert` turns a point of `problem` into one of the problem before (result columns of definitions need no care:
     they are computed anew from the declared columns); `map_start` turns a point of the problem before into one of
@@ -123,7 +123,7 @@ class Pass(Protocol):
     name: ClassVar[str]
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
-        """Whether the problem has what this pass reformulates and the target does not take it as it is."""
+        """Whether the problem has constructs of this pass that the target does not support."""
         ...
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult: ...
@@ -136,7 +136,7 @@ def unmapped(point: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ReformulatedProblem:
-    """A problem that a target takes, with the composed way back; fields as in `PassResult`. Pickled, it has no maps."""
+    """A problem for a target, with the composed postsolve; fields as in `PassResult`. Pickled, it has no maps."""
 
     original: Problem
     problem: Problem

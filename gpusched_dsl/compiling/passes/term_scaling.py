@@ -54,7 +54,7 @@ class TermScaling:
 
 
 def _units(problem: Problem) -> Floats:
-    """How many times larger the column of each power gets: the largest coefficient of it, as a power of two."""
+    """Return the scale of the column of each power: its largest coefficient, as a power of two."""
     largest = np.ones(problem.columns)
     np.maximum.at(largest, problem.matrix.columns, np.abs(problem.matrix.values))
     units = np.ones(problem.columns)

@@ -1,4 +1,4 @@
-"""What no pass could reformulate and the target does not take: which term, why, and which backends would take it.
+"""Terms that no pass could reformulate and the target does not support: the cause, and backends that support them.
 
 GSM3201   the target does not take the operation (or whole columns, or rows under a condition)
 GSM3203   the target takes it where it is convex, and the half that is needed is not
@@ -42,7 +42,9 @@ def refuse_valueless(analysis: Analysis) -> None:
 
 
 def refuse_leftovers(analysis: Analysis, target: Target) -> None:
-    """Raises DiagnosticError (GSM3201, GSM3203, GSM3206) when the problem still holds what the target does not take."""
+    """Raises DiagnosticError (GSM3201, GSM3203, GSM3206) if the problem has constructs that the target does
+    not support.
+    """
     problem = analysis.problem
     found = [r for d in problem.definitions if d.size for r in [_refusal(analysis, d, target)] if r is not None]
     if len(problem.conditions.rows) and not target.takes(INDICATOR):
@@ -81,7 +83,7 @@ def _refusal(analysis: Analysis, definition: Definition, target: Target) -> Diag
 
 
 def bent_entries(analysis: Analysis, definition: Definition) -> Bools:
-    """The entries of which a half is needed that is not convex."""
+    """Return the entries with a needed half that is not convex."""
     convex, concave = definition.shapes(*analysis.bounds.of(definition.arguments))
     results = definition.results
     bent: Bools = (analysis.directions.down[results] & ~convex) | (analysis.directions.up[results] & ~concave)
@@ -112,7 +114,7 @@ def _no_value(problem: Problem, definition: Definition, entry: int, low: Floats,
 
 
 def _factors(problem: Problem, definition: Product) -> str:
-    """Which factors are neither 0/1 nor whole."""
+    """Return which factors are neither 0/1 nor integer."""
     single = definition.arguments.single[: definition.starts[1]]
     declared = sum(f.size for f in problem.variables)
     names = [problem.column_family(int(c)).name for c in single if 0 <= c < declared and not problem.integer[c]]

@@ -1,4 +1,4 @@
-"""Classes of elements that no number that the problem reads tells apart."""
+"""Classes of elements with equal numbers in everything that the problem reads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Classes:
         return first.astype(np.int64)
 
     def members(self) -> tuple[Codes, Codes]:
-        """All codes, class by class in ascending order, and where each class starts (with the end behind)."""
+        """Return all codes, class by class in ascending order, and the start of each class (with the end last)."""
         order = np.argsort(self.of, kind="stable").astype(np.int64)
         return order, np.concatenate(([0], np.cumsum(self.sizes)))
 

@@ -1,4 +1,4 @@
-"""The size of a problem of which one element of every class was grounded."""
+"""The size of the full problem, from one grounded element per class."""
 
 from __future__ import annotations
 

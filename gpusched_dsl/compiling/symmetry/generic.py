@@ -30,7 +30,7 @@ from gpusched_dsl.language.source import Span
 
 @dataclass(eq=False)  # not frozen: Python notes where an exception was raised
 class Obstacle(Exception):
-    """Why elements of a set are not interchangeable, or not known to be: what stands where."""
+    """Why elements of a set are not interchangeable, or may not be: the cause and its place."""
 
     what: str
     span: Span | None = None
@@ -40,7 +40,7 @@ class Obstacle(Exception):
 
 
 class OutOfBudget(Obstacle):
-    """Nobody knows whether elements can be aggregated: the budget of work ended before that was found out."""
+    """It is unknown whether elements can be aggregated: the budget of work ended first."""
 
 
 def prefer(first: Obstacle | None, other: Obstacle) -> Obstacle:
@@ -63,7 +63,7 @@ MOST_KNOWN = 64
 
 
 def read_by_decisions(model: CheckedModel, root: str) -> ReadNames:
-    """What the problem reads of the data; raises Obstacle where an expression could tell elements of `root` apart."""
+    """Return the data that the problem reads; raise Obstacle if an expression may distinguish elements of `root`."""
     key = (id(model), root)
     if key not in _KNOWN:
         try:

@@ -1,4 +1,4 @@
-"""A model rewritten so that one element of every class stands for all: what is grounded no longer grows with the set.
+"""Rewrites a model so that one element of every class represents it: the grounded size is independent of the set.
 
     sum[n in Nodes] f(n)                      ->   sum[n in Representatives] members[n] * f(n)
     constraint c[n in Nodes], var x[n in Nodes]  ->   c[n in Representatives], x[n in Representatives]
@@ -125,7 +125,7 @@ class Representing:
     # --- expressions -------------------------------------------------------------------------------------------------
 
     def _asserted(self, node: TypedExpr, scope: Scope) -> TypedExpr:
-        """The body of a constraint: its comparisons become rows where no decision says whether they must hold."""
+        """Rewrite the body of a constraint: comparisons become rows unless a decision guards them."""
         match node:
             case ComparisonChain() if not {*node.ops} - {"<=", ">=", "=="}:
                 return replace(node, operands=tuple(self._expr(o, scope) for o in node.operands))

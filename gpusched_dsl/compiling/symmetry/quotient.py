@@ -39,7 +39,7 @@ class Quotient:
 
     @property
     def full_columns(self) -> int:
-        """How many columns the problem of all elements has."""
+        """Count the columns of the full problem."""
         return _count(self.column_class, self.classes.sizes)
 
     @property
@@ -62,14 +62,14 @@ def _count(kinds: Codes, sizes: Codes) -> int:
 
 
 def candidates(model: CheckedModel) -> Iterates[CheckedSet]:
-    """The sets whose elements may be interchangeable and index decisions; declared ones first."""
+    """Return the sets with possibly interchangeable elements that index decisions; declared ones first."""
     roots = {v.type.root for x in model.variables.values() for v in x.indexing.variables if isinstance(v.type, Element)}
     found = [s for n, s in model.sets.items() if n in roots and s.root == n and not s.ordered]
     yield from sorted(found, key=lambda s: not s.identical)
 
 
 def refuse_contradictions(model: CheckedModel, store: ValueStore) -> None:
-    """Raise DiagnosticError (GSM3013) where data tell apart elements that are declared identical."""
+    """Raise DiagnosticError (GSM3013) if data distinguish elements that are declared identical."""
     found: list[Diagnostic] = []
     for declared in model.sets.values():
         if declared.identical and declared.name in store.universes and declared.root == declared.name:
@@ -103,7 +103,7 @@ def _contradiction(declared: CheckedSet, classes: Classes, one: Scalar, other: S
 
 
 def quotient(model: CheckedModel, store: ValueStore, root: str, classes: Classes, limits: MemoryLimits) -> Quotient:
-    """Ground `model` for one element of every class; raises Obstacle and what `ground` raises."""
+    """Ground `model` for one element of every class; raise Obstacle and the errors of `ground`."""
     universe = store.universes[root]
     small = Representing(model, root).run()
     everything = IntervalDomain(0, len(universe.labels) - 1, component=universe)

@@ -1,1 +1,1 @@
-"""Passes that make the linear relaxation of a mixed-integer problem stronger, or the problem smaller."""
+"""Passes that strengthen the linear relaxation of a mixed-integer problem, or reduce the problem."""

@@ -1,4 +1,4 @@
-"""Sets of 0/1 columns of which at most one is 1, as single rows say it.
+"""Sets of 0/1 columns with at most one equal to 1, as stated by single rows.
 
 A side `sum a_j x_j <= b` bounds those of its 0/1 columns with positive coefficients by
 
@@ -50,7 +50,7 @@ NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class AtMostOne:
-    """`sets` of 0/1 columns, for each the row that says it, its head (-1: none), and whether it is exact and tight."""
+    """`sets` of 0/1 columns with their rows, heads (-1: none), and flags for exact and tight sets."""
 
     sets: ColumnSets
     rows: Codes
@@ -132,7 +132,7 @@ def _families(problem: Problem, sides: Sides, zero_one: Bools, smallest_size: in
 def _heads(
     sides: Sides, rows: Codes, members: Bools, sizes: Codes, binary: Bools, smallest: Floats
 ) -> tuple[Int32s, Bools]:
-    """The head of the family of each of some rows, and whether nothing stands beside the members and the head."""
+    """Return the family head of each of some rows, and whether the row has only the members and the head."""
     others = (sides.sizes - sizes)[rows]
     heads = np.full(len(rows), NONE, dtype=np.int32)
     single = np.flatnonzero(others == 1)

@@ -1,4 +1,4 @@
-"""Links of many choices to one 0/1 column, written once for all choices of which at most one is made.
+"""Links of many choices to one 0/1 column, written once for all mutually exclusive choices.
 
 Takes rows `x_i <= y` of 0/1 columns and sets F of which at most one column is 1 (`at_most_one`), and gives
 
@@ -67,7 +67,7 @@ class CliqueLinks:
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Rows that say `below <= above`, two 0/1 columns."""
+    """Rows `below <= above` of two 0/1 columns."""
 
     rows: Codes
     below: Int32s
@@ -92,7 +92,7 @@ def _links(problem: Problem) -> Links:
 
 
 def _merge(builder: ProblemBuilder, family: Family, links: Links, chosen: Int32s, stands_for: Codes) -> None:
-    """Adds the rows for links of one family of rows, and tells for every old row which new one stands for it."""
+    """Add the rows for links of one family of rows, and map every old row to its new row."""
     keys = key_of(links.above, chosen)
     order = np.lexsort((links.below, keys))
     repeated = (np.diff(keys[order], prepend=-1) == 0) & (np.diff(links.below[order], prepend=-1) == 0)

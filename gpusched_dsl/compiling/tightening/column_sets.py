@@ -18,7 +18,7 @@ LOOKUP = 20  # entries that one search in an ordered array counts for
 
 @dataclass(frozen=True, eq=False)
 class ColumnSets:
-    """Set i holds `columns[starts[i]:starts[i + 1]]`, no column twice."""
+    """Set i has `columns[starts[i]:starts[i + 1]]`, no column twice."""
 
     starts: Codes
     columns: Int32s
@@ -38,7 +38,7 @@ class ColumnSets:
 
     @cached_property
     def keys(self) -> tuple[Codes, Codes | None]:
-        """`set * 2^32 + column` of the entries in order, and the entry that each stands for (None: as they stand)."""
+        """`set * 2^32 + column` of the entries in order, and the entry of each (None: in the same order)."""
         keys = key_of(self.set_of, self.columns)
         if (keys[1:] > keys[:-1]).all():
             return keys, None
@@ -63,7 +63,8 @@ class ColumnSets:
         return np.where(found, at, -1)
 
     def holders(self, columns: Int32s, counts: Codes, most: int = MOST) -> tuple[Codes, Codes]:
-        """The entries that hold each of some columns, as pairs (place in `columns`, entry); `most` of a column at most.
+        """Return the entries with each of some columns, as pairs (position in `columns`, entry); `most` per column at
+        most.
 
         `counts` tells for every column of the problem how many there are.
         """
@@ -131,7 +132,7 @@ def _looked_up(inner: ColumnSets, outer: ColumnSets, which: Codes, sets: Int32s)
 
 
 def _rarest(sets: ColumnSets, filled: Codes, holders: Codes) -> Codes:
-    """The entry of each set that is not empty whose column has the fewest holders."""
+    """Return the entry of each nonempty set with the least frequent column."""
     counts = holders[sets.columns]
     starts = sets.starts[filled]
     least = np.minimum.reduceat(counts, starts)

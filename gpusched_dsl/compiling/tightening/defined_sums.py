@@ -38,7 +38,7 @@ SWEEPS = 15
 
 
 class DefinedSums:
-    """Columns that stand for a sum -> the sum."""
+    """Columns that equal a sum -> the sum."""
 
     name: ClassVar[str] = "defined_sums"
 
@@ -78,7 +78,7 @@ class DefinedSums:
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """`columns[k] == matrix row k @ point + constants[k]`, as row `rows[k]` of the problem says.
+    """`columns[k] == matrix row k @ point + constants[k]`, stated by row `rows[k]` of the problem.
 
     `scale` is the coefficient of the column in that row; `lower` and `upper` are its bounds, infinite where the sum
     keeps them anyway.
@@ -98,7 +98,7 @@ class _Sums:
 
     @property
     def idle(self) -> Bools:
-        """Those whose row says nothing more."""
+        """Return those with a row that states nothing else."""
         return np.asarray(np.isinf(self.lower) & np.isinf(self.upper))
 
     def take(self, some: Codes) -> _Sums:
@@ -108,7 +108,7 @@ class _Sums:
         )  # fmt: skip
 
     def put_in(self, problem: Problem) -> int:
-        """How many entries the rows and objectives get by reading the sums."""
+        """Count the entries of rows and objectives after the substitution of sums."""
         uses = np.bincount(problem.matrix.columns, minlength=problem.columns)
         for term in (term for objective in problem.objectives for term in objective.terms):
             uses[term.columns] += 1
@@ -133,7 +133,7 @@ class _Sums:
 
 
 def _put_in(problem: Problem, sums: _Sums) -> tuple[Problem, Bools]:
-    """The problem without the columns of the sums, and which of its rows say nothing any more."""
+    """Return the problem without the columns of the sums, and its rows without further content."""
     idle = np.zeros(problem.rows, dtype=np.bool_)
     idle[sums.rows[sums.idle]] = True
     terms = [_with_sums(o, sums, problem.columns) for o in problem.objectives]
@@ -168,7 +168,7 @@ def _with_sums(objective: Objective, sums: _Sums, columns: int) -> Objective:
 
 
 def _found(problem: Problem) -> _Sums:
-    """Sums none of which reads the column of another."""
+    """Return sums that do not contain the column of another sum."""
     uses = np.bincount(problem.matrix.columns, minlength=problem.columns)
     equal = plain_rows(problem) & (problem.row_lower == problem.row_upper) & (np.diff(problem.matrix.starts) >= 2)
     rows = np.flatnonzero(equal)
@@ -183,7 +183,7 @@ def _found(problem: Problem) -> _Sums:
 
 
 def _alone(problem: Problem, rows: Codes, possible: Bools) -> Codes:
-    """The entries of some rows, in columns that are possible, whose sign no other entry of the row has."""
+    """Return the entries of some rows in possible columns that are the only ones of their sign in the row."""
     matrix = problem.matrix
     inside = np.zeros(problem.rows, dtype=np.bool_)
     inside[rows] = True
@@ -199,7 +199,7 @@ def _alone(problem: Problem, rows: Codes, possible: Bools) -> Codes:
 
 
 def _sums(problem: Problem, entries: Codes) -> _Sums:
-    """What the rows of the entries say about their columns."""
+    """Return the sums that the rows of the entries define for their columns."""
     matrix = problem.matrix
     rows, columns = matrix.row_of[entries].astype(np.int64), matrix.columns[entries].astype(np.int64)
     scale = matrix.values[entries]
@@ -223,7 +223,7 @@ def _sums(problem: Problem, entries: Codes) -> _Sums:
 
 
 def _kept_whole(problem: Problem, sums: _Sums) -> _Sums:
-    """Those that are whole where their column must be, and whose coefficients do not differ much."""
+    """Return those that are integer if their column is, with coefficients of similar size."""
     matrix = sums.matrix
     fraction = ~problem.integer[matrix.columns] | (matrix.values != np.rint(matrix.values))
     broken = np.bincount(matrix.row_of[fraction], minlength=sums.count) > 0

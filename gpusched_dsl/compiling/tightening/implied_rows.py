@@ -172,7 +172,7 @@ class _Pairs:
 
 
 def _common(sets: ColumnSets, columns: Int32s, count: int, work: WorkBudget) -> tuple[Codes, list[Codes]]:
-    """Lines of `columns` and sets that hold all columns of the line: the line, and the entry of the set for each."""
+    """Return lines of `columns` and sets with all columns of the line: the line, and the entry of the set for each."""
     held = np.bincount(sets.columns, minlength=count)
     rarest = held[columns].argmin(axis=1)
     size = columns.shape[1]

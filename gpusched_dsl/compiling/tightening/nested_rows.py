@@ -1,4 +1,4 @@
-"""Rows within rows: which rows of a set of columns can be taken out of larger ones, so that columns have fewer entries.
+"""Nested rows: rows of a set of columns that can be subtracted from larger rows, so that columns have fewer entries.
 
     entries of P among those of R, times 1 or -1     ->    R - s P, with one column more that stands for P
 
@@ -34,7 +34,7 @@ class Nonzeros:
 
 @dataclass(frozen=True, eq=False)
 class Nesting:
-    """Row `inner[k]`, times `signs[k]`, is taken out of row `outer[k]`; `keys` are the entries that go by it.
+    """Row `inner[k]`, times `signs[k]`, is subtracted from row `outer[k]`; `keys` are the removed entries.
 
     A key is row times the number of columns plus column.
     """
@@ -47,7 +47,7 @@ class Nesting:
 
     @property
     def covered_columns(self) -> Codes:
-        """The column of each entry that goes."""
+        """Return the column of each removed entry."""
         return self.keys % self.columns
 
     def without_covered(self, entries: Nonzeros) -> Nonzeros:
@@ -69,7 +69,7 @@ class _Meetings:
 
 
 def nest(problem: Problem, entries: Nonzeros) -> Nesting:
-    """What to take out of what, among rows that hold a column with more than two entries.
+    """Choose the subtractions among rows with columns of more than two entries.
 
     `entries` are those of the columns looked at, 1 or -1 each.
     """
@@ -97,7 +97,7 @@ def nest(problem: Problem, entries: Nonzeros) -> Nesting:
 
 
 def _contained_meetings(row: Codes, column: Int32s, value: Floats, size: Codes, most: int) -> _Meetings:
-    """The meetings of two rows of which one has all its entries in the other, with one sign throughout."""
+    """Return the pairs of rows in which one has all its entries in the other, with one sign throughout."""
     firsts, seconds = [], []
     for apart in range(1, most):
         at = np.flatnonzero(column[apart:] == column[:-apart])
@@ -115,7 +115,7 @@ def _contained_meetings(row: Codes, column: Int32s, value: Floats, size: Codes, 
 
 
 def _in_turn(row: Codes, size: Codes, meetings: _Meetings) -> tuple[_Meetings, Codes]:
-    """The meetings in the order of their inner rows, and for each how many smaller rows hold its inner one."""
+    """Return the pairs in the order of their inner rows, and for each the number of smaller rows with its inner row."""
     order = np.lexsort((row[meetings.outer], size[row[meetings.outer]], row[meetings.inner]))
     meetings = meetings.where(order)
     inner, outer = row[meetings.inner], row[meetings.outer]

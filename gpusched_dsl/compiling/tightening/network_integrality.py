@@ -47,7 +47,7 @@ SWEEPS = 60  # twice, with up to 15 pairs of entries a column
 
 
 class NetworkIntegrality:
-    """Whole columns that are always integer (network matrix) -> continuous columns."""
+    """Integer columns that are always integer (network matrix) -> continuous columns."""
 
     name: ClassVar[str] = "network_integrality"
 
@@ -74,7 +74,7 @@ class NetworkIntegrality:
 
 
 def network_columns(problem: Problem, among: Bools | None = None, least: float = 1.0) -> Bools:
-    """The columns, whole and continuous ones, that are whole at every vertex once the other whole columns are.
+    """Return the columns that are integer at every vertex once the other integer columns are.
 
     `among`: of the whole columns, only those; `least`: none at all if there are fewer whole ones.
     """
@@ -105,7 +105,7 @@ def _enough(problem: Problem, chosen: Bools, least: float) -> bool:
 
 
 def _possible(problem: Problem) -> Bools:
-    """Columns with whole bounds, one of them finite, and few entries, all of them 1 or -1."""
+    """Return columns with integer bounds, one of them finite, and few entries, all of them 1 or -1."""
     columns, values = problem.matrix.columns, problem.matrix.values
     fit = _whole_or_infinite(problem.lower) & _whole_or_infinite(problem.upper)
     fit &= np.isfinite(problem.lower) | np.isfinite(problem.upper)
@@ -124,7 +124,7 @@ def _near(problem: Problem, chosen: Bools) -> Nonzeros:
 
 
 def _settle(problem: Problem, entries: Nonzeros, chosen: Bools, whole_sides: Bools) -> tuple[Nonzeros, Bools]:
-    """The chosen columns all of whose rows are fit, with the entries of those rows.
+    """Return the chosen columns with only suitable rows, with the entries of those rows.
 
     A row is fit when its sides and all its coefficients are whole, and each of its columns is chosen or whole. A
     continuous column that is dropped spoils its rows in turn.
@@ -147,7 +147,7 @@ def _settle(problem: Problem, entries: Nonzeros, chosen: Bools, whole_sides: Boo
 
 
 def _one_sided(rows: int, entries: Nonzeros, nesting: Nesting) -> Codes:
-    """The columns of the parts of the network whose rows cannot be split in two as they must be.
+    """Return the columns of the parts of the network with rows that cannot be split in two as required.
 
     Every row stands twice, once for each part it could be in; an edge says which choices go together. A row both of
     whose copies are connected contradicts itself.

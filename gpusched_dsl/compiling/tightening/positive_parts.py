@@ -83,7 +83,7 @@ class PositiveParts:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Columns t, each with its row and what the row says: `lower <= matrix row @ x + scale * t <= upper`.
+    """Columns t, each with its row: `lower <= matrix row @ x + scale * t <= upper`.
 
     `low` and `high` are the bounds of t, `up` says that its cost moves it up; `none` and `each` are its values where no
     x is 1, and where that of an entry of the matrix is.
@@ -129,7 +129,7 @@ class _Parts:
         )  # fmt: skip
 
     def solved(self, problem: Problem) -> tuple[Codes, _Parts]:
-        """The parts whose values are known for every choice, and the columns x that can only be 0."""
+        """Return the parts with known values for every choice, and the columns x that can only be 0."""
         owner, columns = self.matrix.row_of, self.matrix.columns
         low, high = self.ends(np.zeros(self.count))
         none = np.where(self.up, high, low)
@@ -147,7 +147,7 @@ class _Parts:
 
 
 def _movable(problem: Problem) -> Bools:
-    """The continuous columns with a cost that no definition or condition knows."""
+    """Return the continuous columns with a cost and without definitions or conditions."""
     costs = problem.objectives[0].costs(problem.columns)
     return np.asarray((costs != 0.0) & ~problem.integer & plain_columns(problem))
 
@@ -182,7 +182,7 @@ def _parts(problem: Problem, work: WorkBudget) -> _Parts:
 
 
 def _choices(problem: Problem, sets: ColumnSets, going: Codes, work: WorkBudget) -> Codes:
-    """The sets of which at most one column is 1, also at fractional points: their columns add up to at most 1.
+    """Return the sets with at most one column equal to 1, also at fractional points: their sum is at most 1.
 
     Rows in `going` prove nothing, as they go with their t: what they say of the choice would be said no more.
     """

@@ -1,4 +1,4 @@
-"""The sides of rows as `values @ columns <= limit`, and what passes that read them ask about columns and rows."""
+"""The sides of rows as `values @ columns <= limit`, and queries of passes about columns and rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Sides:
 
 
 def upper_sides(problem: Problem, rows: Codes) -> Sides:
-    """Upper sides as they stand."""
+    """Return the upper sides."""
     return Sides(rows, problem.matrix.take(rows), problem.row_upper[rows], problem.row_lower[rows])
 
 
@@ -65,14 +65,14 @@ def plain_columns(problem: Problem) -> Bools:
 
 
 def plain_rows(problem: Problem) -> Bools:
-    """The rows that hold always."""
+    """Return the unconditional rows."""
     plain = np.ones(problem.rows, dtype=np.bool_)
     plain[problem.conditions.rows] = False
     return plain
 
 
 def counts(matrix: Matrix, flags: Bools) -> Codes:
-    """How many entries of each row are flagged."""
+    """Count the flagged entries of each row."""
     return totals(matrix, flags.astype(np.int32)).astype(np.int64)
 
 

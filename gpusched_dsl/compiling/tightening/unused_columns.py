@@ -1,4 +1,4 @@
-"""Columns that are optimal at one bound of their range, whatever the others are, are fixed there and taken away.
+"""Fixes columns that are optimal at one bound for any values of the others, and removes them.
 
     no row and no objective gets worse when x falls, lower(x) finite     ->   x = lower(x)
     no row and no objective gets worse when x rises, upper(x) finite     ->   x = upper(x)
@@ -80,21 +80,21 @@ def best_ends(problem: Problem) -> Floats:
 
 
 def removable(problem: Problem) -> Bools:
-    """The columns that no definition or condition knows, and that stand in no row under a condition."""
+    """Return the columns without definitions, conditions and conditional rows."""
     plain = plain_columns(problem)
     plain[problem.matrix.take(problem.conditions.rows).columns] = False
     return plain
 
 
 def _ends(problem: Problem) -> tuple[Floats, Floats]:
-    """The bounds, rounded inwards where columns are whole."""
+    """Return the bounds, rounded inwards for integer columns."""
     lower = np.where(problem.integer, -whole_below(-problem.lower), problem.lower)
     upper = np.where(problem.integer, whole_below(problem.upper), problem.upper)
     return lower + 0.0, upper + 0.0
 
 
 def _harmless(problem: Problem) -> tuple[Bools, Bools]:
-    """Of which columns nothing gets worse when they rise, and of which nothing when they fall."""
+    """Return the columns that may rise without harm, and those that may fall."""
     rises, falls = np.ones(problem.columns, dtype=np.bool_), np.ones(problem.columns, dtype=np.bool_)
     matrix = problem.matrix
     above = np.isfinite(problem.row_upper)[matrix.row_of]

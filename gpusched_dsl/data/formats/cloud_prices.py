@@ -29,7 +29,7 @@ _NUMBER = r"^\$?(\d+(?:\.\d+)?)(?: *- *\$?\d+(?:\.\d+)?)?(?: *GB)?$"
 
 
 def read_catalogue(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
-    """The offers that are asked for; raises Unreadable (GSM2032 for a cloud or GPU that is not there, GSM2104)."""
+    """Return the requested offers; raise Unreadable (GSM2032 for an unknown cloud or GPU, GSM2104)."""
     import polars as pl
 
     lines = read_lines(raw, _NEEDED, _OPTIONAL)
@@ -102,7 +102,7 @@ def _ranges(lines: PriceLines, name: str, kept: Ints) -> int:
 
 
 def _labels(frame: pl.DataFrame) -> pl.Series:
-    """A name for every offer, the same whatever is asked for: that of the machine where no other has it."""
+    """Return a name for every offer, independent of the request: that of the machine if it is unique."""
     import polars as pl
 
     machine = pl.format("{} {}x {}", pl.coalesce("name", "cloud"), pl.col("gpus").cast(pl.Int64), "gpu")

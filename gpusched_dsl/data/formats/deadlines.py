@@ -1,4 +1,4 @@
-"""Traces whose jobs have deadlines: ElasticFlow's, those of Chronus, and instances of the random greedy (GPUspb)."""
+"""Traces of jobs with deadlines: those of ElasticFlow and Chronus, and instances of the random greedy (GPUspb)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ LARGEST = 2.0**53  # beyond it a float cannot represent every integer
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where a column comes from: the first of `sources` that the file has, its numbers times `scale`.
+    """The source of a column: the first of `sources` in the file, with its numbers times `scale`.
 
     A file without a `needed` column is no file of the format, and a row with an empty cell there is left out unless it
     may be `blank`. A row is also left out where the cell is no finite number of its kind, and where it is
@@ -70,7 +70,7 @@ class SelectedRows:
         self.frame = self.frame.with_columns(*columns)
 
     def leave_out(self, reason: str, which: pl.Series, *, asked: bool = False) -> None:
-        """Take out rows, as unusable or (`asked`) as the options say; nothing where there are none."""
+        """Remove rows, as unusable or (`asked`) by options; no effect if there are none."""
         mask = which.fill_null(False)
         if not mask.any():
             return
@@ -89,11 +89,11 @@ class SelectedRows:
         self.leave_out(f"an earlier row has the same {', '.join(map(_words, keys))}", repeated)
 
     def order(self, *by: str) -> None:
-        """Sort by columns; equal rows stay as they stand in the file."""
+        """Sort by columns; equal rows keep the order of the file."""
         self.frame = self.frame.sort(*by, LINE)
 
     def table(self, columns: Iterable[str]) -> FormatTable:
-        """The rows in these columns, of which the file may lack some."""
+        """Return the rows in these columns; the file may lack some of them."""
         return FormatTable(
             self.frame.select([name for name in columns if name in self.frame.columns]),
             self.total,

@@ -47,7 +47,7 @@ _CLOCKS = ("first", "file")
 
 
 def job_options(names: Sequence[str], *more: Option) -> tuple[Option, ...]:
-    """The options that fit a trace with these columns, then those of one format alone."""
+    """Return the options for a trace with these columns, then those of a single format."""
     found = [
         Option("first", "number of rows to keep, in the order of submission, after all other options", ALL, least=1,
                shown="all"),
@@ -85,7 +85,7 @@ def trace(
     more_options: Sequence[Option] = (),
     read: Callable[[Raw], SelectedRows] | None = None,
 ) -> Format:
-    """The format of a trace in CSV: `fields` as they stand in it; `change` works on the rows before they are cut.
+    """Return the format of a trace in CSV: `fields` in its order; `change` edits the rows before they are cut.
 
     `more_columns` are those that `change` makes, that are of this format alone, or that mean something else in it; a
     field that is no column is there for `change` only.
@@ -106,7 +106,7 @@ def trace(
 
 
 def cut(rows: SelectedRows, settings: Mapping[str, Setting], name: str) -> None:
-    """Order by submission, leave out what cannot be used or is not asked for, and set the clock.
+    """Sort by submission, skip unusable and unrequested rows, and set the clock.
 
     Raises Unreadable (GSM2018) when nothing is left.
     """

@@ -1,4 +1,4 @@
-"""Traces whose lines have no header: their cells by the number of them, or by white space."""
+"""Traces without a header: cells separated by white space, identified by their number."""
 
 from __future__ import annotations
 

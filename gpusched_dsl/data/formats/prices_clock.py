@@ -17,7 +17,7 @@ FIRST, SECOND, UNKNOWN = np.int8(0), np.int8(1), np.int8(-1)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Moments:
-    """`utc` in microseconds since 1970 (0 where the local time does not exist), and what was odd about the times.
+    """`utc` in microseconds since 1970 (0 if the local time does not exist), and the irregular times.
 
     `assumed`: in a repeated hour without a second pass in the file, so that the first (daylight) time was taken.
     """

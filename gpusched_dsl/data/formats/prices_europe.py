@@ -103,8 +103,9 @@ def read_countries(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
 
 
 def read_epf(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
-    """Hourly prices and forecasts. Every day has 24 rows: the hour that clocks leave out was interpolated, and the hour
-    that occurs twice was averaged. The first is left out here, and the second stands for both."""
+    """Read hourly prices and forecasts. Every day has 24 rows: the missing hour of a clock change was interpolated and
+    is skipped here, the repeated hour was averaged and counts for both.
+    """
     header = header_of(raw)
     first = header[0]
     lines = read_lines(raw, {"time": _exactly(first), "price": "price|real price"}, _FORECASTS)

@@ -35,7 +35,7 @@ _MOST_MEMBERS = 400  # of an archive: a year of days and some more
 
 @dataclass(frozen=True, eq=False)
 class PriceLines:
-    """Columns of text by the names asked for, the line of each row, and the file that findings name."""
+    """Columns of text by the requested names, the line of each row, and the file for diagnostics."""
 
     name: str
     columns: dict[str, pl.Series]
@@ -67,7 +67,7 @@ def header_of(raw: Raw) -> list[str]:
 
 
 def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] | None = None) -> PriceLines:
-    """Columns by regular expressions of their names (whole, any case), under the names on the left.
+    """Read columns by regular expressions of their names (complete, any case), under the names on the left.
 
     Optional ones may be missing. Several files of an archive are joined in the order of their names. Raises
     Unreadable (GSM2007 to GSM2013, GSM2015; GSM2011 where no column fits).
@@ -161,7 +161,7 @@ def stamps_of(lines: PriceLines, column: str, order: str = "") -> ParsedTimes:
 
 
 def prices_of(lines: PriceLines, column: str) -> Floats:
-    """The numbers of a column, NaN where the cell is empty or says so; raises Unreadable (GSM2104) for any other."""
+    """Return the numbers of a column, NaN for empty cells; raise Unreadable (GSM2104) for other text."""
     import polars as pl
 
     text = lines.columns[column].str.strip_chars()

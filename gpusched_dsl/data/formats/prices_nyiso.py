@@ -47,7 +47,7 @@ def read_nyiso(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
 
 
 def _choose_rows(lines: PriceLines, settings: Mapping[str, Setting]) -> PriceLines:
-    """The rows of the generator or zone that is asked for, by its number where that is given."""
+    """Return the rows of the requested generator or zone, by its number if given."""
     ptid, zone = int(settings["ptid"]), str(settings["zone"])
     if ptid and "ptid" in lines.columns:
         lines = only_series(lines, "ptid", str(ptid), "ptid")
@@ -57,7 +57,7 @@ def _choose_rows(lines: PriceLines, settings: Mapping[str, Setting]) -> PriceLin
 
 
 def _stamps_end(name: str) -> bool | None:
-    """Whether stamps end intervals, as the name of the file tells; None for a name that tells nothing."""
+    """Whether stamps end intervals, by the name of the file; None if the name does not determine it."""
     lowered = name.lower()
     if "damlbmp" in lowered or "rtlbmp" in lowered:
         return False

@@ -62,7 +62,9 @@ def without_repeats(rows: PriceRows) -> tuple[PriceRows, list[Dropped]]:
 
 
 def usual_length(times: Micros) -> int | None:
-    """How long an interval is: the most frequent of 5, 15, 30 and 60 min between neighbours; None without any."""
+    """Return the length of an interval: the most frequent of 5, 15, 30 and 60 min between neighbours; None
+    without any.
+    """
     steps = np.diff(np.unique(times))
     counts = [int((steps == minutes * MINUTE).sum()) for minutes in LENGTHS]
     return LENGTHS[int(np.argmax(counts))] * MINUTE if any(counts) else None
@@ -82,7 +84,7 @@ def from_ends(rows: PriceRows, nominal: int) -> Series:
 
 
 def from_starts(rows: PriceRows, nominal: int) -> Series:
-    """Stamps are starts: a price holds for its interval, or up to the next stamp where that is nearer."""
+    """Handle stamps at starts: a price is valid for its interval, or until the next stamp if that is nearer."""
     rows, dropped = without_repeats(rows)
     ends = rows.times + nominal if rows.ends is None else rows.ends
     if len(ends):

@@ -29,7 +29,7 @@ _FAR = 2**62  # µs; beyond all years that can be written
 
 @dataclass(frozen=True, eq=False)
 class PriceTable:
-    """What a price file says, row by row: stamps on the clock of `zone`, and the price with its forecasts.
+    """The rows of a price file: stamps on the clock of `zone`, and the price with its forecasts.
 
     `lines` are those of the series that is asked for, of the `rows` that the file has.
     `marks` and `end_marks` say for each row which pass of a repeated hour is meant. `at_end`: stamps end intervals.
@@ -172,7 +172,7 @@ def _slots(series: Series, settings: Mapping[str, Setting], prices: PriceTable) 
 
 
 def _origin(text: str, prices: PriceTable) -> int | None:
-    """The start that is asked for, in UTC; on the clock of the file unless it has an offset of its own."""
+    """Return the requested start in UTC; on the clock of the file unless it has an offset."""
     import polars as pl
 
     if not text.strip():

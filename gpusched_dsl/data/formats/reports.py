@@ -90,7 +90,7 @@ def _contents(column: pl.Series, unit: str) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """`891 s` as `14.9 min`: in the largest unit of which it is more than one."""
+    """Return `891 s` as `14.9 min`: in the largest unit with a value above one."""
     size, symbol = next((size, symbol) for least, size, symbol in _STEPS if abs(seconds) < least or symbol == "d")
     return f"{seconds / size:.3g} {symbol}"
 
@@ -114,7 +114,7 @@ def lines_of_list(formats: Iterable[Format]) -> Iterator[str]:
 
 
 def lines_of_format(found: Format) -> Iterator[str]:
-    """All that can be said of a format before a file is read."""
+    """Return the description of a format without a file."""
     yield f"{found.name}: {found.doc}"
     if found.source:
         yield f"source: {found.source}"

@@ -1,4 +1,4 @@
-"""What a format is: a table read or drawn, in columns with stated units, and an account of the rows left out.
+"""The result of a format: a table, read or drawn, in columns with units, and the skipped rows.
 
 A module of formats has `FORMATS`, its formats by name. It is imported to check texts, so it imports polars and NumPy
 inside functions only.
@@ -21,7 +21,7 @@ __all__ = ["Dropped", "Format", "FormatColumn", "FormatTable", "Option", "Raw", 
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """A data file taken in: its name as the author wrote it and its bytes, expanded where it was compressed."""
+    """The content of a data file: its name in the model and its bytes, expanded if compressed."""
 
     name: str
     data: bytes
@@ -38,7 +38,7 @@ class Dropped:
 
 @dataclass(frozen=True, eq=False)
 class FormatTable:
-    """A table in the columns of its format, how many rows the file had, and what was left out or mended.
+    """A table in the columns of its format, the number of rows of the file, and the skipped or corrected rows.
 
     The frame is typed (text, integers, floats; null is not given) and may lack columns that this file cannot give:
     those that are asked for are reported. `lines` holds the line of the file for each row. `dropped` rows could not be

@@ -35,11 +35,11 @@ class ParsedTimes:
 
 
 class TwoReadings(ValueError):
-    """Dates such as 03/04/2018 could be in March or in April, and their order does not tell."""
+    """Dates such as 03/04/2018 could be in March or in April, and their order does not decide."""
 
 
 def times_in(series: pl.Series, order: str = "") -> ParsedTimes:
-    """The times of a column. `order` is `mdy` or `dmy` where the year stands last; without it, it is found.
+    """Return the times of a column. `order` is `mdy` or `dmy` if the year is last; without it, it is detected.
 
     Where both readings are possible, that one is taken under which times go up in even steps, or either where both
     have the same distances; raises TwoReadings otherwise.
@@ -105,7 +105,7 @@ def _offset_micros(offset: pl.Series) -> Micros:
 
 
 def _better(months_first: ParsedTimes, days_first: ParsedTimes) -> ParsedTimes:
-    """Of two readings of dates whose year stands last the one that can be meant."""
+    """Return the plausible one of two readings of dates with the year last."""
     counts = int(months_first.read.sum()), int(days_first.read.sum())
     if counts[0] != counts[1]:
         return months_first if counts[0] > counts[1] else days_first

@@ -1,4 +1,4 @@
-"""Traces in the Standard Workload Format, version 2.2: 18 numbers a line, comments behind `;`."""
+"""Traces in the Standard Workload Format, version 2.2: 18 numbers per line, comments after `;`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _read(raw: Raw) -> SelectedRows:
 
 
 def _change(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
-    """Processors stand for GPUs: as many as were asked for, else as many as were given."""
+    """Read processors as GPUs: the requested number, else the allocated number."""
     import polars as pl
 
     rows.put(pl.coalesce("gpus", "allocated").alias("gpus"))

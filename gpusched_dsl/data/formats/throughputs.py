@@ -30,7 +30,7 @@ def _speeds(
     read: Callable[[Raw], SelectedRows],
     speeds: Sequence[str],
 ) -> Format:
-    """A table of speeds; rows of speed 0 only where they are asked for."""
+    """Return a table of speeds; rows of speed 0 only if requested."""
 
     def take(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
         assert raw is not None

@@ -45,7 +45,7 @@ def join_job_type(rows: SelectedRows, target: str, network: str = "network", bat
 
 
 def _read(raw: Raw, fields: tuple[Field, ...]) -> SelectedRows:
-    """CSV with a header, or the original lines, whose cells are separated by tabs."""
+    """Read CSV with a header, or the original lines with cells separated by tabs."""
     if len(header_of(raw, "\t")) == 1:
         rows = read_rows(raw, fields)
         join_job_type(rows, "job_type")

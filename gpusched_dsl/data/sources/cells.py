@@ -1,4 +1,4 @@
-"""Value columns to numbers, codes or texts of a parameter's kind, with everything that is wrong in them told."""
+"""Converts value columns to numbers, codes or texts of a parameter's kind, and reports all errors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def check_kind(
     within: Domain | None,
     diagnostics: Diagnostics,
 ) -> None:
-    """Check sound values, in the declared unit, from some rows of a chunk: whole, binary, within a set.
+    """Check valid values, in the declared unit, from some rows of a chunk: integer, binary, within a set.
 
     Reports GSM2112 to GSM2114.
     """
@@ -93,7 +93,7 @@ def _write(value: object) -> object:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _CellReporter:
-    """Reports one kind of wrong value, if there is any. `rows` are the rows of the chunk that masks speak of."""
+    """Reports one kind of wrong value, if there is any. `rows` are the rows of the chunk for the masks."""
 
     checked: CheckedParam
     chunk: ColumnChunk

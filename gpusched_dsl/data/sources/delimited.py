@@ -1,4 +1,4 @@
-"""CSV and TSV text to columns: every cell stays text, so that a mistyped one can be shown where it stands.
+"""CSV and TSV text to columns: every cell stays text, so that an error can show it at its place.
 
 Cells are separated by `,` (CSV) or a tab (TSV); a cell that holds the separator, a quote or a line end stands in
 double quotes, and `""` is a quote inside one. Spaces around a cell and blank lines mean nothing. The first line names
@@ -84,7 +84,7 @@ def _layout(name: str, data: bytes, separator: int) -> _Layout:
 
 
 def _check_quotes(name: str, data: NDArray[np.uint8], quotes: Ints, line_ends: Ints, separator: int) -> None:
-    """Quotes stand in pairs; an opening one starts a cell and a closing one ends it, or both make up a `""`."""
+    """Check the quotes: they come in pairs; one opens a cell and one closes it, or two form a `""`."""
 
     def line(at: int) -> int:
         return int(np.searchsorted(line_ends, at)) + 1

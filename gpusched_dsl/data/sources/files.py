@@ -1,4 +1,4 @@
-"""What every reader of data files shares: limits, faults, the columns that come out, and taking in bytes safely."""
+"""Common parts of the readers of data files: limits, faults, resulting columns, and safe reading of bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """What a data file may cost. Sizes in bytes: on disk, and after expanding compressed data."""
+    """The limits of a data file. Sizes in bytes: on disk, and after expanding compressed data."""
 
     file_bytes: int = 1 << 30
     decoded_bytes: int = 2 << 30
@@ -41,7 +41,7 @@ class Fault:
 
 
 class Unreadable(Exception):
-    """A file cannot give what was asked of it; `faults` tell why."""
+    """A file does not provide the requested data; `faults` are the reasons."""
 
     def __init__(self, *faults: Fault) -> None:
         self.faults = faults
@@ -67,7 +67,7 @@ class FileColumns:
         return record + self.first_line if self.lines is None else int(self.lines[record])
 
     def place(self, record: int, column: str | None = None) -> Cell:
-        """Where a record (counted from 0) stands, with the text of the cell when a column is named."""
+        """Return the place of a record (counted from 0), with the text of the cell if a column is named."""
         text = None
         if column is not None and column in self.columns:
             value = self.columns[column][record]

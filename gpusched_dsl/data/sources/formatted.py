@@ -51,7 +51,7 @@ def _lacks(name: str, column: str, given: str) -> Fault:
 
 
 def read_formatted(use: Use, file: Located, limits: FileLimits) -> Formatted:
-    """A file by its format; raises Unreadable (GSM20xx) with everything wrong with it as a whole."""
+    """Read a file by its format; raise Unreadable (GSM20xx) with all of its errors."""
     raw = read_bytes(file, limits)
     digest = hashlib.sha256(raw).hexdigest()
     if raw.startswith(_GZIP):
@@ -61,7 +61,7 @@ def read_formatted(use: Use, file: Located, limits: FileLimits) -> Formatted:
 
 
 def draw(use: Use) -> Formatted:
-    """What a generator draws; its name and options stand for the content, since equal ones draw the same."""
+    """Draw an instance; its name and options identify the content, because equal ones draw the same."""
     name = f"generate {use.text}"
     table = generator(use.name).read(None, dict(use.options))
     return Formatted(_file_of(name, table, digest_of(table)), table)
@@ -79,7 +79,7 @@ def _file_of(name: str, table: FormatTable, digest: str) -> FileColumns:
 
 
 def report_dropped(read: Formatted, use: Use, data: tree.Data | tree.Generate, diagnostics: Diagnostics) -> None:
-    """Tell the rows that could not be used and what was mended (GSM2017), as one note for a statement."""
+    """Report skipped and corrected rows (GSM2017), as one note per statement."""
     table = read.table
     gone = sum(each.rows for each in table.dropped)
     if not gone and not table.notes:

@@ -12,7 +12,7 @@ STDERR = 2
 
 
 class Panic(Exception):
-    """The library gave up; what it said is for its developers."""
+    """A failure of the library; its message is for the developers."""
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def _held_back() -> Iterator[None]:
 
 
 def _buffer() -> IO[bytes]:
-    """A file for what is held back; what cannot be kept anywhere is lost."""
+    """Return a file for suppressed output; output that cannot be stored is lost."""
     try:
         return tempfile.TemporaryFile()
     except OSError:

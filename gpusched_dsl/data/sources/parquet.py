@@ -53,7 +53,7 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: FileLim
 
 
 def damage_error(name: str, damage: UnreadableFile) -> Fault:
-    """GSM2008, with what the reader says."""
+    """Return GSM2008, with the message of the reader."""
     return Fault("GSM2008", f"data file `{name}` is damaged or not Parquet", notes=(str(damage),))
 
 

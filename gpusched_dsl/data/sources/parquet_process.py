@@ -18,7 +18,7 @@ import polars as pl
 
 
 def main(memory: int) -> None:
-    """Serve standard input and output; `memory`: how many bytes may be taken for a file. Returns never."""
+    """Serve standard input and output; `memory`: the largest number of bytes for a file. Never returns."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
     _limit(memory)
@@ -58,7 +58,7 @@ def read(data: bytes, columns: list[str] | None, cells: int) -> dict[str, Any]:
 
 
 def _limit(memory: int) -> None:
-    """Let allocations that no sound file needs fail before they take what other processes need."""
+    """Limit memory so that allocations that no valid file needs fail before they harm other processes."""
     try:
         import resource
 

@@ -1,4 +1,4 @@
-"""Reads Parquet files for a trial in another process: only what does no harm there is read in this one.
+"""Reads Parquet files first in another process: only harmless files are read in this process.
 
 Reading is the same there and here, so no damage of a file ends this process. The other one starts with the first file
 and lasts; where a file ends it, the next file gets a new one.
@@ -31,12 +31,12 @@ main({memory})"""
 
 
 class UnreadableFile(Exception):
-    """The file cannot be read; says why."""
+    """The file cannot be read, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetContent:
-    """`names` of all columns; `rows` of the columns asked for, None where one is missing or they are `too_large`."""
+    """`names` of all columns; `rows` of the requested columns, None if one is missing or they are `too_large`."""
 
     names: tuple[str, ...]
     rows: int | None = None
@@ -65,7 +65,7 @@ def reader() -> ParquetReader:
 
 
 class ParquetReader:
-    """Asks the process that reads, one file after the other."""
+    """The process that reads, one file after another."""
 
     def __init__(self, memory: int = MEMORY) -> None:
         self.memory = memory
@@ -83,7 +83,7 @@ class ParquetReader:
         return ParquetContent(tuple(answer["names"]), answer.get("rows"), "too_large" in answer)
 
     def start(self) -> None:
-        """Let the process start while its parent does something else."""
+        """Start the process in the background."""
         with self._mine():
             self._started()
 

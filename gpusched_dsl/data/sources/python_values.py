@@ -66,7 +66,7 @@ class AssignedValues:
 
 
 def pieces_of(model: CheckedModel, name: str, value: Any) -> list[DataChunk]:
-    """What `set(name, value)` gives: a scalar, `{key: value}`, a table, or for a set its elements.
+    """Convert the value of `set(name, value)`: a scalar, `{key: value}`, a table, or for a set its elements.
 
     Keys and values are not compared with the sets here; that happens with all data together. Raises DiagnosticError
     (GSM6012) for a name that cannot be set and for a value of a form that cannot be read.
@@ -196,12 +196,12 @@ def _set_chunk(declared: CheckedSet, value: Any, statement: Span) -> ColumnChunk
 
 
 def _is_table(value: Any) -> bool:
-    """A polars or pandas table; neither needs to be imported to know."""
+    """Whether it is a polars or pandas table; this imports neither."""
     return hasattr(value, "columns") and hasattr(value, "__getitem__") and not isinstance(value, Mapping)
 
 
 def _is_plain(column: Any) -> bool:
-    """A polars column whose cells are of one kind that data may have."""
+    """Whether it is a polars column with cells of one supported type."""
     import polars as pl
 
     return isinstance(column, pl.Series) and column.dtype in (pl.String, pl.Boolean, pl.Int64, pl.Float64)

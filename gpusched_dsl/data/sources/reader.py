@@ -1,4 +1,4 @@
-"""What a scenario gives, read: tables and files to chunks. Each file is read once."""
+"""Reads the values of a scenario: tables and files to chunks. Each file is read once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FileReader:
     _tried: dict[_FileKey, set[str]] = field(default_factory=dict)
 
     def expect(self, givens: Iterable[Assignment]) -> None:
-        """Tell beforehand what will be read, so that one pass over a file takes all columns."""
+        """Announce the columns that will be read, so that one pass over a file reads all of them."""
         for given in givens:
             if isinstance(given, FileAssignment) and given.use is None:
                 assert isinstance(given.data, tree.Data)
@@ -79,13 +79,13 @@ class FileReader:
         return known if known is not None and columns <= known.columns.keys() else None
 
     def forget(self) -> None:
-        """Let go of what was read, which is bound by now; hashes and notes stay."""
+        """Free the read data, which is already bound; hashes and notes stay."""
         self._formatted.clear()
         self._read.clear()
         self._tried.clear()
 
     def _by_format(self, given: FileAssignment, use: Use, diagnostics: Diagnostics) -> FileColumns | None:
-        """What a format reads or a generator draws, once for all statements that say the same."""
+        """Read a format or draw a generator, once for all equal statements."""
         located, data = None, given.data
         if isinstance(data, tree.Data):
             located = self._located_or_told(data, diagnostics)
@@ -115,7 +115,7 @@ class FileReader:
         return None
 
     def _remember(self, name: str, sha256: str, located: Located | None) -> None:
-        """Keep the hash of what was read, by its name or, where two files have the same name, by its path."""
+        """Record the hash of the data, by its name or, if two files have the same name, by its path."""
         name = name if located is None else located.name  # of a database, not of one of its tables
         same = self.hashes.get(name, sha256) == sha256
         self.hashes[name if same or located is None else str(located.path)] = sha256
@@ -144,7 +144,7 @@ class FileReader:
 
 
 def _name_beside(path: tree.Text) -> str:
-    """What findings call a data file: its path from where the text itself was named."""
+    """Return the name of a data file in diagnostics: its path relative to the name of the text."""
     source = path.span.source
     return (
         path.value if source.path is None else os.path.normpath(os.path.join(os.path.dirname(source.name), path.value))
@@ -169,7 +169,7 @@ def _report(
 def _report_lost(
     faults: Sequence[Fault], data: tree.Data, wanted: Mapping[str, Span], diagnostics: Diagnostics
 ) -> dict[str, Span] | None:
-    """Report the faults of a file; the columns without faults, None if the whole file is at fault."""
+    """Report the faults of a file; return the columns without faults, None if the complete file is at fault."""
     table = None if data.table is None else data.table.span
     _report(faults, data.path.span, table, wanted, diagnostics)
     lost = {fault.column for fault in faults}
@@ -197,7 +197,7 @@ def chunk_of(given: FileAssignment, file: FileColumns, diagnostics: Diagnostics)
 
 
 def read_table(given: TableAssignment) -> ColumnChunk:
-    """One column of an inline table with its keys, or its keys alone."""
+    """Read one column of an inline table with its keys, or only its keys."""
     cells, width = given.table.cells, given.width
     keys = [[cell.label for cell in cells[k::width]] for k in range(given.keys)]
     values = None

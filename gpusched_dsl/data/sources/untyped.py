@@ -1,4 +1,4 @@
-"""Columns from formats whose cells each have a type of their own (JSON Lines, SQLite)."""
+"""Columns of formats with a type per cell (JSON Lines, SQLite)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing results: whole files or none, and every failure a diagnostic."""
+"""Writes results: complete files or none, with every failure as a diagnostic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """A file to write, which takes the place of `path` when the block ends well and goes when it does not.
+    """Open a file that replaces `path` if the block succeeds and is deleted otherwise.
 
     So a file is there whole or not at all. Pipes and devices have no such place: they are given to write directly.
     Raises OSError.
@@ -49,7 +49,7 @@ def replace_file(path: Path) -> Iterator[Path]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it; one that is there already is fine. Raises DiagnosticError (GSM6008)."""
+    """Create a folder and its parents; an existing one is fine. Raises DiagnosticError (GSM6008)."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as failure:

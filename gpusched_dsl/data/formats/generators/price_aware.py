@@ -1,4 +1,4 @@
-"""Generators of price-aware scheduling: jobs with windows, requests, prices, and what nodes of each type do."""
+"""Generators of price-aware scheduling: jobs with windows, requests, prices, and properties of node types."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ LEAST_PRICE, MOST_PRICE = 2.0, 50.0
 
 
 class PriceAwareStream(IntEnum):
-    """What is drawn from which stream; numbers are never used for anything else."""
+    """The purpose of each random stream; numbers are never used for anything else."""
 
     MODELS = 0
     EPOCHS = 1

@@ -52,7 +52,7 @@ MEAN_GAP = 50_000.0  # s, over the number of nodes
 
 
 class SharingStream(IntEnum):
-    """What is drawn from which stream; numbers are never used for anything else."""
+    """The purpose of each random stream; numbers are never used for anything else."""
 
     NODES = 0
     NODE_GPUS = 1
@@ -131,7 +131,7 @@ def lengths(network: Ints, uniform: Floats) -> Ints:
 
 
 def arrivals(settings: Mapping[str, Setting], found: Jobs) -> Floats:
-    """Times in s at which jobs come: independent exponential gaps, whose mean depends on the kind of arrivals."""
+    """Return arrival times in s: independent exponential gaps with a mean by the kind of arrivals."""
     count = len(found.network)
     kind = str(settings["arrivals"])
     if kind == "exponential":
