@@ -1,4 +1,4 @@
-"""The checked model: names resolved, types known, units erased. What grounding reads; no data, no solver.
+"""The checked model: names resolved, types known, units erased. The input of grounding; no data, no solver.
 
 Typed expressions have no units left: where two units of one dimension met, the checker has put an
 `Arithmetic("*", expr, Constant(factor))`, so the number of every expression is in its own `type.unit`. A `let` is kept
@@ -19,7 +19,7 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """A number in `unit`; `integer` when it can only be whole. Indices over integer ranges are Numeric too."""
+    """A number in `unit`; `integer` if it is always integer. Indices over integer ranges are Numeric too."""
 
     integer: bool = False
     unit: Unit = DIMENSIONLESS
@@ -103,7 +103,7 @@ class SetOperation(TypedSet):
 
 @dataclass(frozen=True, slots=True)
 class Iterator:
-    """`(v, g) in Configs`: one variable per component of the set (made up where the author named none)."""
+    """`(v, g) in Configs`: one variable per component of the set (generated if the model names none)."""
 
     variables: tuple[IndexVar, ...]
     domain: TypedSet
@@ -127,7 +127,7 @@ class TypedIndexing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedExpr:
-    """`decision` tells whether a variable occurs in it (so it is not a number before the solve)."""
+    """`decision` states whether a variable occurs in it (so it is not a number before the solve)."""
 
     span: Span
     type: ValueType
@@ -273,7 +273,7 @@ class RandomRef(TypedExpr):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownValue(TypedExpr):
-    """A name that is no declaration of the model but given by the place it stands in.
+    """A name that is not declared in the model but defined by its context.
 
     In an `expect`: an objective, a term, `status`, `bound`, `gap`; in an online block `now` or `remaining[j]`.
     """
@@ -308,7 +308,7 @@ class TypedList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleFile:
-    """A column of a data file with samples, and how its values are taken to the unit of the random.
+    """A column of a data file with samples, and the conversion of its values to the unit of the random quantity.
 
     `item` names the columns as an item of a data statement would: for each index of the random its key, then the values
     and, when there is one, the weights.
@@ -428,7 +428,7 @@ class CheckedTerm:
 
 @dataclass(frozen=True, slots=True)
 class CheckedObjective:
-    """Objectives stand in the order of their priority."""
+    """Objectives are in the order of their priority."""
 
     name: str | None
     span: Span

@@ -34,7 +34,7 @@ class CheckedWindow:
 
 @dataclass(frozen=True, slots=True)
 class CheckedArrival:
-    """When jobs come, in the unit of the clock; with a window: in which slot. `job` is bound in `at`."""
+    """The arrival of jobs, in the unit of the clock; with a window: the slot. `job` is bound in `at`."""
 
     span: Span
     job: IndexVar
@@ -64,7 +64,7 @@ class CheckedCarry:
 
 @dataclass(frozen=True, slots=True)
 class CheckedChange:
-    """What a change costs: `delay` in the unit of the clock (with a window: in hours), `costs` in money.
+    """The cost of a change: `delay` in the unit of the clock (with a window: in hours), `costs` in money.
 
     The indices of the placement are bound to where the job is put.
     """
@@ -88,7 +88,7 @@ class CheckedOutage:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCharge:
-    """An amount for the executed slots, or a rate while a plan holds; by the elements of `indexing`."""
+    """An amount for the executed slots, or a rate for the duration of a plan; by the elements of `indexing`."""
 
     name: str
     span: Span
@@ -130,5 +130,5 @@ class CheckedOnline:
     brought: frozenset[str] = frozenset()
 
     def replans_on(self, event: str) -> bool:
-        """Whether this event asks for a plan: without a line `replan on`, all events do."""
+        """Whether this event triggers a plan: without a line `replan on`, all events do."""
         return not self.triggers or any(t.event == event for t in self.triggers)

@@ -32,7 +32,7 @@ class CheckedKey:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRanking:
-    """`order`, `choose`, `otherwise`: what is listed, with its condition, and by which keys, the first one first.
+    """`order`, `choose`, `otherwise`: the listed elements, their condition, and the keys, most important first.
 
     The indices that the indexing binds have the names and types of the placement's, except for `node_type`: an index
     beside those, which is the type of node that a way is for.
@@ -107,7 +107,7 @@ class CheckedAgain:
 
 @dataclass(frozen=True, slots=True)
 class CheckedStage:
-    """`profile` or `admit`: a problem solved for all jobs at once before the queue is made.
+    """`profile` or `admit`: a problem solved for all jobs at once before the queue.
 
     `verb` is one of these words, `indexing` lists the pairs of job and kind of node, `over` the choices of each pair,
     which see it. `parts` holds the numbers by their role, `keys` those roles that order something, the first key first.
@@ -127,7 +127,7 @@ class CheckedStage:
 
 @dataclass(frozen=True, slots=True)
 class CheckedLoads:
-    """`reserve ... of LOAD with RULE`, `serve x[...] of LOAD with RULE`: loads of services, and by what rule.
+    """`reserve ... of LOAD with RULE`, `serve x[...] of LOAD with RULE`: loads of services, and their rule.
 
     `indexing` binds the service, the node and the slot, in any order. `arguments` of the rule are in the units in which
     they meet the load. `variable` is the family that receives what nodes serve; `reserve` has none.
@@ -145,7 +145,7 @@ class CheckedLoads:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFix:
-    """`fix on[k in Nodes, h in Slots] = 1;`: `value` in the unit of the variable, may read what is known then."""
+    """`fix on[k in Nodes, h in Slots] = 1;`: `value` in the unit of the variable; it may read earlier decisions."""
 
     variable: str
     span: Span
@@ -155,7 +155,7 @@ class CheckedFix:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSlots:
-    """What a policy for a model with slots says beside the queue and the choice.
+    """The lines of a policy for a model with slots besides the queue and the choice.
 
     `occupies` is seen for one job on one node; `node` and `slot` are the names of the placement's indices.
     """
@@ -178,7 +178,7 @@ class PolicyLine:
 
 @dataclass(frozen=True, slots=True)
 class CheckedPolicy:
-    """The lines of a policy after inheritance. `model` has the policy's own `let`s beside its own.
+    """The lines of a policy after inheritance. `model` also has the policy's `let`s.
 
     Jobs are bound by `order` (the name of the placement's job index); `choose` and `otherwise` see it. A policy that
     has neither, since only nodes are left to choose, has a `choose` that binds nothing: any way will do.

@@ -1,4 +1,4 @@
-"""Distributions that take numbers by name: how each is written, and where it is made.
+"""Distributions with named numeric parameters: their spelling, and their constructor.
 
 A row of `SPELLINGS` is the one place where a distribution of ours is registered. Other packages add distributions by
 entry points of the group `gpusched_dsl.distributions`: the name of a distribution, and the `NamedDistribution`
@@ -17,7 +17,7 @@ GROUP = "gpusched_dsl.distributions"
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """The arguments of a distribution in the order in which they may stand without names.
+    """The arguments of a distribution in the order in which names may be omitted.
 
     `ways` are the sets of arguments that say enough. Arguments in `plain` are plain numbers, in `per_unit` they have
     the reciprocal unit of the random, all others its unit. Arguments are positive but for those in `any_sign`.
@@ -63,7 +63,7 @@ RESTRICTIONS = {"truncate": spelling("low high", "low high", "low", "high"), "ce
 
 
 def spelling_of(name: str) -> Spelling | None:
-    """How a distribution of numbers by name is written; one of another package is imported for it."""
+    """Return the spelling of a distribution with named numbers; import that of another package."""
     if name in SPELLINGS:
         return SPELLINGS[name]
     point = points_of(GROUP).get(name)

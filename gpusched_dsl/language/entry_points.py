@@ -1,4 +1,4 @@
-"""What other packages add, by entry points of a group; nothing of it is imported before it is asked for."""
+"""Additions of other packages by entry points of a group; nothing is imported before its use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def points_of(group: str) -> dict[str, importlib.metadata.EntryPoint]:
 
 
 def added(group: str, wanted: type[_Added], taken: Collection[str] = ()) -> dict[str, _Added]:
-    """What the entry points of a group name, by the names of these.
+    """Return the objects of the entry points of a group, by name.
 
     Raises ValueError for what is no `wanted`, and for a name that is `taken`.
     """

@@ -1,4 +1,4 @@
-"""Reading `.gsm` files: UTF-8 only, of a bounded size, and imports only from where they may come."""
+"""Reads `.gsm` files: only UTF-8, of a bounded size, and imports only from allowed places."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_BYTES = 4 * MAX_CHARACTERS
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A file to read: where it is, what diagnostics call it, and the folder that its own imports may not leave."""
+    """A file to read: its path, its name in diagnostics, and the folder that its own imports may not leave."""
 
     path: Path
     name: str
@@ -36,7 +36,9 @@ def library_folder() -> Path:
 
 
 def read_source(place: Place, diagnostics: Diagnostics, asked: Span | None = None) -> tuple[Source, str] | None:
-    """The text of a file and its SHA-256, or None (and a diagnostic, at `asked` if the file is imported there)."""
+    """Return the text of a file and its SHA-256, or None (and a diagnostic, at `asked` if the file is
+    imported there).
+    """
     try:
         # Without O_NONBLOCK, opening a pipe would wait for its other end.
         handle = os.open(place.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -67,7 +69,7 @@ def read_source(place: Place, diagnostics: Diagnostics, asked: Span | None = Non
 
 
 def _near(place: Place) -> str | None:
-    """A help line with files of a similar name in the same folder, or in the whole library for a file of it."""
+    """Return a help line with files of a similar name in the same folder, or in the complete library."""
     path = place.path
     try:
         if path.exists():
@@ -141,7 +143,7 @@ def imported_place(
 def _confine(
     asked: str, span: Span, folder: Path, root: Path | None, name: str, diagnostics: Diagnostics
 ) -> Place | None:
-    """The file `asked` in `folder`; inside `root`, also when symbolic links are followed, unless that is None."""
+    """Return the file `asked` in `folder`; inside `root`, also through symbolic links, unless that is None."""
     if not asked or "\0" in asked or "\\" in asked or "://" in asked or re.match(r"[A-Za-z]:", asked):
         diagnostics.error(
             "GSM1031",

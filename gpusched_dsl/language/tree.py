@@ -1,4 +1,4 @@
-"""The syntax tree of a `.gsm` text: what the author wrote, with spans, before names and types are known.
+"""The syntax tree of a `.gsm` text: the written text, with spans, before names and types are known.
 
 Every node is a frozen dataclass whose `span` covers its text. Nothing here is evaluated or resolved.
 """
@@ -17,7 +17,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identifier(Node):
-    """A name at a place where a name must stand."""
+    """A name in the place of a name."""
 
     text: str
 
@@ -209,7 +209,7 @@ class Range(Expr):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement(Node):
-    """Anything that stands in a block and ends in `;` (or `}`)."""
+    """Any element of a block that ends in `;` (or `}`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +235,7 @@ class SetDecl(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParamDecl(Statement):
-    """`kind` is `real`, `integer`, `binary` or `symbol`; `within S` makes an element-valued parameter."""
+    """`kind` is `real`, `integer`, `binary` or `symbol`; `within S` declares an element-valued parameter."""
 
     name: Identifier
     indexing: Indexing | None = None
@@ -638,7 +638,7 @@ class Arrive(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger(Node):
-    """`arrival`, `completion`, or `every period` / `every 4 slots` (`every` set, `unit` the word behind it)."""
+    """`arrival`, `completion`, or `every period` / `every 4 slots` (`every` set, `unit` the next word)."""
 
     event: Identifier | None = None
     every: Expr | None = None
@@ -670,7 +670,7 @@ class Fallback(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World(Statement):
-    """One line about what really happens: `work epochs[b];`, `speed ...;`, `ends at length[j];`, `stretch ...;`.
+    """One line about the real progress: `work epochs[b];`, `speed ...;`, `ends at length[j];`, `stretch ...;`.
 
     `verb` is `work`, `speed`, `ends` or `stretch`.
     """

@@ -1,4 +1,4 @@
-"""Going through syntax trees without knowing their nodes: all nodes of a kind, and equality but for places."""
+"""Generic traversal of syntax trees: all nodes of a kind, and equality except for places."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def children(node: tree.Node) -> Iterator[tree.Node]:
 
 
 def nodes_in(node: tree.Node, kind: type[_Kind]) -> Iterator[_Kind]:
-    """A node and all below it that are of a kind, each before what is below it."""
+    """Yield a node and its descendants of a kind, parents first."""
     pending: list[tree.Node] = [node]
     while pending:
         found = pending.pop()
@@ -32,7 +32,7 @@ def nodes_in(node: tree.Node, kind: type[_Kind]) -> Iterator[_Kind]:
 
 
 def same_file(left: tree.File, right: tree.File) -> bool:
-    """Whether two files say the same, wherever it stands in them."""
+    """Whether two files are equal except for places."""
     return len(left.blocks) == len(right.blocks) and all(map(same_tree, left.blocks, right.blocks))
 
 

@@ -78,7 +78,7 @@ class Unit:
         return Unit(dimension, self.scale**exponent, factors)
 
     def root(self) -> Unit | None:
-        """The unit whose square this is, or None when an exponent is odd or the scale is no square."""
+        """Return the unit with this square, or None if an exponent is odd or the scale is not a square."""
         root = Fraction(isqrt(self.scale.numerator), isqrt(self.scale.denominator))
         if root * root != self.scale or any(e % 2 for _, e in (*self.dimension, *self.factors)):
             return None
@@ -107,7 +107,7 @@ def convertible(source: Unit, target: Unit) -> bool:
 
 
 def factor(source: Unit, target: Unit) -> Fraction:
-    """What a number in `source` is multiplied by to be in `target`; the dimensions agree, up to counted things."""
+    """Return the factor from `source` to `target`; the dimensions agree, up to counted items."""
     return source.scale / target.scale
 
 
@@ -130,7 +130,7 @@ def reads_as_duration(one: Unit, other: Unit) -> bool:
 
 
 def has_dimension(unit: Unit, **exponents: int) -> bool:
-    """Whether the dimension is exactly this one; `money` stands for any one currency."""
+    """Whether the dimension is exactly this one; `money` is any single currency."""
     actual = {("money" if name in CURRENCIES else name): e for name, e in unit.dimension}
     return len(actual) == len(unit.dimension) and actual == exponents
 
@@ -211,7 +211,7 @@ _SPELT_OUT = {
 
 
 def _suggest_unit(symbol: str) -> str | None:
-    """A help line for a unit whose name is spelt out."""
+    """Return a help line for a unit with its full name."""
     near = get_close_matches(symbol.lower().removesuffix("s"), _SPELT_OUT, n=1, cutoff=0.75)
     return f"did you mean `{_SPELT_OUT[near[0]]}`?" if near else None
 

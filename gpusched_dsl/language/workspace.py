@@ -60,19 +60,19 @@ class Workspace:
 
     @property
     def damaged(self) -> frozenset[str]:
-        """The names of blocks of which a statement could not be read."""
+        """Return the names of blocks with an unreadable statement."""
         return frozenset(name.text for file in self.files for name in file.damaged)
 
     def may_hold(self, name: str) -> bool:
-        """Whether a block of this name may stand in what could not be read (which has been reported)."""
+        """Whether a block of this name may be in the unreadable text (which has been reported)."""
         return self.incomplete or name in self.lost
 
     def main_blocks(self) -> Iterator[tree.Block]:
-        """The blocks that stand in the main file itself, in its order."""
+        """Return the blocks of the main file itself, in its order."""
         return iter(self.files[0].blocks if self.files else ())
 
     def folder_of(self, node: tree.Node) -> Path | None:
-        """The folder of the file in which a node stands: relative paths in it start there."""
+        """Return the folder of the file of a node: relative paths in it start there."""
         path = node.span.source.path
         return self.base if path is None else path.parent
 
@@ -85,7 +85,7 @@ class Workspace:
 
 
 def load_workspace(path: Path, diagnostics: Diagnostics, *, allow_outside: bool = False) -> Workspace:
-    """Read and parse a file and all that it imports; never raises for what is in the files.
+    """Read and parse a file and all of its imports; never raise for errors in the files.
 
     Imports are relative to the importing file and may not leave the folder of the main file, also not through symbolic
     links, unless `allow_outside`. `import "gsdsl:name.gsm"` reads from the standard library. Each file is read once, so
@@ -123,7 +123,7 @@ def workspace_from_text(
 
 
 def _follow(workspace: Workspace, main: Source, digest: str, place: Place | None, diagnostics: Diagnostics) -> None:
-    """Parse the main text, then what it imports, breadth first."""
+    """Parse the main text, then its imports, breadth first."""
     seen: set[Path] = set() if main.path is None else {main.path}
     waiting: deque[tuple[Source, str, Place | None]] = deque([(main, digest, place)])
     while waiting:

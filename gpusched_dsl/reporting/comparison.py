@@ -1,4 +1,4 @@
-"""What several methods made of one scenario: rows, the best of them, the best bound, as table, JSON and CSV."""
+"""A comparison of methods on one scenario: rows, the best one, the best bound, as table, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN = 3  # constraints that a plan breaks
 
 @dataclass(frozen=True, eq=False)
 class ComparisonRow:
-    """One run of one method. `result` is None where it was refused; `findings` tell why, or what its plan breaks.
+    """One run of one method. `result` is None if it was refused; `findings` has the reasons or the plan's violations.
 
     `seconds` are those from the data to the checked plan, without compiling kernels or reading them from the cache,
     and finding out what a plan breaks. `seed` is None for methods that draw nothing.
@@ -50,7 +50,7 @@ class ComparisonRow:
 
     @property
     def remark(self) -> str:
-        """Why there is no plan, or what ended the run early."""
+        """Return why there is no plan, or the reason for an early end."""
         if self.result is not None and self.result.reason:
             return f"stopped: {self.result.reason}"
         if self.status == "broken":
@@ -90,7 +90,7 @@ class Comparison(MethodComparison[ComparisonRow]):
 
     @property
     def contradictions(self) -> tuple[Diagnostic, ...]:
-        """The findings GSM9002 of rows whose values are better than the bound."""
+        """Return the diagnostics GSM9002 of rows with values better than the bound."""
         return tuple(
             contradiction(
                 f"`{self.objective}` of {row.method}", row.objective, self.bound, self.unit,
@@ -101,7 +101,7 @@ class Comparison(MethodComparison[ComparisonRow]):
         )  # fmt: skip
 
     def gap(self, row: ComparisonRow) -> float | None:
-        """How far a row is from the best bound; None where one of the two is not there."""
+        """Return the distance of a row to the best bound; None if one of the two does not exist."""
         if row.objective is None or self.bound is None or self.refutes(row):
             return None
         found = relative_gap(row.objective, self.bound)
@@ -144,7 +144,7 @@ class Comparison(MethodComparison[ComparisonRow]):
         }
 
     def grid(self, *, terms: bool = True) -> Grid:
-        """The table as texts, with or without the cost by term; `*` stands at the best value."""
+        """Return the table as texts, with or without the cost by term; `*` marks the best value."""
         unit = f" [{self.unit}]" if self.unit else ""
         columns = [GridColumn("method", [row.method for row in self.rows])]
         if any(row.seed is not None for row in self.rows):
@@ -160,7 +160,7 @@ class Comparison(MethodComparison[ComparisonRow]):
         return Grid((*columns, *self._remarks()))
 
     def footer(self) -> list[str]:
-        """What stands below the table: the bound that gaps are told of, and whether methods are missing."""
+        """Return the lines below the table: the bound of the gaps, and missing methods."""
         lines = []
         if self.bound is not None:
             best = "no plan is better" if self.minimise else "no plan has a larger value"
@@ -222,7 +222,7 @@ class Comparison(MethodComparison[ComparisonRow]):
 
 
 def _broken_rows(findings: tuple[Diagnostic, ...]) -> str:
-    """The constraints that a plan breaks, by name; the findings tell which rows of them, and by how much."""
+    """Return the constraints that a plan violates, by name; the diagnostics have the rows and amounts."""
     notes = " ".join(note for finding in findings for note in finding.notes)
     names = list(dict.fromkeys(re.findall(r"`(\w+)(?:\[[^`]*\])?`", notes)))
     if not names:

@@ -13,7 +13,7 @@ _RISKY = r"^[=+\-@\t\r]"
 
 
 def write_csv_folder(folder: Path, tables: dict[str, pl.DataFrame]) -> list[Path]:
-    """Write each table to `NAME.csv` in `folder`, which is made if need be; gives the files.
+    """Write each table to `NAME.csv` in `folder`, which is created if necessary; return the files.
 
     Names that differ only in capitals are numbered, for some file systems hold them to be one. Raises DiagnosticError
     (GSM6008) when a file cannot be written.

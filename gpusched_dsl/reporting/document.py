@@ -20,7 +20,7 @@ FORMAT = "gsdsl-result/1"
 
 
 def document(result: ResultData) -> dict[str, Any]:
-    """The result as nested dictionaries and lists that JSON can hold; numbers that are not finite become None."""
+    """Return the result as nested dictionaries and lists for JSON; NaN and infinite numbers become None."""
     solved, origins = result.solved, result.origins
     model = origins.model
     found: dict[str, Any] = {
@@ -113,7 +113,7 @@ def finite(value: Any) -> Any:
 
 
 def _layout(value: Any, depth: int) -> str:
-    """Containers that hold containers are spread over lines, the others stand on one."""
+    """Lay out JSON: containers of containers are spread over lines, others are on one line."""
     inner = "  " * (depth + 1)
     if isinstance(value, list) and value and isinstance(value[0], dict) and set(value[0]) == {"index", "value"}:
         # All entries at once; within a text the quotes of this separator would be escaped.

@@ -1,4 +1,4 @@
-"""What the index columns of a table are called: the author's index names, or the set's name where there is none."""
+"""The names of the index columns of a table: the index names of the model, or the set's name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def names_of_domain(domain: Domain) -> tuple[str, ...]:
 
 
 def distinct(names: Sequence[str], taken: Sequence[str] = (VALUE,)) -> tuple[str, ...]:
-    """The names, a number appended where one is taken already."""
+    """Return the names, with a number appended to repeated ones."""
     result: list[str] = []
     for name in names:
         chosen, number = name, 2
@@ -49,7 +49,7 @@ def _iterator_names(model: CheckedModel, iterator: Iterator) -> list[str]:
 
 
 def _is_named_by_author(name: str) -> bool:
-    """Whether the author gave this name; the checker makes up names that no author can write, and `_` is none."""
+    """Whether the model has this name; generated names are impossible in a text, and `_` is not a name."""
     return name.isidentifier() and name.strip("_") != "" and not name.startswith("_")
 
 

@@ -90,7 +90,7 @@ class MethodComparison(Report, Generic[Row]):
         return abs(value - self.best) <= SAME * max(1.0, abs(self.best))
 
     def remark(self, row: Row) -> str:
-        """What stands beside a row: its own remark, or that its value cannot be."""
+        """Return the remark of a row, or that its value is impossible."""
         return "; ".join(text for text in (CONTRADICTED if self.refutes(row) else "", row.remark) if text)
 
     # --- tables ------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class MethodComparison(Report, Generic[Row]):
         return self.table.write_csv()
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the table as CSV, whole or not at all; raises DiagnosticError (GSM6008)."""
+        """Write the table as CSV, completely or not at all; raise DiagnosticError (GSM6008)."""
         from gpusched_dsl.data.sources.writing import write_text
 
         write_text(Path(path), self.csv_text())

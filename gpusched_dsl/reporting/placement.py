@@ -1,4 +1,4 @@
-"""What a solution means in the cluster: the items of the `placement` declaration where its variables are 1."""
+"""The meaning of a solution in the cluster: the `placement` items where its variables are 1."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class _Reader:
         self._add("late", late, self.evaluator.time)
 
     def total_cost(self) -> None:
-        """The column `cost`, where `costs` is money, or money per time and `lasts` says for how long."""
+        """Return the column `cost`, if `costs` is money, or money per time and `lasts` is the duration."""
         costs, lasts = self.declared.value("costs"), self.declared.value("lasts")
         if costs is None:
             return

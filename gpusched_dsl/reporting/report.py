@@ -12,7 +12,7 @@ class Report(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """The document as nested dictionaries and lists that JSON can hold."""
+        """Return the document as nested dictionaries and lists for JSON."""
 
     def json_text(self) -> str:
         """The document as JSON."""
@@ -21,7 +21,7 @@ class Report(ABC):
         return json_text(self.to_dict())
 
     def to_json(self, path: str | Path) -> None:
-        """Write the document as JSON, whole or not at all; raises DiagnosticError (GSM6008)."""
+        """Write the document as JSON, completely or not at all; raise DiagnosticError (GSM6008)."""
         from gpusched_dsl.data.sources.writing import write_text
 
         write_text(Path(path), self.json_text())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Result(ResultData, Report):
-    """What a solve gave. Numbers are in the units that the model declares.
+    """The result of a solve. Numbers are in the units that the model declares.
 
     `result["run"]` is the table of the values that are not zero, `result.table("run", zeros=True)` of all;
     `rebuilt` says why a re-solve could not change the loaded problem in place, None where it could or was the first.
@@ -38,11 +38,12 @@ class Result(ResultData, Report):
     # --- tables ------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        """The values of a variable, `let` or parameter that are not zero; KeyError for another name."""
+        """Return the nonzero values of a variable, `let` or parameter; raise KeyError for another name."""
         return self.table(name, zeros=False)
 
     def table(self, name: str, *, zeros: bool = True) -> pl.DataFrame:
-        """The values of a variable, `let` or parameter: a column per index and `value`, in the order of the sets.
+        """Return the values of a variable, `let` or parameter: a column per index and `value`, in the order of the
+        sets.
 
         Without `zeros`, rows within 1e-9 of zero are left out. Raises KeyError for another name, and DiagnosticError
         (GSM6010) when values depend on a solution and there is none.
@@ -96,7 +97,7 @@ class Result(ResultData, Report):
         return document(self)
 
     def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write one CSV per variable (nonzeros) and `placement.csv` into a folder, which is made if need be.
+        """Write one CSV per variable (nonzeros) and `placement.csv` into a folder, which is created if necessary.
 
         A variable called `placement` keeps its name and the placement becomes `placement_2.csv`. Gives the files.
         Raises DiagnosticError: GSM6008 when a file cannot be written, GSM6010 without a point.
@@ -137,7 +138,7 @@ class Result(ResultData, Report):
         raise self._unknown(name, "variable, let or parameter", known)
 
     def _is_left_out(self, name: str, labels: tuple[str | int, ...]) -> bool:
-        """Whether this is a column of a problem of which only those are there that are not zero (`Solution.size`)."""
+        """Whether this is a column of a problem that has only its nonzero columns (`Solution.size`)."""
         size, store = self.solved.size, self.origins.store
         if size is None or store is None or size.columns == self.problem.columns or name not in store.variables:
             return False

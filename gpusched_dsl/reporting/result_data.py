@@ -1,4 +1,4 @@
-"""What a solve gave, without its tables and files: status, objectives, bound, placement."""
+"""The result of a solve without its tables and files: status, objectives, bound, placement."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ResultData:
-    """What the writers of a result read; `Result` describes the fields."""
+    """The data for the writers of a result; `Result` describes the fields."""
 
     solved: Solution
     origins: Provenance
@@ -35,7 +35,7 @@ class ResultData:
 
     @property
     def reason(self) -> str:
-        """What ended a solve with status `limit`: `time`, `interrupt`, `nodes`, `memory`, ...; else empty."""
+        """Return the cause of a status `limit`: `time`, `interrupt`, `nodes`, `memory`, ...; else empty."""
         return self.solved.reason
 
     @property
@@ -55,7 +55,9 @@ class ResultData:
 
     @property
     def contradiction(self) -> Diagnostic | None:
-        """The finding GSM9002 where an objective is better than its bound, that of another solver say; else None."""
+        """Return the diagnostic GSM9002 if an objective is better than its bound, such as another solver's;
+        else None.
+        """
         if self.status is Status.BROKEN:
             return None
         for one in self.objectives:
@@ -134,5 +136,7 @@ class ResultData:
 
     @property
     def placement(self) -> pl.DataFrame | None:
-        """What runs where, a row per decision: `job`, `node`, `node_type`, `uses`, `of`, `lasts`, `costs`, `cost`."""
+        """Return the placed jobs, a row per decision: `job`, `node`, `node_type`, `uses`, `of`, `lasts`,
+        `costs`, `cost`.
+        """
         return None if self.placed is None else self.placed.table

@@ -61,12 +61,12 @@ def _sort(placed: Placement) -> pl.DataFrame:
 
 
 def _group_starts(labels: Sequence[tuple[Any, ...]]) -> set[int]:
-    """The rows whose labels differ from those of the row above."""
+    """Return the rows with labels that differ from the previous row."""
     return {at for at in range(len(labels)) if at == 0 or labels[at] != labels[at - 1]}
 
 
 def _join_slots(placed: Placement) -> Placement:
-    """Rows that differ only in the slot and in what is summed become one, with the slots as ranges.
+    """Merge rows that differ only in the slot and in summed values, with the slots as ranges.
 
     A rate of cost that changes from slot to slot would keep them apart, so only the sum of the cost stays.
     """

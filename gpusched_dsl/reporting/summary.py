@@ -1,4 +1,4 @@
-"""What `gsdsl solve` tells about a result, as lines of text."""
+"""The output of `gsdsl solve` about a result, as lines of text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def size_text(of: Problem | Size) -> str:
 
 
 def status_text(status: Status, reason: str, has_point: bool) -> str:
-    """The status with what it means where the word alone does not say."""
+    """Return the status, with an explanation if the word alone is unclear."""
     what = f"stopped by {LIMITS.get(reason, reason or 'a limit')}"
     match status:
         case Status.OPTIMAL:
@@ -57,7 +57,7 @@ def status_text(status: Status, reason: str, has_point: bool) -> str:
 
 
 def advice(status: Status, reason: str, has_point: bool) -> list[str]:
-    """What to do next where there is no solution."""
+    """Return the next step if there is no solution."""
     if has_point:
         return []
     match status:

@@ -40,7 +40,7 @@ def table(
 
 
 def tidy(values: Values, whole: bool) -> list[float | int]:
-    """Numbers for people and files: whole ones as integers where the variable is one."""
+    """Round numbers for people and files: integers for integer variables."""
     if whole and np.array_equal(values, np.rint(values)):
         integers: list[float | int] = values.astype(np.int64).tolist()
         return integers

@@ -21,7 +21,7 @@ from gpusched_dsl.language.scenarios.scenario import HasScenarios
 
 
 class HasBlocks(HasScenarios, HasPolicies, Protocol):
-    """What is needed of a workspace here."""
+    """The part of a workspace that is needed here."""
 
     @property
     def tests(self) -> Mapping[str, tree.Test]: ...

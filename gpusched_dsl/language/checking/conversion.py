@@ -76,7 +76,7 @@ def rescale(expr: TypedExpr, target: Unit) -> TypedExpr:
 
 
 def origins(checker: Checker, expr: TypedExpr, limit: int = 2) -> list[Label]:
-    """Where the units in an expression come from: the declarations of the quantities in it."""
+    """Return the sources of the units in an expression: the declarations of its quantities."""
     found: dict[str, Label] = {}
     for part in walk(expr):
         if not isinstance(part, (ParamRef, VariableRef, LetRef, RandomRef)) or unit_in(part) == DIMENSIONLESS:
@@ -95,7 +95,7 @@ def fit(
     because: Label | None = None,
     context: Sequence[Label] = (),
 ) -> TypedExpr | None:
-    """A number converted to `target`, or None with a diagnostic that says why it cannot be.
+    """Return a number converted to `target`, or None after a diagnostic with the reason.
 
     `because` names the place that asks for `target`; `context` are further places to show with a disagreement.
     """
@@ -152,7 +152,7 @@ def _warn_duration(checker: Checker, expr: TypedExpr, unit: Unit, target: Unit, 
 
 
 def agree(checker: Checker, exprs: Sequence[TypedExpr]) -> list[TypedExpr] | None:
-    """Numbers that stand beside each other, all in one unit: that of the first which has one.
+    """Return numbers in one unit: that of the first number that has one.
 
     None, with a diagnostic for each that does not agree, when they cannot meet.
     """
@@ -170,7 +170,7 @@ def agree(checker: Checker, exprs: Sequence[TypedExpr]) -> list[TypedExpr] | Non
 
 
 def alternatives(checker: Checker, one: TypedExpr, other: TypedExpr) -> tuple[TypedExpr, TypedExpr, ValueType] | None:
-    """Two values of which one is taken, with their common type: branches of `if`, a reference and its `else`."""
+    """Return alternative values with their common type: branches of `if`, a reference and its `else`."""
     first, second = numeric_type(one), numeric_type(other)
     if isinstance(one.type, Logical) and isinstance(other.type, Logical):
         return one, other, Logical()
@@ -200,7 +200,7 @@ def alternatives(checker: Checker, one: TypedExpr, other: TypedExpr) -> tuple[Ty
 
 
 def require_plain(checker: Checker, expr: TypedExpr, what: str) -> TypedExpr | None:
-    """A number without dimension, made pure; `what` must be one (`the exponent`, `the argument of exp`)."""
+    """Return a dimensionless number as a plain number; `what` must be one (`the exponent`, `the argument of exp`)."""
     unit = unit_in(expr)
     if not unit.is_dimensionless:
         checker.error(
@@ -218,7 +218,7 @@ def require_plain(checker: Checker, expr: TypedExpr, what: str) -> TypedExpr | N
 
 
 def ratio_as_number(checker: Checker, expr: TypedExpr | None) -> TypedExpr | None:
-    """What is declared without a unit: minutes per hour or percent become a plain number, all else stays."""
+    """Convert a quantity without a declared unit: minutes per hour or percent become a plain number, others stay."""
     if expr is None or not isinstance(expr.type, Numeric) or not expr.type.unit.is_dimensionless:
         return expr
     return require_plain(checker, expr, "a ratio")

@@ -1,4 +1,4 @@
-"""Sets, parameters, lets, variables and randoms: from a declaration in the tree to a checked one."""
+"""Sets, parameters, lets, variables and randoms: from declarations of the syntax tree to checked ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
 
 
 def check_set(checker: ExpressionChecker, decl: tree.SetDecl) -> CheckedSet | None:
-    """A set is a root when it is neither derived nor within another; labels written out make a root too."""
+    """Check a set: it is a root if it is neither derived nor within another; explicit labels also define a root."""
     name = decl.name.text
     within = checker.set_of(decl.within) if decl.within is not None else None
     expected = within.types if within is not None else (Element(name),) if _lists_labels(decl) else None
@@ -160,7 +160,7 @@ def _param_type(kind: str, unit: Unit) -> ValueType:
 
 
 def _look_at_the_rest(checker: ExpressionChecker, decl: tree.ParamDecl, scope: Scope) -> None:
-    """Names and types in what follows a wrong head are checked all the same."""
+    """Check names and types after a wrong head nevertheless."""
     for expr in (decl.value, decl.default, *(bound.value for bound in decl.bounds)):
         if expr is not None:
             checker.check(expr, scope)
@@ -315,7 +315,7 @@ def check_let(checker: ExpressionChecker, decl: tree.LetDecl) -> CheckedLet | No
 
 
 def check_variable(checker: ExpressionChecker, decl: tree.VarDecl) -> CheckedVariable | None:
-    """A variable without its bounds, which may need what is declared later."""
+    """Check a variable without its bounds, which may need later declarations."""
     indexing, _ = checker.indexing(decl.indexing)
     unit = _declared_unit(checker, decl, decl.kind)
     if indexing is None or unit is None:

@@ -1,4 +1,4 @@
-"""`decompose by Batch;`: the root set whose elements number the blocks of a model."""
+"""Checks `decompose by Batch;`: each element of the root set is a block of the model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check_decomposition(checker: ExpressionChecker, decl: tree.Decompose) -> str
 
 
 def _places(variable: CheckedVariable, root: str) -> int:
-    """How many index positions of a variable name elements of the root."""
+    """Count the index positions of a variable over the root."""
     return sum(index.type == Element(root) for index in variable.indexing.variables)
 
 

@@ -1,4 +1,4 @@
-"""The order of declarations: each after all that it needs. What needs itself in a circle is reported."""
+"""The order of declarations: each after its dependencies. Cycles are reported."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Needs: TypeAlias = Mapping[str, Mapping[str, Span]]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Declarations in an order in which they can be read, and the names that stand in a circle with their place."""
+    """Declarations in a readable order, and the names in a cycle with their places."""
 
     declarations: tuple[Ordered, ...]
     circular: Mapping[str, Span]
 
 
 def order(declarations: list[Ordered], diagnostics: Diagnostics, also: Mapping[str, str] | None = None) -> Order:
-    """Sort declarations by what they need, keeping the order of the text where that is possible.
+    """Sort declarations by their dependencies, keeping the order of the text if possible.
 
     The bounds of a variable are left out: they are read when everything else is known. `also` are further names that
     declarations give, with the name of the declaration that gives them.
@@ -125,7 +125,7 @@ def _only_in_bounds(declaration: Ordered, used: str) -> bool:
 
 
 def _definition(declaration: Ordered) -> list[object]:
-    """The parts of a declaration that must be known before it; its indices are bound in what follows them."""
+    """Return the parts of a declaration that must be known before it; its indices are bound after them."""
     match declaration:
         case tree.SetDecl(within=within, value=value):
             return [within, value]

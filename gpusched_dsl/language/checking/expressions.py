@@ -1,4 +1,4 @@
-"""Checks and types expressions: the one place that knows what an expression means before there is data."""
+"""Checks and types expressions: the only place that defines the meaning of an expression before there are data."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class ExpressionChecker:
         because: Place | None = None,
         bare: bool = False,
     ) -> TypedExpr | None:
-        """A number, in `unit` when one is given; `bare` lets a written number without a unit be in it.
+        """Return a number, in `unit` if given; `bare` accepts a literal without a unit.
 
         `because` is the place that asks for the unit, shown beside a disagreement.
         """
@@ -202,7 +202,7 @@ class ExpressionChecker:
         return fitted
 
     def is_whole(self, typed: TypedExpr) -> bool:
-        """Whether it can only be a whole number; reports when it may be fractional."""
+        """Whether it is always an integer; reports if it may be fractional."""
         kind = numeric_type(typed)
         if kind is not None and kind.integer:
             return True

@@ -16,7 +16,7 @@ B = TypeVar("B", tree.Model, tree.Scenario, tree.Policy, tree.Online)
 
 @dataclass(frozen=True, slots=True)
 class BlockKind:
-    """What blocks are called, and the codes of those that are unknown and of those that form a cycle."""
+    """The name of blocks, and the codes for unknown ones and for cycles."""
 
     name: str
     plural: str
@@ -31,7 +31,7 @@ ONLINE = BlockKind("online block", "online blocks", "GSM1624", "GSM1624")
 
 
 class MayHold(Protocol):
-    """A workspace, of which some files may not have been read."""
+    """A workspace with files that may not have been read."""
 
     def may_hold(self, name: str) -> bool: ...
 
@@ -91,7 +91,7 @@ def statements_of(
 
 
 def _report_cycle(kind: BlockKind, cycle: Sequence[Block], diagnostics: Diagnostics) -> None:
-    """Report blocks of which each extends the next and the last the first, alike for each of them."""
+    """Report blocks in an inheritance cycle, equally for each of them."""
     first = min(range(len(cycle)), key=lambda i: (cycle[i].span.source.name, cycle[i].span.start))
     turned = [*cycle[first:], *cycle[:first]]
     names = [f"`{block.name.text}`" for block in turned]

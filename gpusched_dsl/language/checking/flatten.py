@@ -20,7 +20,7 @@ CheckedModels: TypeAlias = dict[ModelKey, tuple[CheckedModel | None, tuple[Diagn
 
 
 class HasModels(Protocol):
-    """What is needed of a workspace here: its models by name, what of it could not be read, what is checked already."""
+    """The part of a workspace that is needed here: its models by name, unreadable ones, and checked ones."""
 
     @property
     def models(self) -> Mapping[str, tree.Model]: ...
@@ -62,7 +62,7 @@ def flatten(
     diagnostics: Diagnostics,
     option_spans: Mapping[str, Span] | None = None,
 ) -> FlatModel | None:
-    """The declarations of a model under some choices; options not given take their default.
+    """Return the declarations of a model under some choices; other options have their default.
 
     `option_spans` tell where a choice was written, for the complaint about a wrong one. None is returned when the
     model or one that it extends is unknown, or when models extend each other in a circle; every other fault is
@@ -174,7 +174,7 @@ def _expand(
     diagnostics: Diagnostics,
     inside: tree.When | None = None,
 ) -> Iterator[tree.Statement]:
-    """The statements that hold under the choices."""
+    """Return the effective statements under the choices."""
     for statement in statements:
         if isinstance(statement, tree.When):
             for branch in _branch(statement, decls, chosen, diagnostics):

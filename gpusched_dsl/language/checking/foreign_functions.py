@@ -1,4 +1,4 @@
-"""Functions of other languages, with what computes the same here."""
+"""Functions of other languages, with the equivalent here."""
 
 from __future__ import annotations
 

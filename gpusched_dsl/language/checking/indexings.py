@@ -118,7 +118,9 @@ def _may_bind(
     index: tree.Index,
     node: tree.Indexing,
 ) -> bool:
-    """Whether an index may have this name: it must hide nothing. Otherwise it stays what it was, silently."""
+    """Whether an index may have this name: it must not hide a declaration. Otherwise the declaration stays,
+    silently.
+    """
     if name.text == IGNORED:
         return False
     if name.text in own:

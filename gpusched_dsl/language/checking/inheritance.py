@@ -211,7 +211,7 @@ class Merger:
         return True
 
     def _add_placement(self, decl: tree.PlacementDecl, inherited: int | None) -> None:
-        """An extending model's placement stands in for the inherited one; within one model there is one."""
+        """Add a placement: that of an extending model replaces the inherited one; one model has only one."""
         if self.placement is not None and self.placement != inherited:
             first = self.statements[self.placement]
             assert isinstance(first, tree.PlacementDecl)
@@ -230,7 +230,7 @@ class Merger:
         self.statements.append(decl)
 
     def _add_decomposition(self, decl: tree.Decompose, inherited: int | None) -> None:
-        """An extending model's decomposition stands in for the inherited one; within one model there is one."""
+        """Add a decomposition: that of an extending model replaces the inherited one; one model has only one."""
         if self.decomposition is not None and self.decomposition != inherited:
             first = self.statements[self.decomposition]
             assert isinstance(first, tree.Decompose)

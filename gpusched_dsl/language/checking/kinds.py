@@ -1,4 +1,4 @@
-"""Types of values: how they are told to the author, and which values count as numbers, conditions and labels."""
+"""Types of values: their names in diagnostics, and which values are numbers, conditions and labels."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def is_zero(expr: TypedExpr) -> bool:
 
 
 def is_truth(expr: TypedExpr, symbols: Symbols) -> bool:
-    """Whether it can stand as a condition: one, or a number that can only be 0 or 1 such as a binary variable."""
+    """Whether it is valid as a condition: a condition, or a number that is always 0 or 1 such as a binary variable."""
     if isinstance(expr.type, Logical):
         return True
     match expr:

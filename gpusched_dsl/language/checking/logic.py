@@ -26,7 +26,7 @@ _ORDER = ("<=", ">=", "<", ">")
 
 
 def check_logic(checker: Checker, expr: tree.Binary, scope: Scope) -> TypedExpr | None:
-    """`and`, `or`, `=>`, `<=>`. What stands after `and` or `=>` is read where the first part holds."""
+    """Check `and`, `or`, `=>`, `<=>`. The part after `and` or `=>` is read where the first part is true."""
     left = checker.condition(expr.left, scope)
     inner = scope.guard(indices_in(left)) if left is not None and expr.op in ("and", "=>") else scope
     right = checker.condition(expr.right, inner)
@@ -93,7 +93,7 @@ def _one_way(checker: Checker, expr: tree.Compare) -> bool:
 
 
 def _elements(checker: Checker, expr: tree.Compare, operands: list[TypedExpr]) -> list[TypedExpr] | None:
-    """Elements of one set; of an ordered set they may meet whole numbers and be compared by `<=`."""
+    """Compare elements of one set; elements of an ordered set also with integers, and by `<=`."""
     lead = next(c for c in operands if isinstance(c.type, Element))
     kind = lead.type
     assert isinstance(kind, Element)

@@ -38,7 +38,7 @@ def check_model(
     diagnostics: Diagnostics,
     option_spans: Mapping[str, Span] | None = None,
 ) -> CheckedModel | None:
-    """The checked model, or None when it has errors (all of which are in `diagnostics`).
+    """Return the checked model, or None if it has errors (all of which are in `diagnostics`).
 
     What needs a declaration that has a syntax error is passed over in silence: a model of a workspace with syntax
     errors may lack parts.
@@ -85,7 +85,7 @@ def _variants(workspace: HasModels, name: str) -> Iterator[dict[str, str]]:
 
 
 class _ModelChecker:
-    """Reads the declarations of one flat model in an order in which each finds what it needs."""
+    """Reads the declarations of one flat model in an order in which the dependencies of each are known."""
 
     def __init__(self, flat: FlatModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
         self.flat = flat
@@ -144,7 +144,7 @@ class _ModelChecker:
         return result.declarations
 
     def _declare(self, declaration: Ordered) -> None:
-        """What a declaration says of itself; a variable's bounds and a set's class come later."""
+        """Read a declaration on its own; a variable's bounds and a set's class come later."""
         checked: CheckedSet | CheckedParam | CheckedLet | CheckedVariable | CheckedRandom | None
         match declaration:
             case tree.SetDecl():
@@ -175,13 +175,13 @@ class _ModelChecker:
                 self.symbols.values[variable.name] = declarations.with_bounds(self.checker, declaration, variable)
 
     def _in_text_order(self) -> dict[str, CheckedVariable]:
-        """Columns stand in the order in which the author declared the variables."""
+        """Sort columns in the order of the declarations of variables."""
         found = (self.symbols.values.get(name) for name in self.flat.names)
         return {v.name: v for v in found if isinstance(v, CheckedVariable)}
 
 
 def _other_names(flat: FlatModel) -> Iterator[tuple[str, tuple[str, Span]]]:
-    """Names that are declared and stand for no value: constraints, objectives, their terms, options."""
+    """Return declared names without a value: constraints, objectives, their terms, options."""
     for statement in flat.statements:
         if isinstance(statement, tree.ConstraintDecl):
             yield statement.name.text, ("constraint", statement.name.span)

@@ -1,4 +1,4 @@
-"""`placement`: what a family of binary variables means in the cluster."""
+"""Checks `placement`: the meaning of a family of binary variables in the cluster."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _report_family(checker: ExpressionChecker, decl: tree.PlacementDecl) -> None
 def _bind(
     checker: ExpressionChecker, decl: tree.PlacementDecl, declared: CheckedVariable
 ) -> tuple[tuple[IndexVar, ...], Scope] | None:
-    """The names of the index positions, bound as indices over what the variable is indexed by."""
+    """Bind the names of the index positions over the index sets of the variable."""
     slots = slots_of(declared)
     if len(slots) != len(decl.indices):
         place = decl.indices[0].span.to(decl.indices[-1].span) if decl.indices else decl.variable.span

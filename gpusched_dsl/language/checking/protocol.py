@@ -1,4 +1,4 @@
-"""The checker as the files for one kind of expression see it: they check the parts of an expression with it."""
+"""The interface of the checker for the files of each kind of expression, which check their parts with it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Checker(Protocol):
     def number(
         self, expr: tree.Expr, scope: Scope, *, unit: Unit | None = None, because: Label | None = None
     ) -> TypedExpr | None:
-        """A number, in `unit` when one is given; `because` is the place that asks for the unit."""
+        """Return a number, in `unit` if given; `because` is the place that requires the unit."""
         ...
 
     def condition(self, expr: tree.Expr, scope: Scope) -> TypedExpr | None:
@@ -66,7 +66,7 @@ class Checker(Protocol):
         ...
 
     def is_whole(self, typed: TypedExpr) -> bool:
-        """Whether it can only be a whole number; reports when it may be a fraction."""
+        """Whether it is always an integer; reports if it may be fractional."""
         ...
 
     def data_only(self, typed: TypedExpr, where: str) -> bool:

@@ -47,7 +47,7 @@ def _names_only(checker: Checker, call: tree.Call, scope: Scope) -> None:
 
 
 class LawChecker:
-    """Reads the calls that make up the law of one random quantity."""
+    """Reads the calls that define the distribution of one random quantity."""
 
     def __init__(self, checker: Checker, random: CheckedRandom, scope: Scope) -> None:
         self.checker = checker
@@ -104,7 +104,7 @@ class LawChecker:
     def _by_name(
         self, call: tree.Call, names: tuple[str, ...], positional: tuple[tree.Expr, ...]
     ) -> dict[str, tree.Expr] | None:
-        """The arguments by name: those without one take the names in order."""
+        """Return the arguments by name: those without a name get the names in order."""
         law = call.function.text
         if len(positional) > len(names):
             extra = positional[len(names)].span.to(positional[-1].span)
@@ -201,7 +201,7 @@ class LawChecker:
         return None
 
     def _list(self, expr: tree.SetLiteral | tree.Comprehension, name: str) -> TypedList | None:
-        """Pairs of a value and a probability; of `empirical` also values alone."""
+        """Return pairs of a value and a probability; for `empirical` also single values."""
         if isinstance(expr, tree.SetLiteral):
             rows = [self._row(item, name, self.scope) for item in expr.items]
             found = tuple(row for row in rows if row is not None)
@@ -240,7 +240,7 @@ class LawChecker:
 
 
 def _check_file(law: LawChecker, call: tree.Call, path: tree.Text) -> SampleFile | None:
-    """The columns of a file that hold samples, their weights and the index that each belongs to; reports GSM1212."""
+    """Check the columns of a file with samples, their weights and their indices; reports GSM1212."""
     checker, random = law.checker, law.random
     given: dict[str, tree.Expr] = {}
     sound = len(call.arguments) == 1

@@ -1,4 +1,4 @@
-"""Which subscripts can fall outside the index set of what they subscript, decided without data where it is certain.
+"""Subscripts that may be outside the index set, detected without data if certain.
 
 Integer subscripts are compared with the ends of a range as linear expressions over parameters: `k + 1` with `k in
 1..n` against `1..n` exceeds it by 1 whatever n is. Shifts in an ordered set fall outside at its ends. What is not
@@ -61,7 +61,7 @@ def check_inside(
 
 
 def _shift_outside(expr: TypedExpr, scope: Scope) -> str | None:
-    """How a shift of an index over a whole ordered set falls outside it, if it does."""
+    """Return how a shift of an index over a complete ordered set leaves it, if it does."""
     offset, operand = 0, expr
     while isinstance(operand, Shift):
         if not isinstance(operand.offset, Constant):
@@ -115,7 +115,7 @@ Environment = Mapping[IndexVar, TypedExpr]
 
 
 def _key(expr: TypedExpr, environment: Environment) -> Hashable | None:
-    """What makes two quantities the same one: structure without places in the text; None when it cannot be told."""
+    """Return a key that is equal for equal quantities: structure without places in the text; None if undecidable."""
     match expr:
         case IndexRef(variable=variable):
             bound = environment.get(variable)
@@ -134,7 +134,7 @@ def _key(expr: TypedExpr, environment: Environment) -> Hashable | None:
 
 
 def linear(expr: TypedExpr, environment: Environment) -> Linear | None:
-    """A whole number as a linear expression; indices in `environment` stand for what they are there."""
+    """Return an integer as a linear expression; indices in `environment` have their values there."""
     match expr:
         case Constant(value=value):
             return Linear(value)
@@ -166,7 +166,7 @@ class _Bounds:
 
 
 def _bounds(domain: TypedSet, component: int, symbols: Symbols) -> _Bounds | None:
-    """The range that a component of a set runs over, when the definition of the set says it."""
+    """Return the range of a component of a set, if the definition of the set states it."""
     match domain:
         case IntegerRange(step=None):
             return _Bounds(domain, {})

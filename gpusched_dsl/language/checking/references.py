@@ -38,7 +38,7 @@ Reference = tree.Name | tree.Subscript
 
 
 def declared_at(checker: Checker, typed: TypedExpr) -> list[Label]:
-    """A label at what a reference refers to, for diagnostics about its type."""
+    """Return a label at the declaration of a reference, for diagnostics about its type."""
     match typed:
         case IndexRef(variable=variable):
             if variable.span == typed.span:

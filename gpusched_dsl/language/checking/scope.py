@@ -1,4 +1,4 @@
-"""What is bound at a place in an expression: indices, what a condition says of them, whether `E(...)` is around."""
+"""The bindings at a place in an expression: indices, conditions on them, and whether it is inside `E(...)`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpusched_dsl.language.checked import IndexVar, TypedSet
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """An index variable and what it runs over: component `component` of the elements of `domain`."""
+    """An index variable and its domain: component `component` of the elements of `domain`."""
 
     variable: IndexVar
     domain: TypedSet
@@ -19,7 +19,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """`bindings` has None for an index whose set is in error: references to it are silent.
+    """`bindings` has None for an index with an invalid set: references to it are not reported.
 
     `guarded` names the indices that an enclosing `where`, `if` or premise speaks of: whether a shifted subscript of
     such an index falls outside is known only with data. `expecting` is true inside `E(...)` and `P(...)`. `unnamed`

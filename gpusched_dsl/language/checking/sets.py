@@ -25,7 +25,7 @@ Types = tuple[ValueType, ...]
 
 
 def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types | None = None) -> TypedSet | None:
-    """The typed expression of a set expression; `expected` types say to which sets quoted labels belong."""
+    """Return the typed expression of a set expression; `expected` types determine the sets of quoted labels."""
     match expr:
         case tree.Name():
             return _check_name(checker, expr, scope)
@@ -128,7 +128,7 @@ def _reject_range_in_braces(checker: Checker, expr: tree.SetLiteral) -> bool:
 
 
 def check_components(checker: Checker, expr: tree.Expr, scope: Scope) -> tuple[TypedExpr, ...] | None:
-    """The parts of a tuple, or the one value, of what stands for an element; data only."""
+    """Return the parts of a tuple, or the single value, of an element; data only."""
     parts = expr.items if isinstance(expr, tree.TupleExpr) else (expr,)
     typed_args = [_component(checker, part, scope) for part in parts]
     found = tuple(c for c in typed_args if c is not None)
@@ -157,7 +157,7 @@ def _is_known(checker: Checker, name: str) -> bool:
 
 
 def _types_of_row(checker: Checker, row: tuple[TypedExpr, ...]) -> Types | None:
-    """The types that the first element gives a literal set of which nothing else is known."""
+    """Return the types of a literal set without declared types, by its first element."""
     types: list[ValueType] = []
     for typed in row:
         if isinstance(typed.type, TextType):

@@ -64,7 +64,7 @@ class Symbols:
 
     @classmethod
     def of(cls, model: CheckedModel, extras: Mapping[str, ExtraName] | None = None) -> Symbols:
-        """The names of a checked model, with `extras` on top (which may make terms or objectives into values)."""
+        """Return the names of a checked model, with `extras` on top (which may make terms or objectives values)."""
         others: dict[str, tuple[str, Span]] = {}
         for objective in model.objectives:
             for term in objective.terms:
@@ -78,7 +78,7 @@ class Symbols:
         return cls(dict(model.sets), values, others, extras or {})
 
     def quantity_span(self, name: str) -> Span | None:
-        """Where a set or a value of this name is declared, be it read or not yet: what an index may not hide."""
+        """Return the declaration of a set or value, read or not, that an index must not hide."""
         if name in self.sets:
             return self.sets[name].span
         if name in self.values:
@@ -98,7 +98,7 @@ class Symbols:
         return self.poisoned.get(name)
 
     def sort_of(self, name: str) -> str:
-        """What a name stands for, in words with an article."""
+        """Return the kind of a name, with an article."""
         if name in self.sets:
             return "a set"
         if name in self.values:
@@ -107,7 +107,7 @@ class Symbols:
         return f"an {what}" if what[0] in "aeiou" else f"a {what}"
 
     def usable(self) -> Iterator[str]:
-        """Names that may stand where a value is needed."""
+        """Return the names that are valid as values."""
         yield from self.extras
         yield from self.values
         yield from self.poisoned

@@ -1,4 +1,4 @@
-"""Going through the parts of an expression, whatever its class."""
+"""Traversal of the parts of an expression of any class."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def _parts(value: object) -> Iterates[Part]:
 
 
 def walk(part: Part, *, around: tuple[type[Part], ...] = ()) -> Iterates[Part]:
-    """A part and everything in it, outer before inner, in the order of the text; `around` are left out as a whole."""
+    """Yield a part and its descendants, outer before inner, in the order of the text; `around` are skipped
+    completely.
+    """
     waiting = [part]
     while waiting:
         current = waiting.pop()
@@ -59,7 +61,7 @@ def walk(part: Part, *, around: tuple[type[Part], ...] = ()) -> Iterates[Part]:
 
 
 def deciding(expr: TypedExpr) -> VariableRef | LetRef | None:
-    """The first reference that makes an expression depend on a variable."""
+    """Return the first reference that makes an expression depend on a variable."""
     for part in walk(expr):
         if isinstance(part, VariableRef) or (isinstance(part, LetRef) and part.decision):
             return part

@@ -41,7 +41,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change of the text: `text` in place of what `span` covers (an insertion where that is nothing)."""
+    """A change of the text: `text` replaces the text of `span` (an insertion if that is empty)."""
 
     span: Span
     text: str
@@ -72,7 +72,7 @@ class Diagnostic:
 
 
 class Suggestion(str):
-    """A help line that names what resembles an unknown name; `meant` is the one name, or None if there are several."""
+    """A help line with names similar to an unknown name; `meant` is the only one, or None if there are several."""
 
     name: str
     meant: str | None
@@ -110,7 +110,7 @@ def edits_of(fix: Fix, help: str | None, primary: Span | Cell | None) -> tuple[E
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with the edits made; of two that overlap the later one is left out."""
+    """Return the edited text; of two overlapping edits the later one is skipped."""
     ordered = sorted(set(edits), key=lambda e: (e.span.start, e.span.end))
     parts: list[str] = []
     end = 0

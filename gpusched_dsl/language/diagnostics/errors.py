@@ -10,7 +10,7 @@ from gpusched_dsl.language.source import Span
 
 
 class DiagnosticError(Exception):
-    """Work could not go on; `diagnostics` tell why (at least one is an error)."""
+    """An error that ends the work; `diagnostics` has the reasons (at least one is an error)."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
@@ -47,7 +47,7 @@ class Diagnostics:
         severity: Severity = Severity.ERROR,
         fix: Fix = None,
     ) -> None:
-        """Add a finding. `fix`: what makes the change that `help` proposes, or the text in place of the primary one."""
+        """Add a diagnostic. `fix`: the edits that `help` proposes, or the text that replaces the primary one."""
         edits = edits_of(fix, help, primary)
         self.add(Diagnostic(code, message, primary, label, tuple(secondary), tuple(notes), help, severity, edits))
 

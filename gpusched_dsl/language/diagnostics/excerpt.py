@@ -10,7 +10,7 @@ _BEFORE = 40
 
 
 def printable(text: str) -> str:
-    """The text without what could steer a terminal; line breaks stay."""
+    """Return the text without characters that control a terminal; line breaks stay."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
@@ -39,7 +39,7 @@ def display(line: str) -> str:
 
 
 def width(line: str) -> int:
-    """How many columns the beginning of a line takes when displayed."""
+    """Return the number of displayed columns of the beginning of a line."""
     if line.isascii() and "\t" not in line:
         return len(line)
     column = 0

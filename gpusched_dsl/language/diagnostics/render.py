@@ -107,7 +107,7 @@ def _places(diagnostic: Diagnostic) -> list[tuple[Span | Cell, str, bool]]:
 
 
 def _by_file(diagnostic: Diagnostic) -> list[tuple[Span | Cell, list[tuple[Any, str, bool]]]]:
-    """The places of a diagnostic, those of one source together, each cell of a data file alone."""
+    """Group the places of a diagnostic by source, each cell of a data file separately."""
     groups: list[tuple[Span | Cell, list[tuple[Any, str, bool]]]] = []
     for place, label, primary in _places(diagnostic):
         for head, members in groups:
@@ -130,7 +130,7 @@ def _gutter_width(diagnostic: Diagnostic) -> int:
 
 
 def _marks(span: Span, label: str, primary: bool) -> list[_Mark]:
-    """What to underline for a span: its first line, and its last one if it has several."""
+    """Return the lines to underline for a span: its first line, and its last one if it has several."""
     line, column = span.source.position(span.start)
     last, end = span.source.position(max(span.end, span.start))
     if last > line and end == 1:

@@ -1,4 +1,4 @@
-"""Names that are a slip of the keyboard away from another: what `did you mean` may propose.
+"""Names with a small edit distance from another name: the proposals of `did you mean`.
 
 A proposal must not have another meaning. So digits are never changed (`log10` is not `log`, `n1` is not `n2`), a short
 word keeps its first letter (`sin` is not `min`, `xor` is not `or`), and words that
@@ -60,7 +60,9 @@ def _singular(word: str) -> str:
 
 
 def _resemble_shortly(word: str, other: str) -> bool:
-    """Whether words, one of at most three letters, differ by one slip behind the first letter, or a letter too many."""
+    """Whether words, one with at most three letters, differ by one slip after the first letter, or by one
+    extra letter.
+    """
     if len(word) == len(other):
         return distance(word, other) == 1 and (word[0] == other[0] or sorted(word) == sorted(other))
     if len(word) == _SHORT < len(other):

@@ -108,7 +108,7 @@ def _align(table: tree.Table, lines: list[FormattedLine], spacing: Spacing) -> N
 
 
 def _cells(line: FormattedLine, spacing: Spacing) -> list[str] | None:
-    """The cells of a row, or None if the line holds anything else."""
+    """Return the cells of a row, or None if the line contains anything else."""
     texts: list[str] = []
     for number in line.tokens:
         token = spacing.tokens[number]

@@ -1,4 +1,4 @@
-"""Lines of a formatted text: where they break, how far they are indented, where their comments stand."""
+"""Lines of a formatted text: their breaks, indentation and comments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMMENT_GAP = "  "
 
 @dataclass(slots=True)
 class FormattedLine:
-    """One line of the result: tokens by number, with the comment behind or instead of them."""
+    """One line of the result: tokens by number, with the comment after or instead of them."""
 
     tokens: list[int] = field(default_factory=list)
     comment: str | None = None
@@ -24,7 +24,7 @@ class FormattedLine:
 
 
 def break_lines(source: Source, spacing: Spacing, comments: Sequence[Span]) -> list[FormattedLine]:
-    """The author's lines, except that none begins with what belongs to the end of the one before."""
+    """Return the author's lines, except that tokens of the end of a line move to that line."""
     lines: list[FormattedLine] = []
     end = 0
     kept = [range(t.start_pos or 0, t.end_pos or 0) for t in spacing.tokens if t.type == "SKIPPED"]
@@ -123,7 +123,7 @@ def _opens(line: FormattedLine) -> bool:
 
 
 def _comment_columns(lines: list[FormattedLine]) -> list[int]:
-    """Where the comment behind each line begins: runs of commented lines share a column."""
+    """Return the column of the comment after each line: consecutive commented lines share a column."""
     columns = [0] * len(lines)
     run: list[int] = []
     for i, line in enumerate([*lines, FormattedLine()]):

@@ -1,4 +1,4 @@
-"""Which blanks stand between two neighbouring tokens of a line."""
+"""The spaces between two neighbouring tokens of a line."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Spacing:
         return self.cell[number] or number == 0 or self._type(number - 1) not in _OPERANDS
 
     def _is_tight(self, number: int) -> bool:
-        """Whether an operator stands without blanks: `1..n`, `x^2`, and the minus of a subscript `h-1`."""
+        """Whether an operator has no spaces: `1..n`, `x^2`, and the minus of a subscript `h-1`."""
         kind = self._type(number)
         if kind in ("DOTS", "CARET"):
             return True
@@ -126,7 +126,7 @@ class Spacing:
         )
 
     def _is_called(self, number: int) -> bool:
-        """Whether the parenthesis behind this token holds the arguments of a function (not settings, not a role)."""
+        """Whether the parenthesis after this token encloses the arguments of a function (not settings, not a role)."""
         if self._type(number) not in _CALLED or number in self.starts:
             return False
         if self.bracket[number] is None and (number > 0 and self._type(number - 1) in ("AS", "GENERATE")):

@@ -1,4 +1,4 @@
-"""Reports of a word or sign that cannot stand where it does: what to do, with the edit where that is certain."""
+"""Reports of unexpected tokens: the remedy, with the edit if it is certain."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class BlockBuilder(RunBuilder):
     # --- blocks -----------------------------------------------------------------------------------------------------
 
     def block(self, block: ParseTree) -> tree.Block | None:
-        """The node of a block; None for one that is skipped (campaigns, and blocks whose head could not be read)."""
+        """Return the node of a block; None for a skipped one (campaigns, and blocks with an unreadable head)."""
         build = self._blocks.get(block.data)
         if build is None or str(block.children[0]) == "":
             return None

@@ -51,7 +51,7 @@ class DeclarationBuilder(ExpressionBuilder):
         return self.string(child.children[0]) if isinstance(child, Tree) else None
 
     def either_doc(self, first: Child, second: Child) -> str | None:
-        """A statement may be documented behind its name or at its end, once."""
+        """Return the documentation of a statement: after its name or at its end, once."""
         if first is not None and second is not None:
             self.given_twice("documentation", first, second)
         return self.doc(first or second)
@@ -260,7 +260,7 @@ class DeclarationBuilder(ExpressionBuilder):
 
 
 class DeclarationParts:
-    """The optional parts of a declaration, which stand in any order; each may be given once."""
+    """The optional parts of a declaration, in any order; each may be given once."""
 
     def __init__(self, builder: DeclarationBuilder, children: Iterable[Child]) -> None:
         self._builder = builder
@@ -276,7 +276,7 @@ class DeclarationParts:
         return found[0] if found else None
 
     def doc(self, last: Child = None) -> str | None:
-        """The documentation; `last` is one that stands at the end of the statement."""
+        """Return the documentation; `last` is one at the end of the statement."""
         return self._builder.either_doc(self.one("doc", "documentation"), last)
 
     def unit(self) -> tree.UnitNode | None:

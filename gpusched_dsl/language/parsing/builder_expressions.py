@@ -24,7 +24,7 @@ _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 
 
 class ExpressionBuilder:
-    """Builds expressions of one source; what is wrong beyond syntax goes to `diagnostics`."""
+    """Builds expressions of one source; reports errors beyond syntax to `diagnostics`."""
 
     def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
         self.source = source
@@ -96,7 +96,7 @@ class ExpressionBuilder:
         return "".join(parts)
 
     def number_value(self, token: Token) -> tuple[float, bool]:
-        """The value of a number literal, and whether it is written as a whole number."""
+        """Return the value of a number literal, and whether it is written as an integer."""
         text = str(token)
         whole = text.isdecimal()
         digits = text.lstrip("0")
@@ -236,7 +236,7 @@ class ExpressionBuilder:
         return tree.Comprehension(span=span, element=self.expr(element), indexing=self.indexing(indexing))
 
     def _selection(self, children: Children, span: Span) -> tree.Expr:
-        """`{ j in Jobs where c }`: the comprehension whose elements are its own indices."""
+        """Read `{ j in Jobs where c }`: the comprehension with its own indices as elements."""
         *items, where = children
         assert isinstance(where, Tree)
         indices: list[tree.Index] = []

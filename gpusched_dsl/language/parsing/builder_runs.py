@@ -14,7 +14,7 @@ from gpusched_dsl.language.source import Source, Span
 
 
 class RunBuilder(DeclarationBuilder):
-    """Builds what stands in the blocks that use a model."""
+    """Builds the content of the blocks that use a model."""
 
     def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
         super().__init__(source, diagnostics)
@@ -86,7 +86,7 @@ class RunBuilder(DeclarationBuilder):
         )
 
     def _separated(self, cells: list[ParseTree]) -> None:
-        """Refuse cells that touch, such as `n-1`, and a sign apart from its number: neither shows what is meant."""
+        """Refuse touching cells, such as `n-1`, and a sign separated from its number: both are ambiguous."""
         at = 0
         while at < len(cells):
             last = at

@@ -1,4 +1,4 @@
-"""Typical mistakes, told apart: each repair reports what is meant and lets the reading go on without loss."""
+"""Typical mistakes: each repair reports the intended text, and reading continues without loss."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOSE = frozenset(("IF", "NOT", "ANY", "ALL"))
 
 
 def mend(reader: StatementReader, token: Token) -> bool:
-    """Try each repair; True when one was made (and reported), so that reading goes on."""
+    """Try each repair; return True if one was applied (and reported), so that reading continues."""
     return any(
         repair(reader, token)
         for repair in (
@@ -149,7 +149,7 @@ def _at_the_top(tokens: list[Token], opening: int, closing: int, word: str) -> i
 
 
 def _loose_quantifier(reader: StatementReader, token: Token) -> bool:
-    """`2 * any[j in J] x[j]`: a condition where only a number can stand."""
+    """Repair `2 * any[j in J] x[j]`: a condition in the place of a number."""
     word = reader.tokens[reader.at - 1] if reader.at else None
     if word is None or word.type not in ("ANY", "ALL") or token.type != "LSQB":
         return False
@@ -207,7 +207,7 @@ def _wrong_bracket(reader: StatementReader, token: Token) -> bool:
 
 
 def _misspelt_keyword(reader: StatementReader, token: Token) -> bool:
-    """A name where only keywords can stand: the keyword that it resembles."""
+    """Repair a name in the place of a keyword: replace it by the similar keyword."""
     if token.type != "NAME":
         return False
     if str(token).lower() in foreign.ADVICE and not reader.driver.accepts("NAME"):
@@ -247,7 +247,7 @@ def _misspelt_beginning(reader: StatementReader, token: Token) -> bool:
 
 
 def _nearest_terminal(word: str, expected: set[str]) -> str | None:
-    """The terminal among the expected ones whose word is nearest, if any is near."""
+    """Return the expected terminal with the most similar word, if any is similar."""
     spelling = vocabulary().spelling
     signs = {spelling[t]: t for t in expected if t in spelling}
     words = {text: t for text, t in signs.items() if text.isidentifier()}
@@ -278,7 +278,7 @@ def _missing_semicolon(reader: StatementReader, token: Token) -> bool:
 
 
 def _fits_after(reader: StatementReader, terminal: str) -> bool:
-    """Whether the next token could follow an inserted terminal; for a name, also the one behind it."""
+    """Whether the next token can follow an inserted terminal; for a name, also the token after it."""
     token, following = reader.tokens[reader.at], reader.following()
     after = () if following is None else _roles(following)
     return any(
@@ -314,7 +314,7 @@ _CLOSES_TABLE = frozenset(("EQUAL", "LSQB", "TILDE"))
 
 
 def _uncell(reader: StatementReader) -> bool:
-    """Take back a name that was read as the last cell of a table but begins the next statement."""
+    """Undo a name that was read as the last cell of a table but begins the next statement."""
     name = reader.tokens[reader.at - 1]
     if name.type != "NAME" or not reader.starts_line(reader.at - 1) or reader.at - 1 <= reader.first:
         return False

@@ -1,4 +1,4 @@
-"""What other languages write, with what is meant by it here, as far as that is certain.
+"""Operators of other languages, with the equivalent here, if it is certain.
 
 Signs are replaced while a text is split into tokens (`sign`), words where the parser meets them (`word`).
 """
@@ -118,7 +118,7 @@ def after_operand(tokens: list[Token]) -> bool:
 
 
 def bar(tokens: list[Token]) -> str | None:
-    """What `|` means behind these tokens: a condition, a comprehension or `or`; None where it opens or ends `|x|`."""
+    """Return the meaning of `|` after these tokens: a condition, a comprehension or `or`; None if it delimits `|x|`."""
     opened: list[int] = []
     for i, token in enumerate(tokens):
         if token.type in _STATEMENTS:
@@ -136,7 +136,7 @@ def bar(tokens: list[Token]) -> str | None:
 
 
 def space(text: str, before: str, after: str) -> str:
-    """A replacement with spaces where it would grow together with a word beside it."""
+    """Return a replacement with spaces if it would join an adjacent word."""
     left = " " if text[0].isalnum() and (before.isalnum() or before == "_") else ""
     right = " " if text[-1].isalnum() and (after.isalnum() or after == "_") else ""
     return left + text + right

@@ -1,4 +1,4 @@
-"""The parser of `grammar/gsm.lark`, and the words and signs that its terminals stand for.
+"""The parser of `grammar/gsm.lark`, and the spelling of its terminals.
 
 Working out the parse tables takes a third of a second, so they are kept beside the grammar; `make tables` writes them
 anew. Tables of another grammar or of another version of Lark are not used.
@@ -45,7 +45,7 @@ def compile_grammar() -> Lark:
 
 
 def fingerprint() -> str:
-    """What kept tables must have been made from to be used."""
+    """Return the fingerprint that cached tables must have."""
     import hashlib
 
     import lark
@@ -54,7 +54,7 @@ def fingerprint() -> str:
 
 
 def kept_fingerprint() -> str | None:
-    """What the kept tables were made from; None if there are none."""
+    """Return the fingerprint of the cached tables; None if there are none."""
     tables = _read_tables()
     return None if tables is None else str(tables["made_from"])
 
@@ -101,7 +101,7 @@ def packed_tables() -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The terminals of the grammar, by what they look like.
+    """The terminals of the grammar, by their spelling.
 
     `reserved` and `soft` give the terminals of a word (several for a soft word that stands in several places, the one
     to prefer first); `signs` the terminal of a sign; `patterns` the regular expressions of all others;

@@ -111,7 +111,7 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed | None:
 
 
 def _likely_end(text: str) -> int:
-    """The length of a text whose closing quote was forgotten: what closes the statement is not part of it."""
+    """Return the length of a text without a closing quote, excluding the end of the statement."""
     return max(len(text.rstrip(" \t\r;,)]}")), 1)
 
 
@@ -165,7 +165,7 @@ def _mend(
 
 
 def _mend_sign(span: Span, diagnostics: Diagnostics, tokens: list[Token]) -> tuple[str, str] | None:
-    """A sign of another language, read as what is meant."""
+    """Replace an operator of another language by its equivalent."""
     words = vocabulary()
     text, source = span.text, span.source.text
     meant = foreign.SIGNS.get(text)
@@ -185,7 +185,7 @@ def _mend_sign(span: Span, diagnostics: Diagnostics, tokens: list[Token]) -> tup
 
 
 def _encloses(span: Span) -> bool:
-    """Whether a bar closes what another one opened, as in `|x|`."""
+    """Whether a bar closes one that is open, as in `|x|`."""
     text = span.source.text
     begin = max(text.rfind(sign, 0, span.start) for sign in ";{}") + 1
     before, bar, _ = text[begin : span.start].partition(foreign.BAR)
@@ -193,12 +193,12 @@ def _encloses(span: Span) -> bool:
 
 
 def _divides(text: str, tokens: list[Token]) -> bool:
-    """Whether `//` is the division of another language: inside a statement that ends behind it."""
+    """Whether `//` is the division of another language: inside a statement that ends after it."""
     return text.startswith("//") and foreign.after_operand(tokens) and tokens[-1].type != "RBRACE"
 
 
 def _report_comment(span: Span, diagnostics: Diagnostics, tokens: list[Token]) -> None:
-    """`// ...` or `/* ... */`; what is meant is certain where nothing of a statement stands before or behind it."""
+    """Report `// ...` or `/* ... */`; the fix is certain if no part of a statement is before or after it."""
     source, text = span.source, span.text
     first = source.span(span.start, span.start + 2)
     rest = source.text[span.end :].split("\n", 1)[0]

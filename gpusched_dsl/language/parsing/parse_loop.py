@@ -1,4 +1,4 @@
-"""Driving the LALR parser token by token: words with two roles, and what could come next."""
+"""Drives the LALR parser token by token: tokens with two roles, and the possible next tokens."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class ParserState:
         return all(self._go(ahead, terminal) for terminal in terminals)
 
     def fits(self, terminal: str) -> bool:
-        """The same for one terminal, quick when the table says so at once."""
+        """The same for one terminal, fast if the table decides it directly."""
         action = self._states[self._state.position].get(terminal)
         return action is not None and (action[0] is Shift or self.accepts(terminal))
 
     def expected(self, depth: int | None = None) -> set[str]:
-        """All terminals that can come next, `$END` among them (after the stack cut back to `depth`, if given)."""
+        """Return all possible next terminals, including `$END` (after the stack is cut to `depth`, if given)."""
         state = self._state.state_stack[-1 if depth is None else depth - 1]
         return {t for t in self._states[state] if t.isupper() and self.accepts(t, depth=depth)}
 
@@ -72,7 +72,7 @@ class ParserState:
         return Token.new_borrow_pos(fitting[0], str(token), token)
 
     def _go(self, ahead: _Ahead, terminal: str) -> bool:
-        """Move the states as a terminal would; False where it cannot stand. Values are left alone."""
+        """Advance the states by a terminal; return False if it is not allowed. Values do not change."""
         while True:
             action = self._states[ahead.top()].get(terminal)
             if action is None:

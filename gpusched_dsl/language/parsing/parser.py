@@ -1,4 +1,4 @@
-"""`parse`: a text to its syntax tree, with every syntax error that can be told apart."""
+"""`parse`: a text to its syntax tree, with all independent syntax errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parse(source: Source, diagnostics: Diagnostics) -> tree.File:
 
 @contextmanager
 def _no_collections() -> Iterator[None]:
-    """A parse makes many small objects that all stay: garbage collections in between only cost time."""
+    """Disable garbage collection: a parse creates many small objects that all stay."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""The state of one reading of tokens: what is read, what is open, and how a statement is left out."""
+"""The state of reading tokens: the read part, open brackets, and the skipping of statements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMING = BLOCKS | {"SET", "PARAM", "LET", "VAR", "RANDOM", "CONSTRAINT", "OPTIO
 
 @dataclass(frozen=True, slots=True)
 class OpenBracket:
-    """An opening bracket that waits for its other half; `block` when statements stand inside."""
+    """An opening bracket without its closing one; `block` if it contains statements."""
 
     token: Token
     index: int
@@ -71,7 +71,7 @@ class StatementReader:
             self.braces.add(number)
 
     def insert(self, terminal: str, text: str) -> None:
-        """Give the parser a token that the author forgot; it stands, without width, behind the last one."""
+        """Insert a missing token for the parser; it has no width and follows the last token."""
         place = self.tokens[self.at - 1].end_pos if self.at else 0
         self.feed(Token(terminal, text, start_pos=place, end_pos=place), max(self.at - 1, 0))
 
@@ -90,7 +90,7 @@ class StatementReader:
         return self.span(self.tokens[start]).to(self.span(self.tokens[end - 1])).text
 
     def span_at(self, index: int) -> Span:
-        """The place of a token; behind the last one for the end of the text."""
+        """Return the place of a token; for the end of the text, after the last one."""
         if index < len(self.tokens):
             return self.span(self.tokens[index])
         end = (self.tokens[-1].end_pos or 0) if self.tokens else 0
@@ -102,7 +102,7 @@ class StatementReader:
         return self.source.span(start, start)
 
     def behind_last(self) -> Span:
-        """The place right behind the token before this one: where something is missing."""
+        """Return the place directly after the previous token, where something is missing."""
         end = (self.tokens[self.at - 1].end_pos or 0) if self.at else 0
         return self.source.span(end, end)
 
@@ -152,7 +152,7 @@ class StatementReader:
             self.between = True
 
     def _remember_damage(self) -> None:
-        """The block around the statement that is left out lacks it: what it then seems to lack is no other mistake."""
+        """Mark the block around a skipped statement: missing parts of it are not reported again."""
         around = next((o.index for o in self.open if o.block and o.index < self.first), 0)
         head = next((i for i in range(around, 0, -1) if self.tokens[i - 1].type in BLOCKS), None)
         if head is not None and head < around and self.tokens[head].type == "NAME":

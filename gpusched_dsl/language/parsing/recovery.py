@@ -1,4 +1,4 @@
-"""Reading tokens to blocks: mends what is clear, leaves out statements that are not, and reports both."""
+"""Reads tokens to blocks: repairs clear mistakes, skips other wrong statements, and reports both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_DEPTH = 4_000
 
 @dataclass(frozen=True, slots=True)
 class RecoveredText:
-    """What a text consists of.
+    """The content of a text.
 
     `blocks` are the parse trees; `tokens` those that were read, as the words and signs they are at their place;
     `starts` and `braces` the numbers of the tokens that begin statements and of the braces around statements; `lost`

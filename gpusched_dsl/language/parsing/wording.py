@@ -1,4 +1,4 @@
-"""Terminals in human words: what was found, what was expected."""
+"""Names of terminals in messages: found and expected."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def found_words(token: Token) -> str:
 
 
 def expected_words(terminals: Iterable[str]) -> str:
-    """What could stand at a place: `an operator, `,` or `]``."""
+    """Return the expected tokens at a place: `an operator, `,` or `]``."""
     left = set(terminals)
     parts: list[str] = []
     for words, needed, covered in _GROUPS:

@@ -1,1 +1,1 @@
-"""What scenarios and settings give for the sets and parameters of a model."""
+"""The values of scenarios and settings for the sets and parameters of a model."""

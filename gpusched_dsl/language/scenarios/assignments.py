@@ -1,4 +1,4 @@
-"""What a scenario gives for a set or a parameter: where the labels and values stand, not yet read."""
+"""The value of a set or parameter in a scenario: the places of its labels and values, not yet read."""
 
 from __future__ import annotations
 

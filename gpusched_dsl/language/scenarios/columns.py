@@ -21,7 +21,7 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
 
 
 class ColumnChecker:
-    """Checks columns and says what takes their unit to the declared one."""
+    """Checks columns and determines the conversion to the declared unit."""
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         self.diagnostics = diagnostics
@@ -31,7 +31,7 @@ class ColumnChecker:
     def factor(
         self, name: str, unit: tree.UnitNode | None, span: Span, target: CheckedParam, own: Unit | None = None
     ) -> Fraction | None:
-        """What the numbers of a column are multiplied by; None when its unit does not fit, which is reported.
+        """Return the factor for the numbers of a column; None if its unit is incompatible, which is reported.
 
         `own` is the unit that the format of the file states: the numbers are in it, whatever unit is written.
         """
@@ -102,7 +102,7 @@ class ColumnChecker:
     def keys_fit(
         self, table: tree.Table, column: tree.TableColumn, target: CheckedParam, types: tuple[ValueType, ...]
     ) -> bool:
-        """Whether the key sets of a table are what a parameter is indexed by."""
+        """Whether the key sets of a table are the index sets of a parameter."""
         slots = tuple(slot.type for slot in slots_of(target))
         if len(slots) == len(types) and all(map(same_kind, slots, types)):
             return True
@@ -122,7 +122,7 @@ class ColumnChecker:
         return False
 
     def shape(self, table: tree.Table, keys: int) -> bool:
-        """Whether the cells make whole rows, and rows begin where the layout shows it; reports GSM1509."""
+        """Whether the cells form complete rows that begin at the visible line breaks; reports GSM1509."""
         width = keys + len(table.columns)
         line = _line_off(table.cells, keys, width)
         if line is None and len(table.cells) % width == 0:
@@ -317,7 +317,7 @@ class ColumnChecker:
 
 
 def _line_off(cells: tuple[tree.TableCell, ...], keys: int, width: int) -> list[tree.TableCell] | None:
-    """The first line whose cells do not fit rows of `width`, or None.
+    """Return the first line with cells that do not fit rows of `width`, or None.
 
     A line has whole rows, or a row goes on over lines of its own. A row that begins or ends within a line shows that a
     cell is missing or too many; so do two lines, equally indented, that could each be a row with missing cells.

@@ -25,7 +25,7 @@ _LISTED = 30
 
 
 class FormatChecker:
-    """Checks what a data statement says of its format, before anything is read."""
+    """Checks the format options of a data statement before anything is read."""
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         self.diagnostics = diagnostics
@@ -73,7 +73,7 @@ class FormatChecker:
     def _settings(
         self, data: tree.Data | tree.Generate, found: Described, named: tree.Identifier
     ) -> tuple[tuple[str, Setting], ...]:
-        """All options in the order of the format; what is wrong is reported and left out."""
+        """Return all options in the order of the format; errors are reported and skipped."""
         known = {option.name: option for option in found.options}
         given: dict[str, Setting | None] = {}
         seen: dict[str, Span] = {}

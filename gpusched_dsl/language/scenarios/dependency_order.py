@@ -114,7 +114,7 @@ def _read_by_declaration(model: CheckedModel, declared: CheckedSet | CheckedPara
 
 
 def _names(model: CheckedModel, part: Part) -> Iterator[str]:
-    """The sets, parameters and randoms that an expression reads, also through `let`s."""
+    """Return the sets, parameters and randoms that an expression reads, also through `let`s."""
     for inner in walk(part):
         match inner:
             case ParamRef(name=name) | RandomRef(name=name) | NamedSet(name=name) | Shift(ordering=name):

@@ -1,4 +1,4 @@
-"""Formats of data files and generators as the checker sees them: their columns with units, and their options.
+"""The interface of data formats and generators for the checker: columns with units, and options.
 
 What reads and draws is no business of the language: a format describes itself, and its module is found by name when a
 text names it, as solvers are.
@@ -20,7 +20,7 @@ _KINDS: Mapping[type, str] = {bool: "true or false", int: "an integer", float: "
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`first = 1000` behind the name of a format.
+    """`first = 1000` after the name of a format.
 
     Its kind is that of `default`, or `kind` where it must be given (then `default` is None). A number may have a `unit`
     ("h"), in which readers get it; it may be stated in any unit that converts to it, or without one. `choices` are the
@@ -58,7 +58,7 @@ class FormatColumn:
 
 
 class Described(Protocol):
-    """What the checker asks of a format or a generator."""
+    """The data of a format or a generator for the checker."""
 
     @property
     def name(self) -> str: ...
@@ -78,7 +78,7 @@ class Use:
 
     @property
     def text(self) -> str:
-        """`capacity_jobs (jobs = 40, seed = 1)`: a stable name of what a generator draws."""
+        """Return `capacity_jobs (jobs = 40, seed = 1)`: a stable name of the drawn instance."""
         shown = ", ".join(f"{name} = {_write(value)}" for name, value in self.options)
         return f"{self.name} ({shown})" if shown else self.name
 

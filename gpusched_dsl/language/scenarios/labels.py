@@ -1,4 +1,4 @@
-"""Labels in data that are no plain words: what reads as something else needs quotes (GSM1522)."""
+"""Labels in data that are not plain words: those that are read differently need quotes (GSM1522)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_labels(cells: Iterable[tree.TableCell], diagnostics: Diagnostics) -> N
 
 
 def check_element(expr: tree.Expr, diagnostics: Diagnostics) -> bool:
-    """Whether an element or a subscript in a scenario reads as what it looks like; reports it if not.
+    """Whether an element or subscript in a scenario is read as written; reports it if not.
 
     Also arithmetic without spaces, such as `n-1`: it looks like a label. `n - 1` is arithmetic.
     """

@@ -1,4 +1,4 @@
-"""`check_scenario`: what a scenario, the scenarios it extends and settings from outside give for a model."""
+"""`check_scenario`: the values of a scenario, its base scenarios and external settings for a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpusched_dsl.language.source import Span
 
 
 class HasScenarios(HasModels, Protocol):
-    """What is needed of a workspace here."""
+    """The part of a workspace that is needed here."""
 
     @property
     def scenarios(self) -> Mapping[str, tree.Scenario]: ...

@@ -41,7 +41,7 @@ def slot_key(key: tree.DataKey, own: Unit | None, diagnostics: Diagnostics) -> S
 
 
 def _micros(expr: tree.Expr) -> int | None:
-    """A quantity of time in whole microseconds; None if it is none."""
+    """Return a quantity of time in integer microseconds; None for other values."""
     if not isinstance(expr, tree.Number) or expr.unit is None:
         return None
     unit = unit_of(expr.unit, Diagnostics())

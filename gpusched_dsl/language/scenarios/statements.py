@@ -1,4 +1,4 @@
-"""The statements of a scenario, checked against its model: what each gives for which set or parameter."""
+"""Checks the statements of a scenario against its model: the value of each set and parameter."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from gpusched_dsl.language.source import Span
 
 
 class AssignmentTable:
-    """Collects what the scenarios of a chain give, oldest first; later levels replace or patch earlier ones."""
+    """Collects the values of the scenarios of a chain, oldest first; later levels replace or patch earlier ones."""
 
     def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
-        """`lost` are names whose declarations could not be read: nothing is said of them."""
+        """Create a table; `lost` are names with unreadable declarations, which are not reported."""
         self.model = model
         self.diagnostics = diagnostics
         self.lost = lost
@@ -46,7 +46,7 @@ class AssignmentTable:
         self._table_keys: dict[str, TableAssignment] = {}
 
     def add_level(self, level: int, statements: Iterable[tree.Statement]) -> None:
-        """Check the statements of one scenario and let them replace or patch what older ones give."""
+        """Check the statements of one scenario, which replace or patch the values of older ones."""
         here: dict[str, list[Assignment]] = {}
         keys: dict[str, TableAssignment] = {}
         for statement in statements:
@@ -84,7 +84,7 @@ class AssignmentTable:
                 ]
 
     def result(self) -> dict[str, tuple[Assignment, ...]]:
-        """What gives each target. The keys of a table give a set that nothing else gives."""
+        """Return the value of each target. The keys of a table define a set without another value."""
         given = {name: tuple(givens) for name, givens in self._given.items()}
         for name, keys in self._table_keys.items():
             given.setdefault(name, (keys,))

@@ -86,7 +86,7 @@ class ValueChecker:
         return fitted
 
     def elements(self, expr: tree.Expr, target: CheckedSet) -> TypedSet | None:
-        """The elements of a set. Those of a root set are labels, or whole numbers as such."""
+        """Return the elements of a set. Those of a root set are labels, or integers."""
         sound = [check_element(item, self.checker.diagnostics) for item in _items(expr)]
         if not all(sound):
             return None
@@ -110,7 +110,7 @@ class ValueChecker:
         return None
 
     def _root_literal(self, expr: tree.Expr, target: CheckedSet) -> LiteralSet | None:
-        """`{ n1, "n2", 3 }` as it stands, integers kept apart from text; None when it holds anything else."""
+        """Read `{ n1, "n2", 3 }` literally, with integers separate from text; None if it contains anything else."""
         if not isinstance(expr, tree.SetLiteral):
             return None
         rows: list[tuple[TypedExpr, ...]] = []
@@ -125,7 +125,7 @@ class ValueChecker:
 
 
 def _items(expr: tree.Expr) -> Iterator[tree.Expr]:
-    """What stands inside the braces of a set expression, tuples taken apart."""
+    """Return the items inside the braces of a set expression, with tuples split."""
     match expr:
         case tree.SetLiteral(items=items):
             for item in items:
@@ -136,7 +136,7 @@ def _items(expr: tree.Expr) -> Iterator[tree.Expr]:
 
 
 def _expected_types(expr: tree.Expr, target: CheckedSet) -> tuple[ValueType, ...] | None:
-    """What quoted labels belong to; numbers in the elements of a root set are numbers (`1..4 union { 7 }`)."""
+    """Return the sets of quoted labels; numbers in the elements of a root set are numbers (`1..4 union { 7 }`)."""
     if target.root == target.name and _has_numbers(expr):
         return None
     return target.types

@@ -21,7 +21,7 @@ def number_text(value: float | None) -> str:
 
 
 def percent_text(fraction: float | None) -> str:
-    """A relative gap: `0 %` also for what rounding leaves, `0.012 %`, `3.4 %`; `-` for None."""
+    """Return a relative gap: `0 %` also below rounding, `0.012 %`, `3.4 %`; `-` for None."""
     if fraction is None:
         return "-"
     if abs(fraction) < NOISE:
@@ -44,7 +44,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def column_texts(values: Sequence[float | None], digits: int = 4, least: int = 2) -> list[str]:
-    """The numbers of a table column with one number of decimals for all, so that the points stand below each other.
+    """Return the numbers of a table column with equal numbers of decimals, so that the points align.
 
     The largest number gets about `digits` digits; `least` decimals stay where there are any.
     """

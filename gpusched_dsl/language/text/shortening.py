@@ -1,4 +1,4 @@
-"""Source text cut to what fits into a message or a name."""
+"""Source text shortened for a message or a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of the syntax tree as LaTeX mathematics, with brackets where precedence asks for them."""
+"""Expressions of the syntax tree as LaTeX mathematics, with brackets where precedence requires them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Formulas:
         self.sets = sets
 
     def of(self, expr: tree.Expr, level: int = IMPLIES) -> str:
-        """The expression, in brackets when it holds less tightly than `level`."""
+        """Return the expression, in brackets if its precedence is below `level`."""
         write: Callable[[tree.Expr], tuple[str, int]] = getattr(self, f"_{type(expr).__name__}")
         text, own = write(expr)
         return text if own >= level else rf"\left({text}\right)"

@@ -1,4 +1,4 @@
-"""A model as data for a document: notation by kind, numbered equations, what the choices of options change."""
+"""A model as data for a document: notation by kind, numbered equations, effects of options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpusched_dsl.reporting.mathematics.symbols import set_symbol, symbol, unit
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """One declared name: its symbol with indices, where they run, its values and unit, and what it means."""
+    """One declared name: its symbol with indices, their sets, its values and unit, and its meaning."""
 
     symbol: str
     over: str
@@ -31,7 +31,7 @@ class Notation:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """`latex` without its number; `over` are the indices for which it holds; `source` is the text it stands for."""
+    """`latex` without its number; `over` are the indices of the equation; `source` is its text."""
 
     number: int
     name: str
@@ -43,7 +43,7 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What one choice of an option changes: equations that come, names of those that go."""
+    """The effect of one choice of an option: added equations, names of removed ones."""
 
     option: str
     choice: str

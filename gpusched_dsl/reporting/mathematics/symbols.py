@@ -18,7 +18,7 @@ _SPECIAL = {
 
 
 def escape(text: str) -> str:
-    """A text with the characters that mean something to LaTeX taken literally."""
+    """Return a text with the special characters of LaTeX escaped."""
     return "".join(_SPECIAL.get(c, c) for c in text)
 
 

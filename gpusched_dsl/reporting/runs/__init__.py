@@ -1,1 +1,1 @@
-"""What a run over time tells: metrics, tables, bounds, JSON, pages."""
+"""Reports of a run over time: metrics, tables, bounds, JSON, pages."""

@@ -30,7 +30,7 @@ class AxisTick:
 
 @dataclass(frozen=True, slots=True)
 class ChartCurve:
-    """`points` as SVG takes them; `colour` is a class of the page's style."""
+    """`points` in the format of SVG; `colour` is a class of the page's style."""
 
     label: str
     colour: str
@@ -39,7 +39,7 @@ class ChartCurve:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Curves on one grid, sizes in pixels. `thinned` says so where curves are means over short spans."""
+    """Curves on one grid, sizes in pixels. `thinned` marks curves of means over short spans."""
 
     title: str
     curves: tuple[ChartCurve, ...]
@@ -85,7 +85,7 @@ def time_axis(result: RunResultData) -> ChartAxis:
 
 
 def cost_chart(result: RunResultData) -> Chart:
-    """Money charged so far, told at every plan; of runs without single plans, by what each job was charged."""
+    """Return the charged money so far at every plan; for runs without plans, from the charges of each job."""
     times, totals = result.samples.curve(result.outcome)
     if not result.samples.times:
         times, totals = cost_over_time(result.reading)

@@ -23,7 +23,7 @@ FINISHED = ("finished", "horizon")
 
 @dataclass(frozen=True, eq=False)
 class RunRow:
-    """One method. `result` is None where it was refused; `findings` tell why."""
+    """One method. `result` is None if it was refused; `findings` has the reasons."""
 
     method: str
     result: RunResult | None
@@ -44,7 +44,7 @@ class RunRow:
 
 @dataclass(frozen=True, eq=False)
 class RunComparison(MethodComparison[RunRow]):
-    """Rows in the order of the methods; `interrupted`: methods that come after the last row were not run.
+    """Rows in the order of the methods; `interrupted`: the methods after the last row did not run.
 
     `print` shows it as the command line does; `comparison["Greedy"]` is the result of a method. `table` has a row per
     method: `method`, `ended`, `best`, `gap`, the terms, and all figures of `METRICS`.
@@ -67,7 +67,7 @@ class RunComparison(MethodComparison[RunRow]):
         return tuple(dict.fromkeys(name for result in self.results for name in result.costs))
 
     def ranked(self, row: RunRow) -> float | None:
-        """The total of a run that came to its end."""
+        """Return the total of a finished run."""
         return None if row.result is None or row.result.ended not in FINISHED else row.result.total
 
     def refutes(self, row: RunRow) -> bool:
@@ -77,7 +77,7 @@ class RunComparison(MethodComparison[RunRow]):
 
     @property
     def contradictions(self) -> tuple[Diagnostic, ...]:
-        """The findings GSM9002 of rows whose totals are below the bound."""
+        """Return the diagnostics GSM9002 of rows with totals below the bound."""
         bound = self.bound
         return tuple(
             contradiction(f"the total of {row.method}", row.result.total, bound.value, row.result.money, bound.how)
@@ -87,7 +87,7 @@ class RunComparison(MethodComparison[RunRow]):
 
     @cached_property
     def bound(self) -> RunBound | None:
-        """The best bound that follows from any of the runs: it holds for all methods; None without runs.
+        """Return the best bound of any of the runs: it is valid for all methods; None without runs.
 
         What is due when, and what really happens, is the same whatever the method.
         """
@@ -125,7 +125,7 @@ class RunComparison(MethodComparison[RunRow]):
         }
 
     def grid(self, *, terms: bool = True) -> Grid:
-        """The figures that matter most as texts; `*` stands at the least total. Without `terms` in fewer columns."""
+        """Return the main metrics as texts; `*` marks the smallest total. Without `terms` in fewer columns."""
         first = next(iter(self.results), None)
         money, time = ("", "") if first is None else (first.money, first.unit)
         columns = [GridColumn("method", [row.method for row in self.rows])]
@@ -168,7 +168,7 @@ class RunComparison(MethodComparison[RunRow]):
         return GridColumn(header, texts, right=True)
 
     def footer(self) -> list[str]:
-        """What stands below the table: the bound, what the columns mean, and whether methods are missing."""
+        """Return the lines below the table: the bound, the meaning of the columns, and missing methods."""
         lines = []
         bound = self.bound
         if bound is not None and bound.value is not None:
@@ -184,7 +184,7 @@ class RunComparison(MethodComparison[RunRow]):
     # --- files -------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """The bound, and a row per method with its whole result, as `docs/schema/run-1.json` describes them."""
+        """Return the bound, and a row per method with its complete result, as in `docs/schema/run-1.json`."""
         bound = self.bound
         found: dict[str, Any] = {
             "format": FORMAT,

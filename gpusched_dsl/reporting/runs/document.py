@@ -13,7 +13,7 @@ FORMAT = "gsdsl-run/1"
 
 
 def document(result: RunResultData) -> dict[str, Any]:
-    """The result as nested dictionaries and lists that JSON can hold; numbers that are not finite become None."""
+    """Return the result as nested dictionaries and lists for JSON; NaN and infinite numbers become None."""
     outcome, about = result.outcome, result.about
     model = outcome.online.base
     bound = result.bound

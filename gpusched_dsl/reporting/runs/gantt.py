@@ -27,7 +27,7 @@ HEAD = 24
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A rectangle; `told` is shown where the mouse is. `late` marks jobs that ended after their due date."""
+    """A rectangle; `told` is its tooltip. `late` marks jobs that ended after their due date."""
 
     x: float
     y: float
@@ -41,7 +41,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class GanttRow:
-    """A node, or several: its label and where it stands."""
+    """A node, or several: its label and position."""
 
     label: str
     y: float
@@ -50,7 +50,7 @@ class GanttRow:
 
 @dataclass(frozen=True, slots=True)
 class Gantt:
-    """The chart in pixels. `note` says what stands for what where it is not single jobs."""
+    """The chart in pixels. `note` explains the bars if they are not single jobs."""
 
     bars: tuple[Bar, ...]
     rows: tuple[GanttRow, ...]

@@ -24,7 +24,9 @@ MONEY, TIME, SHARE, COUNT, SECONDS, GPU_HOURS, NODE_HOURS, ENERGY = (
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure. `kind` says its unit (`money`, `time`: those of the run; `share`: from 0 to 1), `means` its formula."""
+    """A metric. `kind` determines its unit (`money`, `time`: those of the run; `share`: from 0 to 1),
+    `means` its formula.
+    """
 
     name: str
     kind: str
@@ -83,7 +85,7 @@ METRICS: Final[Mapping[str, Metric]] = {
 
 
 def metrics_of(reading: RunHistory, method: str) -> dict[str, Number]:
-    """All figures of `METRICS`, None for one that this run does not tell. `method` is the one that was asked for.
+    """Return all metrics of `METRICS`, None for undefined ones. `method` is the main method of the run.
 
     Percentiles interpolate linearly between order statistics. Means over nothing are None.
     """

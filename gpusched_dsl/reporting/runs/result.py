@@ -12,7 +12,7 @@ from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 @dataclass(frozen=True, eq=False)
 class RunResult(RunResultData, Report):
-    """What came of a run. Times are in `unit`, the unit of the run's clock, money in `money`.
+    """The result of a run. Times are in `unit`, the unit of the run's clock, money in `money`.
 
     `bound` is a proved lower bound of `total` where the way of charging allows one (`bound.value` is None else, and
     `bound.how` says why).

@@ -1,4 +1,4 @@
-"""What came of a run over time, without its files: figures, costs, bound and tables."""
+"""The result of a run over time without its files: metrics, costs, bound and tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPLETE = ("finished", "horizon")  # how runs end whose totals are compared wit
 
 @dataclass(frozen=True, eq=False)
 class RunResultData:
-    """What the writers of a run read; `RunResult` describes the fields."""
+    """The data for the writers of a run; `RunResult` describes the fields."""
 
     outcome: RunOutcome
     about: RunInfo
@@ -40,7 +40,7 @@ class RunResultData:
 
     @property
     def event_by_event(self) -> tuple[str, ...]:
-        """Why every plan was made, each the end of `because`; empty for a fast replay."""
+        """Return why every plan was computed, each the end of `because`; empty for a fast replay."""
         return self.outcome.event_by_event
 
     @property
@@ -63,7 +63,7 @@ class RunResultData:
 
     @cached_property
     def reading(self) -> RunHistory:
-        """The arrays behind the tables."""
+        """Return the arrays of the tables."""
         return RunHistory(self.outcome)
 
     @cached_property
@@ -78,7 +78,7 @@ class RunResultData:
 
     @cached_property
     def metrics(self) -> dict[str, Number]:
-        """All figures by name (`docs/running.md` tells what each means), None for one that this run does not tell."""
+        """Return all metrics by name (`docs/running.md` defines them), None for undefined ones."""
         return metrics_of(self.reading, self.method)
 
     def unit_of(self, metric: str) -> str:
@@ -99,7 +99,7 @@ class RunResultData:
 
     @property
     def contradiction(self) -> Diagnostic | None:
-        """The finding GSM9002 where the total of a run that came to its end is below the bound; else None."""
+        """Return the diagnostic GSM9002 if the total of a finished run is below the bound; else None."""
         bound = self.bound
         if self.ended not in COMPLETE or bound.value is None or not bound.refuted_by(self.total):
             return None
@@ -134,7 +134,7 @@ class RunResultData:
 
     @cached_property
     def steps(self) -> pl.DataFrame:
-        """A row per plan: when and why, by which method, what it changed, how long it took."""
+        """Return a row per plan: its time and reason, its method, its changes, and its computing time."""
         from gpusched_dsl.reporting.runs.tables import steps_table
 
         return steps_table(self.outcome.steps)

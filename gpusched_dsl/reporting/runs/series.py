@@ -13,7 +13,7 @@ from gpusched_dsl.online.simulation.world import EXECUTION
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """A value that changes at times: `values[i]` holds from `times[i]` on; times grow, the last one ends it."""
+    """A value that changes at times: `values[i]` is valid from `times[i]`; times increase, the last one is the end."""
 
     times: Floats
     values: Floats
@@ -97,7 +97,7 @@ def _merge(place: Ints, kind: Ints, start: Floats, end: Floats) -> tuple[Ints, F
 
 
 def _running_maximum(values: Floats, group: Ints) -> Floats:
-    """The largest value so far within each group; groups stand together."""
+    """Return the largest value so far within each group; groups are contiguous."""
     if not len(values):
         return values
     number = np.cumsum(np.concatenate(([0], (group[1:] != group[:-1]).astype(np.int64))))

@@ -1,4 +1,4 @@
-"""What `gsdsl run` tells about one run, as lines of text."""
+"""The output of `gsdsl run` about one run, as lines of text."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def jobs_table(reading: RunHistory) -> pl.DataFrame:
 
 
 def schedule_table(reading: RunHistory) -> pl.DataFrame:
-    """What ran where: `job`, `node`, `node_type`, `gpus`, `start`, `end`; by start, then job."""
+    """Return the executed jobs: `job`, `node`, `node_type`, `gpus`, `start`, `end`; by start, then job."""
     parts = reading.stretches
     return pl.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""Lines of an online block about what really happens, and what is charged for it."""
+"""Lines of an online block about the real progress of jobs, and about charges."""
 
 from __future__ import annotations
 

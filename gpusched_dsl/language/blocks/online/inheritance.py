@@ -1,4 +1,4 @@
-"""Online blocks that extend others: whose lines hold."""
+"""Online blocks that extend others: the effective lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def _key(statement: tree.Statement) -> str:
-    """What a statement is about: of two about the same the one further down the chain holds."""
+    """Return the subject of a statement: of two with the same subject, the derived one is effective."""
     match statement:
         case tree.Carry():
             return f"carry {statement.target.text}"

@@ -1,4 +1,4 @@
-"""What an online block may speak of without declaring it: the time, and how far each job is."""
+"""The names that an online block may use without a declaration: the time, and the progress of each job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of `online` blocks: what drives a model over time, against the model that it drives."""
+"""Checks `online` blocks, which run a model over time, against that model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SLOT_WORDS = ("slot", "slots")
 
 
 class HasOnlines(HasPolicies, Protocol):
-    """What is needed of a workspace here."""
+    """The part of a workspace that is needed here."""
 
     @property
     def onlines(self) -> Mapping[str, tree.Online]: ...
@@ -157,7 +157,7 @@ class _OnlineChecker:
         return typed, brought
 
     def _clock_unit(self, arrive: tree.Arrive | None, brought: bool) -> Unit:
-        """The unit of `now`: that in which arrivals are stated, else that in which the placement says times."""
+        """Return the unit of `now`: that of the arrivals, else that of times in the placement."""
         if arrive is not None and not brought:
             quiet = ExpressionChecker(Symbols.of(self.model, {}), Diagnostics())
             _, scope = quiet.indexing(tree.Indexing(span=arrive.index.span, indices=(arrive.index,)))
@@ -213,7 +213,7 @@ class _OnlineChecker:
     # --- what really happens -----------------------------------------------------------------------------------------
 
     def _work(self, statement: tree.World | None, carries: list[tree.Carry]) -> TypedExpr | None:
-        """The work of a job: as stated, else the parameter that `carry` lessens by what is done."""
+        """Return the work of a job: as stated, else the parameter that `carry` decreases by the progress."""
         if statement is None:
             lessened = next((left for c in carries if (left := _is_lessened(c)) is not None), None)
             if lessened is None or len(self.job_scope.bindings) != 1:

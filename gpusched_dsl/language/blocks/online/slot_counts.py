@@ -1,4 +1,4 @@
-"""How many slots a block plans, executes and waits for: every executed slot has a plan (GSM1652)."""
+"""The numbers of planned, executed and awaited slots of a block: every executed slot has a plan (GSM1652)."""
 
 from __future__ import annotations
 

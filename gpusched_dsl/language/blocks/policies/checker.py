@@ -31,7 +31,7 @@ from gpusched_dsl.language.source import Span
 
 
 class PolicyChecker:
-    """Checks the lines that hold for a policy after inheritance.
+    """Checks the effective lines of a policy after inheritance.
 
     `partial` says that something of the policy or the model could not be read: what is missing is then no mistake.
     A new verb is a line of `verbs` and a method that puts what it found into `found`, by the fields of `CheckedPolicy`.
@@ -144,7 +144,7 @@ class PolicyChecker:
     # --- names -------------------------------------------------------------------------------------------------------
 
     def _lets(self, span: Span, lines: PolicyLines) -> dict[str, CheckedLet]:
-        """`let`s, and stages, whose results are parameters, each after all that it needs."""
+        """Check `let`s and stages (with parameters as results), each after its dependencies."""
         declared: list[tree.LetDecl | tree.PolicyStage] = []
         results: dict[str, str] = {}
         names: dict[str, Span] = {}
@@ -188,7 +188,7 @@ class PolicyChecker:
         return checked
 
     def _stage(self, node: tree.PolicyStage) -> None:
-        """A problem that is solved before the queue is made; what it tells can be read from here on."""
+        """Check a subproblem that is solved before the queue; later lines can read its results."""
         stage = check_stage(self.checker, node)
         if stage is None:
             self.symbols.poisoned.update(dict.fromkeys(result_names(node), node.name.span))

@@ -1,4 +1,4 @@
-"""A policy told in plain English, and all policies of a workspace with what can be changed in them."""
+"""Policies in plain English, and all policies of a workspace with their settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A number that tunes a policy: its name, its source text, what it means, and the policy that states it."""
+    """A number that tunes a policy: its name, source text, meaning, and the policy that states it."""
 
     name: str
     text: str
@@ -26,7 +26,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class PolicyListing:
-    """What is told of a policy in a list. `lines` are source texts with the policy that wrote each.
+    """The entry of a policy in a list. `lines` are source texts with the policy that wrote each.
 
     `model` is None and `settings` are empty where the policy does not fit its model.
     """
@@ -65,7 +65,7 @@ def policies_of(workspace: HasPolicies) -> list[PolicyListing]:
 
 
 def settings_of(policy: CheckedPolicy) -> list[Setting]:
-    """The numbers that tune a policy: its scalar `let`s, those in its lines, the parameters of its rules and moves."""
+    """Return the numbers that tune a policy: scalar `let`s, numbers in lines, parameters of rules and moves."""
     found: list[Setting] = []
 
     def add(name: str, expr: TypedExpr | None, meaning: str, line: str) -> None:

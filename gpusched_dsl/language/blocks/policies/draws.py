@@ -1,4 +1,4 @@
-"""`randomise`: what a policy draws, from how many, and with which odds."""
+"""`randomise`: the drawn choice of a policy, the number of candidates, and the weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def check_draw(rule: tree.PolicyRule, values: Values, queue: Scope, diagnostics: Diagnostics) -> CheckedDraw | None:
-    """The draw of a line; `queue` binds the job. Reports GSM1615 and GSM1631, and what is wrong with its numbers."""
+    """Check the draw of a line; `queue` binds the job. Reports GSM1615 and GSM1631, and errors in its numbers."""
     assert rule.target is not None
     target = rule.target.text
     scope = EMPTY if target == "place" else queue

@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 class HasPolicies(HasModels, Protocol):
-    """What is needed of a workspace here; `damaged` are blocks of which a statement could not be read."""
+    """The part of a workspace that is needed here; `damaged` are blocks with a statement that could not be read."""
 
     @property
     def policies(self) -> Mapping[str, tree.Policy]: ...
@@ -77,5 +77,5 @@ def _words_of(statement: tree.Statement) -> str | None:
 
 
 def words_of(rule: tree.PolicyRule) -> str:
-    """What a line is known by: its verb, and what it is about."""
+    """Return the key of a line: its verb and its subject."""
     return rule.verb if rule.target is None else f"{rule.verb} {rule.target.text}"

@@ -1,4 +1,4 @@
-"""`remember` and `again`: what a policy keeps of one plan for the next, and when its jobs want that; GSM1641."""
+"""`remember` and `again`: values that a policy keeps for its next plan, and the time of that plan; GSM1641."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class MemoryLines:
         return CheckedAgain(rule.span, after, condition, kinds)
 
     def _scope(self, queue: Scope, rankings: Iterable[CheckedRanking]) -> tuple[Scope, tuple[IndexVar, ...]]:
-        """What the lines see, and the names among it that stand for the type of node."""
+        """Return the scope of the lines, and its names of the type of node."""
         scope = bound_placement(self.model, self.decisions, queue)
         kinds: list[IndexVar] = []
         for ranking in rankings:

@@ -24,7 +24,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The indices of a placement by what they stand for.
+    """The indices of a placement by their role.
 
     `chosen` must be bound where ways are listed, `open` may be there too. `node_type` is the type of node where it is
     no index itself: one more name may be bound to such a type. Where jobs stand in queues (`place` is the index of
@@ -41,7 +41,7 @@ class Decisions:
 
 
 def decisions_of(model: CheckedModel) -> Decisions | None:
-    """What is decided, None where the model has no placement or its placement does not say which index is the job."""
+    """Return the decisions, None if the model has no placement or its placement does not state the job."""
     placement = model.placement
     if placement is None:
         return None
@@ -86,7 +86,7 @@ def fits_order(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing,
 
 
 def fits_ways(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, diagnostics: Diagnostics) -> bool:
-    """Whether the names of `choose` or `otherwise` tell a way to run a job; reports GSM1619 and GSM1630."""
+    """Whether the names of `choose` or `otherwise` identify a way to run a job; reports GSM1619 and GSM1630."""
     named = {v.name: v for v in expr.variables if v.name != IGNORED}
     known = {i.name: i for i in (*decisions.chosen, *decisions.open)}
     extra = extra_name(decisions, expr)
@@ -114,7 +114,7 @@ def fits_ways(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, 
 
 
 def extra_name(decisions: Decisions, expr: TypedIndexing) -> IndexVar | None:
-    """The name beside those of the placement: the type of node a way is for, where the placement computes it."""
+    """Return the name besides those of the placement: the type of node of a way, if the placement computes it."""
     kind = decisions.node_type
     if kind is None:
         return None

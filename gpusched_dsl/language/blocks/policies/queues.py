@@ -1,4 +1,4 @@
-"""Policies that append jobs to the queues of nodes: only for models whose placement tells the place."""
+"""Policies that append jobs to the queues of nodes: only for models with the position in the placement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules and moves that a policy may name, what they do in words, and the numbers that they take.
+"""The rules and moves of policies, their descriptions, and their parameters.
 
 Each is known by its text: name, modifiers and what it goes by, as in `new_node exclusive` or `grow by speedup`. A row
 here is all that checks, descriptions and listings need of a rule; `policies/rules.py` numbers the rows for compiled
@@ -19,7 +19,7 @@ GROUP = "gpusched_dsl.rules"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A whole number in `( )` behind a rule; `default` says what holds when it is left out."""
+    """An integer in `( )` after a rule; `default` describes the value if it is omitted."""
 
     name: str
     meaning: str
@@ -28,7 +28,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class RuleShape:
-    """What a rule does, as the end of a sentence, and its parameters in their order.
+    """The description of a rule, as the end of a sentence, and its parameters in order.
 
     `engine`: the kind of policy that has the rule. Of rules that follow `place`, `takes` says in which way a job gets a
     place: in the way that it is tried in, in any of its ways, or in none, as the rule only says what happens next.
@@ -173,7 +173,9 @@ def added_rules() -> tuple[str, ...]:
 
 
 def known_rules(verb: str) -> tuple[str, ...]:
-    """The texts of all rules that may stand after a verb: our own in the order of the table, then added ones."""
+    """Return the texts of all rules allowed after a verb: our own in the order of the table, then those of
+    other packages.
+    """
     own = tuple(RULES[verb])
     if verb not in ADDED_AFTER:
         return own

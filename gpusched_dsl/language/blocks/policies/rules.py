@@ -22,7 +22,7 @@ class NamedRules:
         self.diagnostics = diagnostics
 
     def of(self, line: tree.PolicyRule, scope: Scope) -> tuple[CheckedRule, ...]:
-        """The rules of a line that are sound; `scope` is what an expression after `by` may see."""
+        """Return the valid rules of a line; `scope` is that of the expression after `by`."""
         return tuple(r for rule in line.rules if (r := self._one_rule(rule, line.verb, scope)) is not None)
 
     def _one_rule(self, rule: tree.Rule, verb: str, scope: Scope) -> CheckedRule | None:
@@ -42,7 +42,7 @@ class NamedRules:
         return replace(checked, arguments=self._arguments(rule, first, shape))
 
     def _arguments(self, rule: tree.Rule, first: tree.Identifier, shape: RuleShape | None) -> tuple[TypedExpr, ...]:
-        """Whole numbers for the parameters of a rule; what a rule of another package takes, only it knows."""
+        """Check the integers for the parameters of a rule; a rule of another package checks its own arguments."""
         where = f"`{first.text}`"
         if shape is None:
             return tuple(c for a in rule.arguments if (c := self.values.plain(a, where)) is not None)

@@ -1,4 +1,4 @@
-"""What the lines of a policy may speak of without declaring it: a job, its node, the time of the decision."""
+"""The names that the lines of a policy may use without a declaration: a job, its node, the time of the decision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusched_dsl.language.units import UNITS, Unit
 
 
 def one_job(model: CheckedModel, decisions: Decisions | None) -> Scope:
-    """A job by its name in the placement, for lines of a policy whose `order` is missing or in error."""
+    """Bind a job by its name in the placement, for lines of a policy with a missing or invalid `order`."""
     if decisions is None:
         return EMPTY
     return _bind(EMPTY, decisions.job, _slot(model, decisions, decisions.job))
@@ -28,7 +28,7 @@ def with_node(model: CheckedModel, decisions: Decisions | None, queue: Scope) ->
 
 
 def with_slot(model: CheckedModel, decisions: Decisions | None, scope: Scope) -> Scope:
-    """What is in scope and the slot, by the name of the placement, where it has one."""
+    """Return the scope with the slot, by the name of the placement, if it has one."""
     slot = None if decisions is None else slot_of(decisions)
     if decisions is None or slot is None or slot.name in scope.bindings:
         return scope
@@ -45,13 +45,13 @@ def bound_placement(model: CheckedModel, decisions: Decisions, queue: Scope) -> 
 
 
 def clock_unit(model: CheckedModel) -> Unit:
-    """The unit of `now`: that in which the placement says how long a job lasts or when it is due."""
+    """Return the unit of `now`: that of the durations or due times of jobs in the placement."""
     times = () if model.placement is None else model.placement.all("lasts", "due")
     return unit_in(times[0].value) if times else UNITS["h"]
 
 
 def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[str, CheckedLet]:
-    """`now` and `remaining[j]` as `let`s, outside of the online loop; see `checked_policy.py`.
+    """Return `now` and `remaining[j]` as `let`s, outside of the online loop; see `checked_policy.py`.
 
     `now` is in the unit in which the placement says how long a job lasts or when it is due.
     """
@@ -66,7 +66,7 @@ def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[
 
 
 def _slot(model: CheckedModel, decisions: Decisions, index: IndexVar) -> SubscriptSlot:
-    """What an index of the placement runs over."""
+    """Return the domain of an index of the placement."""
     placement = decisions.placement
     return slots_of(model.variables[placement.variable])[placement.indices.index(index)]
 

@@ -1,4 +1,4 @@
-"""`occupies`, `reserve`, `serve` and `fix`: what policies say where decisions have a slot, checked; GSM1640."""
+"""Checks `occupies`, `reserve`, `serve` and `fix`, the lines of policies for decisions with slots; GSM1640."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _placing_rules(rules: Mapping[str, tree.PolicyRule]) -> tuple[tree.Rule, ...
 
 
 class SlotLines:
-    """Reads the lines one by one; `whole` gives them together."""
+    """Reads the lines one by one; `whole` returns them together."""
 
     def __init__(self, checker: ExpressionChecker, model: CheckedModel, decisions: Decisions) -> None:
         self.checker, self.model, self.decisions = checker, model, decisions
@@ -121,7 +121,7 @@ class SlotLines:
         )
 
     def fix(self, rule: tree.PolicyRule, lines: Mapping[str, tree.PolicyRule]) -> None:
-        """A family of variables by an expression that may read what the plan gives before it."""
+        """Fix a family of variables by an expression that may read the earlier values of the plan."""
         assert rule.target is not None
         assert rule.value is not None
         name = rule.target
@@ -181,7 +181,9 @@ class SlotLines:
     def _apart(
         self, indexing: TypedIndexing, node: IndexVar, slot: IndexVar, load: TypedExpr, rule: CheckedRule
     ) -> bool:
-        """Whether loads are the same for all nodes, what nodes take is the same in all slots, and so are conditions."""
+        """Check that loads are the same for all nodes, that arguments are the same in all slots, and so are
+        conditions.
+        """
         parts = [(load, node, "a load must be the same for all nodes")]
         parts += [
             (expr, slot, f"the arguments of `{rule.text}` must be the same in all slots") for expr in rule.arguments
@@ -250,7 +252,7 @@ def _read(expr: TypedExpr) -> set[IndexVar]:
 def _variables(
     expr: TypedExpr, lets: Mapping[str, CheckedLet], seen: frozenset[str] = frozenset()
 ) -> Iterator[VariableRef]:
-    """All variables that an expression reads, also through `let`s."""
+    """Return all variables that an expression reads, also through `let`s."""
     for part in walk(expr):
         if isinstance(part, VariableRef):
             yield part

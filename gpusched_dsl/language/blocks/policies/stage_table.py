@@ -1,4 +1,4 @@
-"""What `profile` and `admit` are told and what they tell: their parts and their results, in words and by units."""
+"""The inputs and results of `profile` and `admit`: their parts, descriptions and units."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ JOB, KIND, PAIR, CHOICE = "job", "kind", "pair", "choice"
 
 @dataclass(frozen=True, slots=True)
 class StageLine:
-    """A line in the braces. `unit` names its unit, `ordering` says that it orders by keys, `default` may be missing."""
+    """A line in the braces. `unit` names its unit, `ordering` marks lines with keys, those with `default`
+    may be missing.
+    """
 
     sees: str
     unit: str
@@ -21,7 +23,7 @@ class StageLine:
 
 @dataclass(frozen=True, slots=True)
 class StageResult:
-    """A result: `of` is what it is told of, and `unit` its unit."""
+    """A result: `of` is its subject, and `unit` its unit."""
 
     of: str
     unit: str

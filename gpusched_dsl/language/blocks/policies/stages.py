@@ -59,7 +59,7 @@ class _Stage:
     # --- index lists and parts ---------------------------------------------------------------------------------------
 
     def _job_and_kind(self, indexing: TypedIndexing) -> None:
-        """`admit` goes through all jobs and all kinds: two indices, each over a set of its own."""
+        """Check that `admit` has two indices, the jobs and the types of node, each over its own set."""
         fits = len(indexing.iterators) == 2 and all(
             isinstance(i.domain, NamedSet) and len(i.variables) == 1 and i.variables[0].name != IGNORED
             for i in indexing.iterators
@@ -189,7 +189,7 @@ class _Stage:
     def _results(
         self, indexing: TypedIndexing, over: TypedIndexing, units: Mapping[str, Unit]
     ) -> dict[str, CheckedParam]:
-        """Parameters over whole index sets, whatever the conditions: what is left out reads as nothing."""
+        """Return parameters over complete index sets, for any conditions: excluded entries read as 0."""
         listed = {
             JOB: indexing.iterators[:1],
             PAIR: indexing.iterators,

@@ -1,4 +1,4 @@
-"""What a policy does, step by step in the order in which it is done, each step with what it consists of."""
+"""The steps of a policy in the order of their execution, each with its details."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
 
 
 def _slots_taken(policy: CheckedPolicy) -> Iterator[Step]:
-    """How long a job takes a node, and what must be left for services, where decisions have a slot."""
+    """Yield the time that a job occupies a node, and the capacity reserved for services, if decisions have a slot."""
     if policy.slots is None:
         return
     yield f"A job occupies a node for `{text_of(policy.slots.occupies.span.text)}` slots", [], "occupies"
@@ -102,7 +102,7 @@ def _slots_taken(policy: CheckedPolicy) -> Iterator[Step]:
 
 
 def _values(policy: CheckedPolicy) -> Iterator[Step]:
-    """What is done for services, and other variables that the plan gives."""
+    """Yield the treatment of services, and the other variables that the plan decides."""
     if policy.slots is None:
         return
     if policy.slots.serve is not None:
@@ -170,7 +170,7 @@ def _list_sets(indexing: TypedIndexing) -> str:
 
 
 def _by(keys: Sequence[tuple[TypedExpr, bool]]) -> str:
-    """Keys in their order, each with whether large values come first."""
+    """Return keys in order, each with its direction."""
     told = [f"{'largest' if descending else 'smallest'} `{text_of(expr.span.text)}`" for expr, descending in keys]
     first = f"{told[0]} first" if told else "in the order of the data"
     return first + "".join(f", then {key}" for key in told[1:])
@@ -182,7 +182,7 @@ def _sentence(verb: str, rule: CheckedRule) -> str:
 
 
 def _detail(table: Mapping[str, RuleShape], rule: CheckedRule) -> str:
-    """A rule by its name, what it does, and its numbers by theirs."""
+    """Return a rule by its name, its description, and its parameters by name."""
     shape = table.get(rule.text)
     values = [f"`{text_of(a.span.text)}`" for a in rule.arguments]
     if shape is None:

@@ -18,7 +18,7 @@ class Values:
         self.checker = checker
 
     def plain(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> TypedExpr | None:
-        """A number without a unit; `where` says in a report what it is for."""
+        """Return a number without a unit; `where` is its purpose in reports."""
         typed = None if expr is None else self.checker.number(expr, scope, unit=DIMENSIONLESS)
         return typed if typed is not None and self.checker.data_only(typed, where) else None
 

@@ -1,4 +1,4 @@
-"""`test` blocks, checked: which scenarios are solved how, and what the answers must meet."""
+"""Checks `test` blocks: the scenarios, the methods, and the assertions on the results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CheckedMethod:
 
 @dataclass(frozen=True, slots=True)
 class CheckedExpect:
-    """`condition` may hold KnownValues: `status`, `objective`, `bound`, `gap`, names of objectives and of terms.
+    """`condition` may contain KnownValues: `status`, `objective`, `bound`, `gap`, names of objectives and of terms.
 
     Numbers without a unit are in the unit of what they are compared with. `tolerance` is absolute, in the unit of
     the first operand of the comparison.
@@ -44,7 +44,7 @@ class CheckedExpect:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSolve:
-    """A scenario under some settings, the methods to solve it with (none: the default) and what must hold then."""
+    """A scenario under some settings, its methods (none: the default) and the assertions."""
 
     span: Span
     scenario: CheckedScenario
@@ -83,7 +83,7 @@ def _solves(
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None,
 ) -> Iterator[CheckedSolve]:
-    """Each `solve` with the `expect`s behind it; those without errors only."""
+    """Return each `solve` with its `expect`s; only those without errors."""
     groups: list[tuple[tree.Solve, list[tree.Expect]]] = []
     for statement in test.statements:
         if isinstance(statement, tree.Solve):
@@ -186,7 +186,7 @@ def _constant(expr: tree.Expr, diagnostics: Diagnostics) -> bool | float | str |
 
 
 class ExpectChecker:
-    """Checks `expect` statements against a model and what is known of an answer."""
+    """Checks `expect` statements against a model and the names of a result."""
 
     def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
         declared = Symbols.of(model).values
@@ -272,7 +272,7 @@ class ExpectChecker:
 
 
 def _answer_names(model: CheckedModel) -> dict[str, ExtraName]:
-    """What an answer adds to the names of a model: values of objectives and terms, status, bound, gap."""
+    """Return the names that a result adds to those of a model: objectives and terms, status, bound, gap."""
     unit = model.objectives[0].unit if model.objectives else DIMENSIONLESS
     names = {
         "status": ExtraName(TextType()),

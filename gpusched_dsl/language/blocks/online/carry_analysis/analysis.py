@@ -1,4 +1,4 @@
-"""What is proved of an online block: that nothing that a plan must know of the last one is lost on the way.
+"""Proofs about an online block: no state that a plan needs from the previous plan is lost.
 
 Each part has a file: references that leave a window, rules over many slots, what is carried, jobs and charges.
 docs/online.md says what follows from each proof; what cannot be proved and is surely wrong is an error, what may be
@@ -19,7 +19,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def prove(online: CheckedOnline, diagnostics: Diagnostics, workspace: HasPolicies | None = None) -> None:
-    """Report what is wrong between an online block without errors and its model: GSM1642 to GSM1656.
+    """Report the errors between an online block and its model: GSM1642 to GSM1656.
 
     `workspace` has the policies that may read what is carried, and that a block may fall back on; without it nothing is
     said of them.

@@ -1,4 +1,4 @@
-"""References that leave a window: what was before its first slot must be carried, what comes after is not known.
+"""References that leave a window: the state before its first slot must be carried, later slots are unknown.
 
 A window moves on, so the slot before its first one is a slot that was executed. `(on[k, h-1] else was_on[k])` reads
 there what `was_on` says: the truth if a `carry` writes it, what the scenario says of the very first slot if none does.
@@ -30,7 +30,7 @@ from gpusched_dsl.language.source import Span
 
 
 def prove_edges(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics) -> None:
-    """Reports GSM1642 to GSM1644 and GSM1656 for all that constraints, objectives, `let`s and parameters read."""
+    """Report GSM1642 to GSM1644 and GSM1656 for everything that constraints, objectives, `let`s and parameters read."""
     edges = _Edges(online, seen, diagnostics)
     for owner in seen.owners:
         edges.visit(owner.indexing, None)
@@ -55,7 +55,7 @@ class _Edges:
     told: set[Span] = field(default_factory=set)
 
     def visit(self, part: Part, otherwise: TypedExpr | None) -> None:
-        """Go through a part; `otherwise` is what a choice by the slot takes instead of it."""
+        """Visit a part; `otherwise` is the alternative of a choice by the slot."""
         match part:
             case Fallback(reference=reference, fallback=fallback):
                 self._reference(reference, fallback)
@@ -144,7 +144,7 @@ class _Edges:
 
     @cached_property
     def anchored(self) -> frozenset[str]:
-        """Variables of which some rule reads the first slot of a window, together with what is carried."""
+        """Return the variables that some rule reads in the first slot of a window, together with a carried value."""
         found: set[str] = set()
         for owner in self.seen.owners:
             parts = [p for whole in (owner.indexing, owner.body) for p in self.seen.expanded(whole)]

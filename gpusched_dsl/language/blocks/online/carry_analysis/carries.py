@@ -1,4 +1,4 @@
-"""What is carried: something reads it, it is what was executed, it adds up, and it is whole where it must be.
+"""Carried values: they are read, equal the executed decisions, accumulate, and are integer if required.
 
 Right sides of `carry` read the scenario's own values, never those of another `carry`, so carries cannot form a circle,
 and none can add to what an earlier one wrote: only `now`, `done` and `remaining` know of more than the last plan.
@@ -37,7 +37,7 @@ from gpusched_dsl.language.tree_walk import nodes_in
 
 
 def prove_carries(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics, workspace: HasPolicies | None) -> None:
-    """Reports GSM1647 (nothing reads it), GSM1648 (fractions) and GSM1649 (not what was executed)."""
+    """Report GSM1647 (never read), GSM1648 (fractions) and GSM1649 (not the executed decisions)."""
     carries = _Carries(online, seen, diagnostics)
     read = {*_read_by_model(online), *(() if workspace is None else _read_by_policies(workspace))}
     for carry in online.carries:
@@ -51,7 +51,7 @@ def prove_carries(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics, w
 
 
 def _read_by_model(online: CheckedOnline) -> Iterates[str]:
-    """The parameters that stand somewhere in the model, but in their own declarations, or in what is charged."""
+    """Return the parameters in the model, outside of their own declarations, and in charges."""
     model = online.base
     parts: list[Part | None] = []
     for row in model.constraints.values():
@@ -132,7 +132,9 @@ class _Carries:
         )
 
     def sums(self, carry: CheckedCarry) -> None:
-        """`spent = spent + ...` adds the last plan to what the scenario says, not to what was spent before."""
+        """Check sums: `spent = spent + ...` adds the last plan to the value of the scenario, not to the
+        previous total.
+        """
         if carry.target in CLOCK:
             return
         for part in walk(carry.value):
@@ -166,7 +168,7 @@ class _Carries:
     def _decisions(
         self, expr: TypedExpr, known: frozenset[IndexVar]
     ) -> Iterates[tuple[VariableRef | LetRef | Reduction, frozenset[IndexVar]]]:
-        """References to decisions with the slots that may stand in them; aggregates over all slots, in `let`s too."""
+        """Return references to decisions with their possible slots; aggregates over all slots, also in `let`s."""
         waiting: list[tuple[Part, frozenset[IndexVar]]] = [(expr, known)]
         while waiting:
             part, inside = waiting.pop()
@@ -214,7 +216,7 @@ class _Carries:
 
 
 def _whole(expr: TypedExpr) -> bool:
-    """Whether a number can only be whole; `running` and `requested` are 0 or 1."""
+    """Whether a number is always integer; `running` and `requested` are 0 or 1."""
     kind = numeric_type(expr)
     match expr:
         case ParamRef(name="running" | "requested"):

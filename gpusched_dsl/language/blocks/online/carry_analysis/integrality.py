@@ -1,4 +1,4 @@
-"""Which continuous variables are whole by themselves, so that their values may be carried as statuses.
+"""Continuous variables that are always integer, so that their values may be carried as statuses.
 
 Let x be continuous variables with whole bounds. If in every row that reads them the other variables are whole and the
 numbers too, each x has the coefficient 1 or -1, and there is at most one of each sign, then the rows are those of a
@@ -29,7 +29,7 @@ from gpusched_dsl.language.checking.kinds import numeric_type
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A variable in a row: its sign, the indices in its subscripts, and whether it stands in a sum (`many`)."""
+    """A variable in a row: its sign, the indices in its subscripts, and whether it is in a sum (`many`)."""
 
     name: str
     sign: int
@@ -38,13 +38,13 @@ class _Place:
 
 
 def is_whole_by_itself(seen: Seen, name: str) -> bool:
-    """Whether a best plan has whole values of a continuous variable, by the theorem above; False: it is not proved."""
+    """Whether an optimal plan has integer values of a continuous variable, by the theorem above; False: not proved."""
     rows = [o for o in seen.owners if o.constraint and name in seen.families(o.body)]
     return _plain(seen, name) and all(_keeps_whole(row, seen, name) for row in rows)
 
 
 def _plain(seen: Seen, name: str) -> bool:
-    """Whether a variable has whole bounds, and all terms are affine in it."""
+    """Whether a variable has integer bounds, and all terms are affine in it."""
     kinds = [numeric_type(b.value) for b in seen.model.variables[name].bounds]
     affine = all(_affine(t.value, seen, name) for o in seen.model.objectives for t in o.terms)
     return affine and all(k is not None and k.integer for k in kinds)
@@ -64,14 +64,16 @@ def _keeps_whole(row: Owner, seen: Seen, name: str) -> bool:
 
 
 def _takes_up(place: _Place, row: Owner, seen: Seen) -> bool:
-    """Whether a continuous variable stands in no other row, each of its own in one."""
+    """Whether a continuous variable occurs in no other row, with a separate row for each element."""
     others = (o for o in seen.owners if o.constraint and o is not row)
     alone = not any(place.name in seen.families(o.body) for o in others)
     return alone and not place.many and set(row.indexing.variables) <= place.over and _plain(seen, place.name)
 
 
 def _places(expr: TypedExpr, seen: Seen, sign: int, many: bool) -> list[_Place] | None:
-    """The variables of an affine expression with whole numbers, continuous ones with 1 or -1; None: it is none."""
+    """Return the variables of an affine expression with integer coefficients, continuous ones with 1 or -1;
+    else None.
+    """
     if not expr.decision:
         return [] if _whole(expr) else None
     match expr:

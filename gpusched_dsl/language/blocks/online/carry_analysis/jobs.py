@@ -22,7 +22,7 @@ _LOST = {
 
 
 def prove_jobs(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics, workspace: HasPolicies | None) -> None:
-    """Reports GSM1650 and GSM1651 (progress), GSM1652 (times), GSM1654 (charges) and GSM1655 (what to fall back on)."""
+    """Report GSM1650 and GSM1651 (progress), GSM1652 (times), GSM1654 (charges) and GSM1655 (fallback)."""
     jobs = _Jobs(online, seen, diagnostics)
     if online.arrival is not None:
         if online.window is None:
@@ -46,7 +46,7 @@ class _Jobs:
     # --- progress ----------------------------------------------------------------------------------------------------
 
     def events(self) -> None:
-        """What the placement says of times must come from something that is carried."""
+        """Check that the times of the placement depend on a carried value."""
         placement = self.online.base.placement
         assert self.online.arrival is not None
         for item in placement.all("lasts", "due") if placement is not None else ():
@@ -65,14 +65,14 @@ class _Jobs:
             )
 
     def _of_jobs(self, item: CheckedPlacementItem) -> bool:
-        """Whether the job stands in it: a time that is the same for all jobs is that of a round."""
+        """Whether it depends on the job: a time that is equal for all jobs is that of a round."""
         placement = self.online.base.placement
         job = placement.value("job") if placement is not None else None
         names = set() if job is None else {p.variable for p in walk(job) if isinstance(p, IndexRef)}
         return any(isinstance(p, IndexRef) and p.variable in names for p in walk(item.value))
 
     def progress(self) -> None:
-        """With slots, only the block can tell what a job gets done in one of them. A run refuses what is told here."""
+        """Check that a block with slots states the progress of a job per slot. A run refuses blocks reported here."""
         missing = [name for name, value in (("work", self.online.work), ("speed", self.online.speed)) if value is None]
         if not missing:
             return

@@ -1,4 +1,4 @@
-"""Rules over several slots, which must know those before the window, and decisions for all slots, which must be kept.
+"""Rules over several slots, which need the slots before the window, and decisions for all slots, which must be carried.
 
 `sum[q in Slots where h - 3 < q and q <= h] starts[k, q] <= on[k, h]` keeps a node on for three slots; cut off at
 the edge of a window it forgets the nodes that have just been started. What is left of such a rule must be carried, and
@@ -66,7 +66,7 @@ class _Ties:
 
     @cached_property
     def tracked(self) -> frozenset[str]:
-        """Variables that some rule slot by slot ties to what is carried, other than by the slot before."""
+        """Return variables that some rule links slot by slot to a carried value, other than by the previous slot."""
         found: set[str] = set()
         for owner in self.seen.owners:
             by_slot = owner.constraint and self.seen.bound(owner.indexing)
@@ -91,7 +91,7 @@ class _Ties:
                 )
 
     def _knows_before(self, part: Part) -> bool:
-        """Whether something is said of what lies before the first slot of the window."""
+        """Whether a rule refers to the time before the first slot of the window."""
         sets = [self.seen.model.sets[p.name].value for p in walk(part) if isinstance(p, NamedSet)]
         return any(self.seen.is_first(p) for whole in (part, *sets) if whole is not None for p in walk(whole))
 

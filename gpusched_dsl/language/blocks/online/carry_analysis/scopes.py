@@ -1,4 +1,4 @@
-"""Index lists with slots: which of them hang on other slots, for which decisions are read, and how to tell it."""
+"""Index lists with slots: their dependence on other slots, the decisions that they read, and reports about them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Listed:
 
 
 def listed_slots(indexing: TypedIndexing, own: tuple[IndexVar, ...], around: tuple[IndexVar, ...]) -> Listed:
-    """What an index list says of its own slots, and of those bound around it."""
+    """Return the conditions of an index list on its own slots, and on those bound around it."""
     tied: set[IndexVar] = set()
     equal: set[IndexVar] = set()
     bounded: set[IndexVar] = set()
@@ -74,7 +74,7 @@ def decided_slots(expr: TypedExpr, slots: frozenset[IndexVar]) -> frozenset[Inde
 def scopes(
     seen: Seen, expr: TypedExpr, outer: tuple[IndexVar, ...]
 ) -> Iterates[tuple[Reduction, tuple[IndexVar, ...]]]:
-    """Every aggregate with the slots that are bound around it, also in `let`s (with their own slots)."""
+    """Return every aggregate with the slots that are bound around it, also in `let`s (with their own slots)."""
     waiting: list[tuple[Part, tuple[IndexVar, ...]]] = [(expr, outer)]
     told: set[str] = set()
     while waiting:
@@ -91,7 +91,7 @@ def scopes(
 
 @dataclass
 class RowReporter:
-    """Tells of each row once with each code, and where the window is."""
+    """Reports each row once per code, with the place of the window."""
 
     online: CheckedOnline
     diagnostics: Diagnostics

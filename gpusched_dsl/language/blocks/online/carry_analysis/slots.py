@@ -1,4 +1,4 @@
-"""Which indices of a model are slots of the window, how far a subscript is from one, and what an expression reads."""
+"""The indices of a model that are slots of the window, the distance of a subscript from one, and the read names."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Seen:
 
     @cached_property
     def used_lets(self) -> tuple[CheckedLet, ...]:
-        """The `let`s that constraints, terms and declarations of variables read."""
+        """Return the `let`s that constraints, terms and declarations of variables read."""
         waiting: list[Part] = [p for o in self.owners for p in (o.indexing, o.body)]
         waiting += [v.indexing for v in self.model.variables.values()]
         waiting += [b.value for v in self.model.variables.values() for b in v.bounds]
@@ -142,7 +142,7 @@ class Seen:
         return self._sets[name]
 
     def bound(self, indexing: TypedIndexing) -> tuple[IndexVar, ...]:
-        """The variables of an index list that are slots; lists around it are asked for before it."""
+        """Return the variables of an index list that are slots; process outer lists first."""
         found: list[IndexVar] = []
         for iterator in indexing.iterators:
             of_slots = self.positions(iterator.domain)
@@ -153,7 +153,7 @@ class Seen:
         return tuple(found)
 
     def subscripts(self, reference: Reference) -> tuple[TypedExpr, ...]:
-        """The subscripts of a reference that stand for slots."""
+        """Return the subscripts of a reference that are slots."""
         declared: CheckedParam | CheckedVariable | CheckedLet
         match reference:
             case ParamRef(name=name):
@@ -166,7 +166,7 @@ class Seen:
         return tuple(s for s, slot in zip(reference.subscripts, where, strict=True) if slot)
 
     def reach(self, subscript: TypedExpr) -> SlotReference:
-        """How far a subscript is from an index."""
+        """Return the distance of a subscript from an index."""
         match subscript:
             case IndexRef(variable=variable):
                 return SlotReference(variable, 0)
@@ -186,7 +186,7 @@ class Seen:
     # --- what is read ------------------------------------------------------------------------------------------------
 
     def params(self, part: Part, *, edges: bool = True) -> frozenset[str]:
-        """The parameters that a part reads, also through `let`s, derived parameters and sets of memberships.
+        """Return the parameters that a part reads, also through `let`s, derived parameters and sets of memberships.
 
         Without `edges`, what only stands for values before the window is left out: the other side of `else`, and of a
         choice by the slot.
@@ -236,11 +236,11 @@ class Seen:
         return frozenset().union(*(self.params(p, edges=edges) for p in parts)) & self.carried
 
     def families(self, part: Part) -> frozenset[str]:
-        """The variables that a part reads, also through `let`s."""
+        """Return the variables that a part reads, also through `let`s."""
         return frozenset(p.name for p in self.expanded(part) if isinstance(p, VariableRef))
 
     def expanded(self, part: Part) -> Iterates[Part]:
-        """All of a part, and of the `let`s in it, each once."""
+        """Return all of a part, and of its `let`s, each once."""
         waiting, seen = [part], set()
         while waiting:
             for each in walk(waiting.pop()):

@@ -1,4 +1,4 @@
-"""Totals over all slots must be tracked: a window sees its own slots only, and every window is asked for the whole.
+"""Totals over all slots: a window has only its own slots, but every window must satisfy the complete total.
 
 `sum[h in Slots] train[b, h] >= epochs[b]` asks every window for all epochs, unless `epochs` is what is left of them. A
 demand that is not tracked is surely wrong: all work is done again. A limit may be meant for each window: a warning.
@@ -131,12 +131,12 @@ class _Totals:
             yield from self._totals(part, own, around)
 
     def _is_total(self, expr: Reduction, around: tuple[IndexVar, ...]) -> bool:
-        """Whether an aggregate takes in all slots, and decisions for them."""
+        """Whether an aggregate covers all slots, and decisions of them."""
         own = self.seen.bound(expr.indexing)
         return bool(decided_slots(expr.body, listed_slots(expr.indexing, own, around).free))
 
     def _scaled(self, row: TypedExpr) -> bool:
-        """Whether the row also counts or adds up data of the slots, so that it speaks of the window as a whole."""
+        """Whether the row also counts or sums data of the slots, so that it concerns the complete window."""
         for part in self.seen.expanded(row):
             if isinstance(part, Reduction) and not part.decision and self.seen.bound(part.indexing):
                 return True
@@ -182,7 +182,7 @@ class _Totals:
 
 
 def _comparisons(expr: TypedExpr) -> Iterates[tuple[TypedExpr, bool]]:
-    """The comparisons and the `any` of a condition, and whether each surely holds where the condition does."""
+    """Return the comparisons and the `any` of a condition, and whether each is implied by the condition."""
     waiting: list[tuple[TypedExpr, bool]] = [(expr, True)]
     while waiting:
         part, sure = waiting.pop()
@@ -202,7 +202,7 @@ def _comparisons(expr: TypedExpr) -> Iterates[tuple[TypedExpr, bool]]:
 
 
 def _defines(row: TypedExpr) -> bool:
-    """Whether a row says what a variable is, or at most or at least is."""
+    """Whether a row defines a variable, or bounds it above or below."""
     return isinstance(row, ComparisonChain) and any(isinstance(o, VariableRef) for o in row.operands)
 
 
