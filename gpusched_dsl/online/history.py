@@ -1,4 +1,4 @@
-"""What a run left behind as arrays: where each job was from when to when, and how large nodes are."""
+"""The history of a run as arrays: the place of each job over time, and the size of nodes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def stretches_of(world: World) -> Stretches:
 
 @dataclass(frozen=True, eq=False)
 class RunHistory:
-    """An outcome with what its placement says of names and sizes. Times are in the unit of the run's clock."""
+    """An outcome with the names and sizes of its placement. Times are in the unit of the run's clock."""
 
     outcome: RunOutcome
 
@@ -87,7 +87,7 @@ class RunHistory:
 
     @property
     def has_uses(self) -> bool:
-        """Whether the placement says how many GPUs a job uses; else it takes a whole node."""
+        """Whether the placement states the number of GPUs of a job; otherwise a job uses a complete node."""
         return self.placement.item("uses") is not None
 
     def labels(self, root: str, codes: Codes) -> list[str]:
@@ -116,7 +116,7 @@ class RunHistory:
 
     @cached_property
     def gpus(self) -> Floats:
-        """GPUs of a node of each kind: what `uses` is a part of; NaN where that depends on more than the kind.
+        """Return the GPUs of a node of each kind, the capacity of `uses`; NaN if they depend on more than the kind.
 
         1 where the placement has no `uses`, for a job then takes a whole node.
         """
@@ -185,7 +185,7 @@ def costs_of(reading: RunHistory) -> dict[str, float]:
 
 
 def cost_of_jobs(reading: RunHistory) -> Floats:
-    """Money of each job: what it was charged for itself, and its shares."""
+    """Return the money of each job: its own charges and its shares."""
     ledger, terms = reading.outcome.world.ledger, costs_of(reading)
     found = np.zeros(ledger.job_count)
     for term, amounts in ledger.jobs.items():

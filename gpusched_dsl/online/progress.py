@@ -1,4 +1,4 @@
-"""What is noted while a run goes on: the cost so far at every plan, and how fast plans are made."""
+"""Observations during a run: the cost so far at every plan, and the speed of planning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpusched_dsl.online.simulation.world import DONE, FUTURE
 
 @dataclass(eq=False)
 class CostSamples:
-    """Hears of every plan (`SimulationLoop.tell`). `times`, and by then the amounts by term (`Ledger.totals`)."""
+    """Receives every plan (`SimulationLoop.tell`). `times`, and the amounts by term at them (`Ledger.totals`)."""
 
     times: list[float] = field(default_factory=list)
     amounts: list[dict[str, float]] = field(default_factory=list)
@@ -33,7 +33,7 @@ class CostSamples:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far a run is: simulated time, jobs finished, there and to come, money so far, plans and seconds."""
+    """The progress of a run: simulated time, finished, present and future jobs, money so far, plans and seconds."""
 
     now: float
     unit: str
@@ -47,7 +47,7 @@ class RunProgress:
 
 
 class ProgressReader:
-    """Tells how far a run is, also from another thread while it goes on."""
+    """Reads the progress of a run, also from another thread during the run."""
 
     def __init__(self, driver: SimulationLoop) -> None:
         begun = driver.outcome("")

@@ -16,7 +16,7 @@ MOST_EVENTS: Final = 10_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfig:
-    """What to run and how.
+    """The configuration of a run.
 
     `online` and `scenario` may be None where the text has only one. `method`, a policy or a solver, makes the plans,
     `fallback` those that it fails to make; each has `time_limit` seconds. `gap`, `threads` and `solver_options` are for
@@ -48,5 +48,5 @@ class RunConfig:
 
     @property
     def for_solver(self) -> SolveOptions:
-        """What every plan of a solver is asked for; its time limit comes with the plan."""
+        """Return the request of every plan of a solver; its time limit comes with the plan."""
         return SolveOptions(gap=self.gap, threads=self.threads, extra=dict(self.solver_options))

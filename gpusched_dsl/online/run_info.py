@@ -1,4 +1,4 @@
-"""What a run was asked for, and what it came from."""
+"""The request and the origin of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 @dataclass(frozen=True, eq=False)
 class RunInfo:
-    """What a run was asked for, and what it came from. `inputs_sha256` has every text and data file that was read."""
+    """The request and the origin of a run. `inputs_sha256` has every text and data file that was read."""
 
     method: str
     fallback: str | None = None

@@ -1,4 +1,4 @@
-"""What happened in a run: one line for each plan, and the outcome of all."""
+"""The record of a run: one line for each plan, and the outcome."""
 
 from __future__ import annotations
 

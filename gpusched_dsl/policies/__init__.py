@@ -1,1 +1,1 @@
-"""Scheduling policies and the exact algorithms that they stand on."""
+"""Scheduling policies and their exact algorithms."""

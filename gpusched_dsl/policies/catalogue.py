@@ -1,4 +1,4 @@
-"""Policies and rules as lists: those of a text and of the standard library, by model, and what they are made of."""
+"""Lists of policies and rules: those of a text and of the standard library, by model, with their lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpusched_dsl.policies.library import libraries, model_chain
 
 @dataclass(frozen=True, slots=True)
 class ListedPolicy:
-    """A policy with the file it stands in; `in_library` if that is one of the standard library."""
+    """A policy with its file; `in_library` if that is one of the standard library."""
 
     policy: PolicyListing
     file: str
@@ -44,7 +44,7 @@ class ListedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ListedRule:
-    """A rule or move behind its verb; `added`: another package brings it."""
+    """A rule or move with its verb; `added`: it belongs to another package."""
 
     verb: str
     text: str
@@ -107,7 +107,7 @@ def _rules_of(verb: str) -> Iterator[ListedRule]:
 
 
 def _models(places: list[Workspace], workspace: Workspace | None, model: str | None) -> set[str]:
-    """The models that policies are asked for, with what they extend."""
+    """Return the requested models of policies, with their base models."""
     known = list(dict.fromkeys(name for place in places for name in place.models))
     if model is None:
         names = known if workspace is None else list(workspace.models)

@@ -1,4 +1,4 @@
-"""A model's decisions as a cluster: jobs, nodes, kinds of nodes and ways to run, and what they stand for."""
+"""A model's decisions as a cluster: jobs, nodes, kinds of nodes and ways to run, with their elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpusched_dsl.policies.workload import NONE, Workload
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """A workload and what its numbers stand for.
+    """A workload and the elements of its numbers.
 
     `jobs`, `nodes`, `kinds` are codes of elements; `kinds` those of the placement's `node_type` (of nodes, where a
     placement has none). `ways` are the index codes of the family, one array per index, with one node of the way's kind
@@ -38,7 +38,7 @@ class Cluster:
 
     @cached_property
     def rest_at(self) -> tuple[int, ...]:
-        """The positions of the indices that tell ways of one job on one kind apart."""
+        """Return the positions of the indices that distinguish ways of one job on one kind."""
         known = {self.job_at, self.node_at, self.type_at}
         return tuple(at for at in range(len(self.ways)) if at not in known)
 

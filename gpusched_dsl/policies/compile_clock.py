@@ -1,4 +1,4 @@
-"""How long the compiler worked on kernels, by its own count: reading machine code from the cache is no compiling."""
+"""The time of the compilation of kernels, by the compiler's own count: loading from the cache does not count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EVENT = "numba:compile"
 
 
 class CompileClock:
-    """A context whose `seconds` are those that kernels were compiled in while it lasted; 0 where they run as Python."""
+    """A context with the `seconds` of compilation during it; 0 if kernels run as Python."""
 
     def __init__(self) -> None:
         self._events: Any = None

@@ -1,4 +1,4 @@
-"""Splits a workload among controllers that know nothing of each other, and puts their schedules together again.
+"""Splits a workload among independent controllers, and merges their schedules.
 
 The i-th job and the i-th node belong to controller i mod K, once for all (capacity planning, hierarchical method). A
 job that runs already belongs to the controller of its node. Stocks of kinds are dealt out in the same way.
@@ -17,7 +17,7 @@ from gpusched_dsl.policies.workload import NEVER, NONE, Instructions, Schedule, 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One controller's part. `jobs`, `nodes`, `ways`: the numbers that its own stand for in the whole."""
+    """One controller's part. `jobs`, `nodes`, `ways`: the numbers of its own in the complete workload."""
 
     work: Workload
     instructions: Instructions
@@ -106,7 +106,7 @@ def merge(work: Workload, groups: Sequence[Group], plans: Sequence[Schedule]) ->
 
 
 def _numbers(chosen: Ints, total: int) -> Ints:
-    """The new numbers of what is chosen, NONE for the rest."""
+    """Return the new numbers of the chosen elements, NONE for the rest."""
     numbers = np.full(total, NONE)
     numbers[chosen] = np.arange(len(chosen))
     return numbers

@@ -1,4 +1,4 @@
-"""What a policy decides on a built instance: values of the variables that its plan is made of."""
+"""The decision of a policy on a built instance: values of the variables of its plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LISTED = 10  # jobs that a move looks at where its length is not stated
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """The plan of a policy as values of variables, and how it came about.
+    """The plan of a policy as values of variables, and its origin.
 
     `price` is what the engine took the plan to cost, NaN where it does not price; the model prices it again.
     `statistics` are counts and seconds, such as `iterations` and `compile_seconds`. For the next plan: `again`, in how
@@ -61,7 +61,7 @@ def decide(
     stop: Stop | None = None,
     tell: Tell | None = None,
 ) -> Decision:
-    """The plan of a policy. `running` is the plan before, whose jobs stay where the policy says `keep running`.
+    """Return the plan of a policy. `running` is the previous plan, whose jobs stay if the policy has `keep running`.
 
     `stop` is asked, and `tell` told how far it is, now and then.
 
@@ -117,7 +117,7 @@ def settings_of(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) 
 
 
 def schedule_from(cluster: Cluster, plan: Mapping[str, VariableValues]) -> Schedule:
-    """The schedule of a plan that was made before; what it says of jobs and nodes that are not here is left out."""
+    """Return the schedule of an earlier plan; unknown jobs and nodes are skipped."""
     schedule = empty_schedule(cluster.work)
     given = plan.get(cluster.placement.variable)
     if given is not None:

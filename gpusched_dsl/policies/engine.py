@@ -28,7 +28,7 @@ _CALL_SECONDS = 0.05  # about how long one call of the kernels takes
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How much is tried. `keep`: length of the pool; `improve`: of how many of its schedules `moves` start.
+    """The search effort. `keep`: length of the pool; `improve`: the number of its schedules from which `moves` start.
 
     A move is a name of `rules.MOVE_CODES` and the length of the list of jobs that it looks at (0: all of them).
     `controllers`: groups of jobs and nodes that are planned apart, on at most `threads` threads.
@@ -64,7 +64,7 @@ class EngineResult:
 
 
 def never() -> bool:
-    """A run that nobody stops."""
+    """The stop function of a run that nothing stops."""
     return False
 
 

@@ -24,13 +24,13 @@ _TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 
 
 def policy_files() -> list[Path]:
-    """The files of the policies that come with the package, one a family of models."""
+    """Return the files of the policies of the package, one per family of models."""
     return sorted(library_folder().glob("*/policies.gsm"))
 
 
 @cache
 def _library_files() -> dict[Path, dict[str, str | None]]:
-    """The files of the library with the names of their policies, and the model that each is for if the file says so.
+    """Return the files of the library with the names of their policies, and the model of each if the file states it.
 
     Read off the text, so that no file need be parsed to find out that it has nothing for a model.
     """
@@ -61,7 +61,7 @@ def _files_for(chain: Sequence[str], name: str | None = None) -> Iterator[Path]:
 
 @cache
 def library(path: Path) -> Workspace:
-    """One file of the library with what it imports; raises DiagnosticError if it was damaged."""
+    """Return one file of the library with its imports; raise DiagnosticError if it is damaged."""
     found = Diagnostics()
     workspace = load_workspace(path, found)
     found.raise_if_errors()
@@ -102,7 +102,7 @@ def policy_model(workspace: Workspace, policy: tree.Policy) -> str | None:
 
 
 def libraries() -> Iterator[Workspace]:
-    """All files of the library, each with what it imports."""
+    """Return all files of the library, each with its imports."""
     for path in _library_files():
         yield library(path)
 
@@ -171,7 +171,7 @@ def _check(place: Workspace, policy: tree.Policy, model: CheckedModel | None) ->
 
 
 def _find_policy(workspace: Workspace, name: str, model: str) -> tuple[Workspace, tree.Policy] | None:
-    """The policy of that name for a model, and where it stands; reads only those files of the library that have one."""
+    """Return the policy of that name for a model, and its file; read only the library files with such a policy."""
     chain = model_chain(workspace, model)
     for place in (workspace, *map(library, _files_for(chain, name))):
         policy = place.policies.get(name)

@@ -1,4 +1,4 @@
-"""Local search on the best schedules that were made: exact prices of small changes, the best one at a time.
+"""Local search on the best schedules: exact prices of small changes, the best one at a time.
 
 Source: Kiros, Analysis of Scheduling Algorithms for Deep Learning Training Jobs (Politecnico di Milano), section 3.1.5.
 Other packages may add moves: Python functions of `Workload`, `Schedule`, `DeltaEvaluation`, a length and a
@@ -80,7 +80,7 @@ def improve(
 
 
 def shortest_minus_due(work: Workload) -> Floats:
-    """How much more time each job needs at least than it has, (J,)."""
+    """Return the shortest time of each job minus its time until the due date, (J,)."""
     shortest = np.full(len(work.due), np.inf)
     np.minimum.at(shortest, work.job, work.time)
     return shortest - work.due
@@ -99,7 +99,7 @@ def _climb_with(
     rounds: int,
     buffers: tuple[ScheduleChange, ScheduleChange],
 ) -> None:
-    """`climb` with functions among the moves: what those say they gain is not believed, but priced in full."""
+    """Run `climb` with functions among the moves: their stated gains are not trusted, but computed in full."""
     change, trial = buffers
     keep_books(work, plan, books)
     for _ in range(rounds):

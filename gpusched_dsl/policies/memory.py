@@ -1,4 +1,4 @@
-"""What a policy keeps for its next plan, and when its jobs want that: `remember` and `again`, evaluated for a plan."""
+"""State that a policy keeps for its next plan, and the times of new plans: `remember` and `again` of a plan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def values_to_remember(
 def wanted_again(
     policy: CheckedPolicy, cluster: Cluster, plan: Schedule, store: ValueStore, limits: MemoryLimits
 ) -> VariableValues | None:
-    """In how long each of these jobs (codes) wants a new plan, in the unit of `now`; None: the policy asks for none.
+    """Return when each of these jobs (codes) needs a new plan, in the unit of `now`; None: the policy never requests
+    one.
 
     A job whose time is not after now, or never comes, is left out.
     """

@@ -199,7 +199,7 @@ class _Reader(PlacementEvaluator):
         return found
 
     def _parts(self, used: Floats, capacity: Floats) -> int:
-        """Into how many parts a GPU is cut so that every way takes whole ones."""
+        """Return the number of parts of a GPU such that every way uses an integer number."""
         shares = np.unique(np.concatenate((used, capacity[np.isfinite(capacity)])))
         for parts in range(1, MOST_PARTS + 1):
             if (np.abs(shares * parts - np.rint(shares * parts)) <= 1e-6).all():
@@ -292,7 +292,7 @@ def tells_apart(part: Part, node: IndexVar, label: TypedExpr | None) -> bool:
 
 
 def _hashes(codes: Sequence[Codes], numbers: Sequence[Floats]) -> Codes:
-    """A number for each row that tells rows apart; sums of them tell sets of rows apart, by all likelihood."""
+    """Return a hash of each row; sums of them identify sets of rows, with very high probability."""
     found = np.zeros(len(codes[0]) if codes else len(numbers[0]), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for column in (*codes, *numbers):

@@ -94,7 +94,7 @@ class PlugIns:
 
 @functools.cache
 def plug_ins() -> PlugIns:
-    """What installed packages add. Raises ValueError for what is no rule, and for names that are taken."""
+    """Return the rules of installed packages. Raises ValueError for invalid rules and for used names."""
     found = PlugIns({}, {}, {})
     places, finishes, moves = dict(found.place), dict(found.finish), dict(found.moves)
     for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
@@ -143,7 +143,7 @@ def run_passes(
 
 
 class PlacementPass:
-    """One pass over the queue, rule by rule. `heard(rule, way, placed)` is told of each rule that is tried."""
+    """One pass over the queue, rule by rule. `heard(rule, way, placed)` receives each tried rule."""
 
     def __init__(
         self, work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, plan: Schedule,
@@ -211,7 +211,7 @@ class PlacementPass:
         )  # fmt: skip
 
     def _put(self, name: str, j: int, n: int, w: int) -> None:
-        """Do what an added rule says, if it can be done."""
+        """Apply the result of an added rule, if it is valid."""
         work, plan, scratch = self.work, self.plan, self.scratch
         if not (0 <= n < len(plan.kind) and 0 <= w < len(work.job) and work.job[w] == j):
             raise ValueError(

@@ -30,7 +30,7 @@ class PriceBracket:
 
 
 class PriceSearch:
-    """Problems whose due date binds: feasible, but not on the slowest rung alone. `target` is d, the time left."""
+    """Problems with a binding due date: feasible, but not on the slowest rung alone. `target` is d, the time left."""
 
     def __init__(self, ladders: Ladders, work: Conditioned, target: Floats) -> None:
         self.ladders, self.work, self.target = ladders, work, target

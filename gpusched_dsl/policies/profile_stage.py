@@ -1,4 +1,4 @@
-"""The single-job problem as a policy asks for it: many jobs on many kinds of GPU, each with the rungs it may use.
+"""The single-job problem of policies: many jobs on many kinds of GPU, each with its allowed rungs.
 
 A rung is one way to run a job on a kind of GPU. The best profile starts on its first used rung; what a policy reads
 is which rung that is, what the profile costs, whether it meets the due date, and when the job will want a faster rung.
@@ -22,7 +22,7 @@ MEETS, MISSES, NO_RUNG = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class ProfileResults:
-    """Of P problems with R rungs in all; in the units of what was given.
+    """The results of P problems with R rungs in total; in the units of the input.
 
     Where a problem has no rung, `status` is `NO_RUNG`, `cost`, `late` and `switch` are infinite.
     """

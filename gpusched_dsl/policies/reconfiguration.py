@@ -1,4 +1,4 @@
-"""When a running job asks to be planned again, and which rungs it may then use."""
+"""The time at which a running job needs a new plan, and its allowed rungs then."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def interchangeable(model: CheckedModel, store: ValueStore) -> tuple[str, Ints] 
 
 
 def _labels(classes: Ints, now: Ints, before: Ints) -> Ints:
-    """The node to which the content of each node goes, for contents on nodes `now` that were on nodes `before`.
+    """Return the node for the content of each node, for contents on nodes `now` that were on nodes `before`.
 
     Of equally good labellings one with the fewest changes is chosen, always the same one.
     """

@@ -1,4 +1,4 @@
-"""What work is left of many jobs: their laws given what is done, up to a limit."""
+"""The remaining work of many jobs: their distributions given the finished work, up to a limit."""
 
 from __future__ import annotations
 

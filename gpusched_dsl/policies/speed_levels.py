@@ -48,17 +48,17 @@ class Ladders:
 
     @cached_property
     def pace_gain(self) -> Floats:
-        """Time saved per unit of work from each rung to the next, S; 0 behind the last."""
+        """Return the time saved per unit of work from each rung to the next, S; 0 after the last."""
         return np.asarray(self.pace[:, :-1] - self.pace[:, 1:])
 
     @cached_property
     def cost_gain(self) -> Floats:
-        """What each next rung costs more per unit of work; 0 behind the last."""
+        """Return the additional cost of each next rung per unit of work; 0 after the last."""
         return np.asarray(self.cost[:, 1:] - self.cost[:, :-1])
 
     @cached_property
     def time_price(self) -> Floats:
-        """The price of time saved from each rung to the next, increasing; infinite behind the last."""
+        """Return the price of time saved from each rung to the next, increasing; infinite after the last."""
         real = self.pace_gain > 0
         return np.where(real, self.cost_gain / np.where(real, self.pace_gain, 1.0), np.inf)
 

@@ -1,4 +1,4 @@
-"""The single-job problem: when to add the next GPU so that the expected cost is least and the due date always holds.
+"""The single-job problem: when to add the next GPU at least expected cost such that the due date is always met.
 
 A job has done w0 of at most w work; the total W is random. On rung k of its ladder it works at speed s[k] and costs
 P[k] per time. The profile that is best among all that meet the due date d even if W = w leaves the rungs, from slow
@@ -157,8 +157,9 @@ def _price(
 
 @dataclass(frozen=True)
 class SpeedProfile:
-    """The best profile of one job; fields as in `SpeedProfiles`, `rungs` are the places of the rungs in what was
-    given."""
+    """The best profile of one job; fields as in `SpeedProfiles`, `rungs` are the positions of the rungs in
+    the input.
+    """
 
     status: ProfileStatus
     rungs: tuple[int, ...]
@@ -174,7 +175,7 @@ class SpeedProfile:
 def speed_profile(
     speed: ArrayLike, rate: ArrayLike, law: Distribution, time_left: float, limit: float, done: float = 0.0
 ) -> SpeedProfile:
-    """The best profile of one job on the rungs `speed`, `rate` (any order); see `speed_profiles`."""
+    """Return the best profile of one job on the rungs `speed`, `rate` (any order); see `speed_profiles`."""
     found = speed_profiles(filter_levels(speed, rate), [law], time_left, limit, done)
     rungs = tuple(found.ladders.rung[0].tolist())
     numbers = (

@@ -1,4 +1,4 @@
-"""The problems that a policy solves before its queue is made: `profile` and `admit`, evaluated on a built instance.
+"""The subproblems that a policy solves before its queue: `profile` and `admit`, evaluated on a built instance.
 
 Their results become parameters, so that the policy's other lines read them as they read data.
 """
@@ -74,7 +74,7 @@ class _Stage:
         return values
 
     def order(self, role: str, variable: IndexVar, elements: Codes) -> Codes:
-        """The places of some elements in the order of the keys of a part, as they stand where it has none."""
+        """Return the positions of some elements in the order of the keys of a part, unchanged without keys."""
         keys = self.stage.keys.get(role, ())
         frame = Frame(len(elements), {variable: elements})
         columns = [self._numbers(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
@@ -142,7 +142,7 @@ def _not_whole(values: Floats) -> Bools:
 
 
 def _places(elements: Codes, frame: Frame, variable: IndexVar) -> Codes:
-    """Where the elements of a frame's column stand in a list of them."""
+    """Return the positions of the elements of a frame's column in a list of them."""
     order = np.argsort(elements, kind="stable")
     column = np.broadcast_to(frame.columns[variable], (frame.size,))
     return order[np.searchsorted(elements[order], column)]

@@ -1,4 +1,4 @@
-"""Whether a schedule is one: plain array operations that share nothing with the kernels that made it."""
+"""Verifies a schedule by plain array operations that are independent of the kernels."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _SLACK = FEASIBILITY  # of a capacity: kernels add and take off needs one by one
 
 
 class BrokenSchedule(AssertionError):
-    """A kernel made a schedule that is none: an error of this package, never of a model or its data."""
+    """A kernel computed an invalid schedule: a defect of this package, never of a model or its data."""
 
 
 def violations(work: Workload, plan: Schedule) -> list[str]:
-    """What is wrong with a schedule, in words: overfull nodes, ways of other jobs, accounts that do not add up."""
+    """Return the errors of a schedule as text: overfull nodes, ways of other jobs, inconsistent sums."""
     jobs, nodes = len(work.due), len(work.node_kind)
     placed = plan.node != NONE
     found = []

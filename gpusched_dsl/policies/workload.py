@@ -1,4 +1,4 @@
-"""What policies decide on, as arrays: jobs, the ways to run them, nodes and their kinds; and the schedules they make.
+"""The decisions of policies as arrays: jobs, the ways to run them, nodes and their kinds; and their schedules.
 
 Every heuristic sees a cluster in these terms, whichever model it stands for. They are read off the model's `placement`
 by `policies/placement_reader.py`; kernels know nothing of models.
@@ -54,7 +54,7 @@ class Workload(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """What runs where. Arrays are changed in place by kernels.
+    """The assignment of jobs. Kernels change its arrays in place.
 
     `kind` is that of the node now (NONE: not open; a node that is there has always its kind). `spare[n, i]` are the
     units left of the i-th GPU of a node that is given out in parts, NONE while it is not; width 0 where `parts` is 1.
@@ -96,7 +96,7 @@ class Instructions(NamedTuple):
 
 
 def empty_schedule(work: Workload) -> Schedule:
-    """Nothing runs; nodes whose kind is chosen on opening have none yet."""
+    """Return a schedule without jobs; nodes that get their kind on opening have none yet."""
     jobs, nodes = len(work.due), len(work.node_kind)
     gpus = int(work.units.max(initial=0)) // work.parts if work.parts > 1 else 0
     left = np.where(work.node_kind[:, None] >= 0, work.room[np.maximum(work.node_kind, 0)], np.inf)

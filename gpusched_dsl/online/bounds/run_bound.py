@@ -119,7 +119,7 @@ def _least(reading: RunHistory) -> Floats:
 
 
 def _slack(reading: RunHistory) -> float:
-    """What jobs could save as ends, starts and due dates are one with times within the tolerance of the clock."""
+    """Return the possible savings of jobs by the tolerance of the clock in starts, ends and due dates."""
     world = reading.outcome.world
     done = np.flatnonzero(world.status == DONE)
     lasted = np.maximum(world.end[done] - world.first_start[done], 1e-300)
@@ -131,7 +131,7 @@ def _slack(reading: RunHistory) -> float:
 
 
 def has_unfinished_jobs(reading: RunHistory) -> bool:
-    """Whether there are jobs that have not come to their end, or would still come."""
+    """Whether some jobs are unfinished or still to come."""
     world = reading.outcome.world
     return bool(len(world.present())) or bool((np.isfinite(world.arrival) & (world.status == FUTURE)).any())
 
@@ -180,7 +180,7 @@ class _Configurations:
         return self.start.entries.job
 
     def whole(self) -> tuple[Floats, Floats]:
-        """The true time of the whole job in each way, and money by time there."""
+        """Return the real time of the complete job in each way, and money by time there."""
         world, start = self.reading.outcome.world, self.start
         if (start.rate < 0).any():
             raise _NoBoundError("some rates are negative")
@@ -200,7 +200,7 @@ class _Configurations:
         return time, start.rate
 
     def _moves_with_time(self) -> str | None:
-        """What of the ways to run may change with the clock, the jobs that are there or the plans before, in words."""
+        """Return which part of the ways to run may change with the clock, the present jobs or earlier plans."""
         online, root = self.reading.outcome.online, self.reading.jobs_root
         clock = Constancy(online.model, root, ("now",), own_clock=False)
         timed = [carry.target for carry in online.carries if clock.change_in(carry.value) is not None]

@@ -1,4 +1,4 @@
-"""What a run costs at least, whatever its method: every job for itself, in the cheapest way or mixture of ways.
+"""A lower bound on the cost of a run by any method: every job separately, in the cheapest way or mixture of ways.
 
 Let job j need the time T[w] from its start to its end in way w (node type, number of GPUs) and pay the rate r[w] while
 it runs there. In a run it does the fraction x[w] >= 0 of its work in way w, sum of x == 1, for which it runs for
@@ -46,7 +46,7 @@ class RunBound:
     slack: float = 0.0
 
     def gap(self, total: float) -> float | None:
-        """(total - bound) / total: what could be saved at most."""
+        """Return (total - bound) / total: the largest possible saving."""
         if self.value is None or total <= 0 or self.refuted_by(total):
             return None
         return max(0.0, (total - self.value) / total)

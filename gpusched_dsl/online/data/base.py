@@ -1,4 +1,4 @@
-"""All data of a run, read once: every plan is made on a part of it."""
+"""All data of a run, read once: every plan uses a part of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVERYTHING: Mapping[str, Codes] = {}
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """An instance with all jobs, nodes and slots. Codes of the whole are codes of its universes."""
+    """An instance with all jobs, nodes and slots. Codes of the run are codes of its universes."""
 
     instance: Instance
     limits: MemoryLimits
@@ -37,7 +37,7 @@ class Base:
 
     @cached_property
     def given(self) -> frozenset[str]:
-        """What the scenario gives, or others have given in its place: what follows from it is made for every plan."""
+        """Return given values of the scenario, or their replacements: derived values are recomputed for every plan."""
         told = {name for name, givens in self.instance.scenario.given.items() if givens}
         told |= self.instance.made_of.replaced.keys()
         roots = {name for name, declared in self.model.sets.items() if declared.root == name}
@@ -52,14 +52,14 @@ class Base:
         return found
 
     def part(self, kept: Mapping[str, Codes]) -> InstanceView:
-        """Some elements of some root sets, the others whole; codes are sorted."""
+        """Return a part with some elements of some root sets, and all elements of the others; codes are sorted."""
         kept = {root: np.sort(codes) for root, codes in kept.items()}
         self._newest[:] = [InstanceView(self.store.universes, kept, earlier=next(iter(self._newest), None))]
         return self._newest[0]
 
     @cached_property
     def _newest(self) -> list[InstanceView]:
-        """The part that was made last: of a root set of which it keeps the same, nothing is cut again."""
+        """Return the latest part: root sets with the same elements are not cut again."""
         return []
 
     def instance_of(
@@ -86,12 +86,12 @@ class Base:
 
     @cached_property
     def _uncut(self) -> dict[str, Ready]:
-        """Of what no part cuts, one object for all plans: what follows from it is made once."""
+        """Return one object for all plans of values that no part cuts: derived values are computed once."""
         return {}
 
     @cached_property
     def _cut(self) -> dict[str, tuple[tuple[Component, ...], Ready]]:
-        """Of what parts cut, what is left by the newest, with its components: the same as long as these are."""
+        """Return values cut by the latest part, with its components: the same object while these are equal."""
         return {}
 
     def _slice(self, name: str, part: InstanceView) -> Ready:

@@ -1,4 +1,4 @@
-"""The right sides of `carry`: what a plan hands on to the next one, evaluated over the data of the whole run."""
+"""Evaluates the right sides of `carry`, the state for the next plan, on the data of the complete run."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class LoopClock:
 
 @dataclass(frozen=True, eq=False)
 class CurrentPlan:
-    """Values of variables of the plan that holds, in codes of the whole run; what is not listed is 0."""
+    """Values of variables of the current plan, in codes of the complete run; all others are 0."""
 
     values: Mapping[str, VariableValues] = field(default_factory=dict)
 
 
 def variables_read(expr: CorePart, online: CheckedOnline) -> frozenset[str]:
-    """The variables that an expression reads, also through `let`s."""
+    """Return the variables that an expression reads, also through `let`s."""
     from gpusched_dsl.language.checked import LetRef
 
     found: set[str] = set()
@@ -64,7 +64,7 @@ def variables_read(expr: CorePart, online: CheckedOnline) -> frozenset[str]:
 
 
 class Carrier:
-    """Evaluates the carries of one online block. The universes are those of the whole run."""
+    """Evaluates the carries of one online block. The universes are those of the complete run."""
 
     def __init__(self, online: CheckedOnline, base: Base) -> None:
         self.online, self.base = online, base
@@ -72,7 +72,7 @@ class Carrier:
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """The variables whose values must be kept from one plan to the next."""
+        """Return the variables with values that are kept from one plan to the next."""
         return frozenset().union(*self.reads.values())
 
     def carried(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> dict[str, KnownValues]:
@@ -85,7 +85,7 @@ class Carrier:
         return found
 
     def store_at(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> ValueStore:
-        """What right sides read: given values of the whole run, elements that are there, the clock, the last plan.
+        """Return the data of right sides: given values of the complete run, present elements, the clock, the last plan.
 
         Slots are those of the whole run: what is known when is for the right side to say.
         """
@@ -163,7 +163,7 @@ class _Maker:
         return values
 
     def _whole(self, values: Floats, ev: Evaluator, frame: Frame, kind: str) -> Floats:
-        """States as whole numbers: a solver's 0.9999999 is 1, and what is not near to one is refused."""
+        """Return states as integers: a solver's 0.9999999 is 1, and values far from an integer are rejected."""
         whole = np.rint(values)
         wrong = np.abs(values - whole) > WHOLE
         if wrong.any():

@@ -86,7 +86,7 @@ def _out(
 
 
 def check_clock(time: float, unit: str) -> None:
-    """Raise DiagnosticError (GSM7007) for a time that the clock of a run does not come to."""
+    """Raise DiagnosticError (GSM7007) for a time after the end of the clock of a run."""
     if not abs(time) <= LATEST:
         message = f"the time {_in(time, unit)} is after the end of the clock of a run, {_in(LATEST, unit)}"
         help = "write times since the start of the run, in the unit of its clock"

@@ -1,4 +1,4 @@
-"""Values of variables in codes of the whole run, and in codes of a part."""
+"""Values of variables in codes of the complete run, and in codes of a part."""
 
 from __future__ import annotations
 

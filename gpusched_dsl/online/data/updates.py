@@ -1,4 +1,4 @@
-"""Bases that grow: jobs that come with events, and parameters that change, as arrays beside those that are there."""
+"""Extends bases: jobs of events, and changed parameters, as arrays next to the existing ones."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _refuse_as(message: str, help: str) -> NoReturn:
 
 
 def _alone(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]) -> Instance:
-    """The new jobs by themselves, in the same cluster: nothing else is known of them than what is told."""
+    """Return the new jobs separately, in the same cluster, with only the given values."""
     model, scenario = base.model, base.instance.scenario
     of_jobs = {n for n, d in model.sets.items() if d.root != n and any(_is(t, root) for t in d.types)}
     for name, declared in model.params.items():
@@ -175,7 +175,7 @@ def _components(domain: Domain, root: str, universe: Universe) -> tuple[Componen
 
 
 def _join(old: Domain, new: Domain, root: str, universe: Universe, first: int) -> Domain:
-    """Elements that were there, then those of new jobs; what has no job stays as it is."""
+    """Concatenate existing elements and those of new jobs; values without jobs do not change."""
     if not any(c is not None and c.name == root for c in old.components):
         return old
     columns = tuple(np.concatenate(pair) for pair in zip(old.columns(), _shift(new, root, first), strict=True))

@@ -18,11 +18,11 @@ MOST_EXPANDED = 1 << 30  # bytes: no step of ours is near it, so what expands fu
 
 
 class DamagedRecord(Exception):
-    """A record is not what was written; the text says how it shows."""
+    """A record differs from its written content; the text has the evidence."""
 
 
 def encode(value: Json) -> bytes:
-    """`value` as JSON in UTF-8; raises ValueError for NaN and infinities, TypeError for what JSON cannot say."""
+    """Return `value` as JSON in UTF-8; raise ValueError for NaN and infinities, TypeError for unsupported types."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
     return text.encode("utf-8")
 
@@ -33,7 +33,7 @@ def as_read_back(value: Json) -> Json:
 
 
 def pack(value: Json) -> bytes:
-    """What is stored: the JSON text, compressed where that makes it smaller."""
+    """Return the stored form: the JSON text, compressed if that is smaller."""
     plain = encode(value)
     if len(plain) < WORTH_PACKING:
         return plain
@@ -59,7 +59,7 @@ def _decompress(content: bytes) -> bytes:
 
 
 def root(header: bytes, kind: str) -> bytes:
-    """The digest before the first record of a `kind`: it stands for the header as stored."""
+    """Return the digest before the first record of a `kind`: that of the stored header."""
     return hashlib.sha256(kind.encode() + b"\0" + header).digest()
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a journal, as diagnostics: whether it can be used, what is lost, how to go on."""
+"""Errors of a journal as diagnostics: whether it can be used, what is lost, and how to continue."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def in_use(path: Path) -> DiagnosticError:
 
 
 def cannot_write(path: Path, failure: Exception, steps: int, what: str) -> DiagnosticError:
-    """A write failed; the first `steps` steps are durable, and `what` may or may not be."""
+    """Report a failed write; the first `steps` steps are durable, and `what` may or may not be."""
     safe = f"the first {steps} steps are" if steps > 1 else "the first step is" if steps else "the previous content is"
     return _error(
         "GSM5107",
@@ -93,7 +93,7 @@ def goes_another_way(path: Path, step: int, how: str) -> DiagnosticError:
 
 
 def of_sqlite(path: Path, failure: sqlite3.Error) -> DiagnosticError:
-    """What a failure of SQLite while opening or reading means."""
+    """Return the diagnostic for a failure of SQLite while opening or reading."""
     code = getattr(failure, "sqlite_errorcode", 0) & 0xFF  # the extended codes refine the first byte
     if code == sqlite3.SQLITE_NOTADB:
         return no_journal(path, "it is not an SQLite file, or its beginning is damaged")

@@ -1,4 +1,4 @@
-"""What a run depends on, as the header of its journal; whether two headers are of the same run, and what differs."""
+"""The inputs of a run, as the header of its journal; comparison of two headers, and their differences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def header_of(
     live: bool = False,
     start: str | None = None,
 ) -> dict[str, Json]:
-    """The header of a run's journal. `settings` were made from outside (`--set`); `options` are those of the method."""
+    """Return the header of a run's journal. `settings` are external (`--set`); `options` are those of the method."""
     return {
         "gsdsl": __version__,
         "online": online,

@@ -1,4 +1,4 @@
-"""Whether a journal is what was written: structure, every record by its chain, and how far the chains must reach."""
+"""Verifies a journal: its structure, every record by its chain, and the length of the chains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusched_dsl.online.journal.store import TABLES, open_view, recognise
 
 @dataclass(slots=True)
 class Head:
-    """How far a journal goes: its last digests, how many steps were told to whoever acts on them, ids of events."""
+    """The end of a journal: its last digests, the number of reported steps, ids of events."""
 
     header: Json
     steps: int = 0
@@ -27,7 +27,7 @@ class Head:
 
 
 def verify(path: Path, stack: ExitStack) -> tuple[sqlite3.Connection, Head]:
-    """A copy of a journal, open as long as `stack`, whose records were all read and checked.
+    """Return a copy of a journal, open as long as `stack`, after all records were read and checked.
 
     Raises GSM5101 to GSM5103, GSM5105, GSM5106.
     """
@@ -99,7 +99,7 @@ def _link(before: bytes, number: int, content: object, digest: object, what: str
 
 
 def result_of(connection: sqlite3.Connection, head: Head) -> Json | None:
-    """What the run ended with, as a list of one; None while it has not ended."""
+    """Return the result of the run, as a list of one; None while it has not ended."""
     row = connection.execute("SELECT content, digest FROM result").fetchone()
     if row is None:
         return None

@@ -51,7 +51,7 @@ class Journal:
 
     @classmethod
     def open(cls, path: str | Path, header: Mapping[str, Json], *, resume: bool = True) -> Self:
-        """The journal of the run that `header` describes: a new one, or what was recorded of it.
+        """Open the journal of the run of `header`: a new one, or the existing record.
 
         `header` has what the run depends on (inputs_sha256, options, seed, method, ...). Raises GSM5101 to GSM5106
         where the file cannot be that journal, GSM5108 where it has steps and `resume` is false; the file is unchanged.
@@ -82,7 +82,7 @@ class Journal:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """A journal to read, be it of a run that is going on; it does not grow while it is open."""
+        """Open a journal for reading, also during its run; it does not grow while it is open."""
         path = _resolve(path)
         if not exists(path):
             raise cannot_open(path, "the file does not exist", "name the journal of a run")
@@ -92,7 +92,7 @@ class Journal:
         raise AssertionError
 
     def close(self) -> None:
-        """Let the journal go; what was appended is durable already."""
+        """Close the journal; appended records are already durable."""
         if self._writes and self._failed is None:
             with suppress(sqlite3.Error):  # it only spares repetitions: what was told may be told again
                 self._connection.execute("UPDATE head SET told = ?", (self._head.told,))
@@ -115,7 +115,7 @@ class Journal:
         return self._head.header
 
     def __len__(self) -> int:
-        """How many steps are recorded."""
+        """Return the number of recorded steps."""
         return self._head.steps
 
     def __bool__(self) -> bool:
@@ -123,12 +123,12 @@ class Journal:
 
     @property
     def finished(self) -> bool:
-        """Whether the run came to its end; no step is appended any more."""
+        """Whether the run has ended; no more steps are appended."""
         return self._head.finished
 
     @property
     def result(self) -> Json | None:
-        """What the run ended with; None while it has not ended."""
+        """Return the result of the run; None while it has not ended."""
         with self._telling():
             return result_of(self._connection, self._head)
 
@@ -250,7 +250,7 @@ class Journal:
         head.steps, head.step_digest = last, step_digest
 
     def finish(self, result: Json) -> None:
-        """Record what the run ended with."""
+        """Record the result of the run."""
         if self._head.finished:
             raise ValueError("the run has already ended")
         content = pack(result)
@@ -298,18 +298,18 @@ class Journal:
 
     @property
     def replaying(self) -> bool:
-        """Whether `decide` still goes through recorded steps."""
+        """Whether `decide` is still in the recorded steps."""
         return self._gone_through < self._head.steps
 
     # --- what was told -----------------------------------------------------------------------------------------------
 
     @property
     def told(self) -> int:
-        """Up to which step the decisions were told to whoever acts on them; those after it must be told again."""
+        """Return the last step with reported decisions; later ones must be reported again."""
         return self._head.told
 
     def tell(self, seq: int) -> None:
-        """Note that the decisions up to step `seq` were told; it becomes durable with the next record."""
+        """Note that the decisions up to step `seq` were reported; it becomes durable with the next record."""
         self._head.told = max(self._head.told, min(seq, self._head.steps))
 
 

@@ -1,4 +1,4 @@
-"""One writer for a journal: a lock of the operating system, held through SQLite, that ends with the process.
+"""One writer per journal: a lock of the operating system, through SQLite, that ends with the process.
 
 The lock is an exclusive transaction on an empty file beside the journal. It works the same on every system that SQLite
 runs on, is not inherited by child processes, and a kill releases it; the file itself says nothing and stays.
@@ -13,7 +13,7 @@ from gpusched_dsl.online.journal.errors import cannot_open, in_use
 
 
 class WriterLock:
-    """Held from construction until `release`; raises GSM5106 where another process or journal object holds it."""
+    """Locked from construction until `release`; raises GSM5106 if another process or journal object has the lock."""
 
     def __init__(self, journal: Path) -> None:
         path = journal.with_name(journal.name + "-lock")

@@ -16,7 +16,7 @@ Data = dict[str, Any]
 
 
 def plan_data(plan: Plan, types: Mapping[str, tuple[ValueType, ...]], universes: Mapping[str, Universe]) -> Data:
-    """A plan (codes of `universes`) as lists of labels and values, with what its method told of it."""
+    """Return a plan (codes of `universes`) as lists of labels and values, with the data of its method."""
     return {
         "method": plan.method,
         "status": plan.status,
@@ -31,7 +31,7 @@ def plan_data(plan: Plan, types: Mapping[str, tuple[ValueType, ...]], universes:
 
 
 def plan_from(data: Data, types: Mapping[str, tuple[ValueType, ...]], universes: Mapping[str, Universe]) -> Plan:
-    """The plan of such data. Raises KeyError or ValueError where it does not fit what there is."""
+    """Return the plan of such data. Raises KeyError or ValueError if it does not fit the universes."""
     again = data["again"]
     return Plan(
         values={name: given_from(given, types[name], universes) for name, given in data["values"].items()},

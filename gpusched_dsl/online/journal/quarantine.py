@@ -1,4 +1,4 @@
-"""Events of a journal that are set aside: the run goes on as if they had not come.
+"""Quarantined events of a journal: the run continues without them.
 
 That an event is set aside is a record of the journal like an event, so that it is durable and part of the chain.
 """

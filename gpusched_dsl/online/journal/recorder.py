@@ -22,7 +22,7 @@ COMPLETE = ("finished", "horizon", "stuck", "events")  # ends after which no ste
 
 
 class Recorder(AbstractContextManager["Recorder"]):
-    """The journal of a run that has not begun; `steps` is that of its loop, whose setup is `stateless`.
+    """The journal of a run before its start; `steps` is that of its loop, whose setup is `stateless`.
 
     Raises DiagnosticError (GSM51..) where the journal cannot be that of this run, or be read or written.
     """
@@ -44,14 +44,14 @@ class Recorder(AbstractContextManager["Recorder"]):
         self.steps = Compared(self.journal) if replay else JournalSteps(self.journal)
 
     def opening(self) -> str:
-        """What to tell before the run begins; `""` for a new journal."""
+        """Return the message before the run; `""` for a new journal."""
         known = count_text(len(self.journal), "plan")
         if self.replay:
             return f"computing the {known} of {self.path} again"
         return f"resuming: {known} from {self.path}" if len(self.journal) or self.journal.finished else ""
 
     def findings(self) -> tuple[Diagnostic, ...]:
-        """A warning where plans that were made again are others."""
+        """Return a warning if recomputed plans differ from the recorded ones."""
         if not isinstance(self.steps, Compared) or not self.steps.differences:
             return ()
         differences = self.steps.differences
@@ -60,7 +60,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         return (Diagnostic("GSM5110", message, notes=tuple(differences[:3]), help=help, severity=Severity.WARNING),)
 
     def close_with(self, outcome: RunOutcome) -> None:
-        """Record the result of a run that has come to its end."""
+        """Record the result of a finished run."""
         if not self.replay and outcome.ended in COMPLETE and not self.journal.finished:
             self.journal.finish({"ended": outcome.ended, "time": outcome.world.now, "total": outcome.total})
 
@@ -71,7 +71,7 @@ class Recorder(AbstractContextManager["Recorder"]):
 
 
 class Compared:
-    """Steps that are planned again, each compared with the recorded one; what differs stands in `differences`."""
+    """Steps that are planned again, each compared with the recorded one; `differences` has the differences."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal

@@ -1,4 +1,4 @@
-"""What a journal records: the steps of a run and the events from outside."""
+"""The content of a journal: the steps of a run and the external events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpusched_dsl.online.journal.chain import Json
 
 @dataclass(frozen=True, slots=True)
 class JournalStep:
-    """Step `seq` (from 1) of a run: its time since the start, the events that it processed, what was decided."""
+    """Step `seq` (from 1) of a run: its time since the start, its events, its decision."""
 
     seq: int
     time: float
@@ -18,7 +18,7 @@ class JournalStep:
     decision: Json
 
     def unlike(self, time: float, events: Sequence[Json]) -> str | None:
-        """How another time or other events differ from those of this step, in words; None where they do not."""
+        """Return the difference of another time or other events from this step; None if there is none."""
         if self.time != time:
             return f"its time is {self.time!r} in the journal, but {time!r} now"
         for number, (recorded, now) in enumerate(zip(self.events, events, strict=False), 1):

@@ -1,4 +1,4 @@
-"""A journal as the loop asks for it: the steps of an earlier process one by one, then new ones are written."""
+"""A journal for the loop: the steps of an earlier process in order, then new steps are written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class JournalSteps:
 
     @property
     def replaying(self) -> bool:
-        """Whether there are recorded steps that the loop has not come to yet."""
+        """Whether there are recorded steps that the loop has not reached yet."""
         return self._passed < len(self.journal)
 
     def recorded(self) -> Mapping[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The file of a journal: made whole or not at all, recognised by its first bytes, connected to.
+"""The file of a journal: created completely or not at all, recognised by its first bytes, opened.
 
 It is an SQLite file with a rollback journal: a committed transaction is in the file itself, and `FILE-journal` can only
 undo the last one, which was not committed. Readers get a copy through a connection that cannot write, so a journal that
@@ -41,7 +41,7 @@ TABLES = (
 
 
 def create(path: Path, header: Json) -> None:
-    """A new journal at `path`: written beside it, flushed, then renamed, so that there is never half of one."""
+    """Create a journal at `path`: written to another file, flushed, then renamed, so that it is never incomplete."""
     stored = pack(header)
     new = path.with_name(path.name + "-new")
     undo = path.with_name(path.name + "-new-journal")
@@ -69,7 +69,7 @@ def create(path: Path, header: Json) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Make a file, or the names in a folder, durable."""
+    """Flush a file, or the names in a folder, to disk."""
     if path.is_dir() and os.name == "nt":
         return  # folders cannot be opened there; its file systems log renames
     handle = os.open(path, os.O_RDONLY)
@@ -83,7 +83,7 @@ def _flush(path: Path) -> None:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file to recognise; raises GSM5101 for what cannot be one, GSM5105 where it was removed."""
+    """Whether there is a file to recognise; raises GSM5101 for impossible paths, GSM5105 if it was removed."""
     try:
         if path.is_dir():
             raise cannot_open(path, "it is a folder")
@@ -99,7 +99,7 @@ def exists(path: Path) -> bool:
 
 
 def recognise(path: Path) -> None:
-    """Refuse what is no journal of this format by the file's first bytes (GSM5101 to GSM5103, GSM5105)."""
+    """Reject files that are not journals of this format, by their first bytes (GSM5101 to GSM5103, GSM5105)."""
     try:
         with path.open("rb") as file:
             start = file.read(100)
@@ -122,7 +122,7 @@ def recognise(path: Path) -> None:
 
 
 def connect(path: Path, *, write: bool) -> sqlite3.Connection:
-    """A connection whose commits are durable when they return; raises `sqlite3.Error`."""
+    """Return a connection with durable commits; raise `sqlite3.Error`."""
     address = f"{path.as_uri()}?mode={'rw' if write else 'ro'}"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=5.0)
     try:

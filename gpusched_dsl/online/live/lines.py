@@ -28,7 +28,7 @@ class LineReader:
         self.number = 0  # of the last line that was given
 
     def next(self) -> bytes | None:
-        """The next line, waited for; None when there are no more. Lines that are too long come cut."""
+        """Wait for the next line and return it; None at the end. Lines that are too long are cut."""
         while True:
             while self._lines:
                 self.number += 1

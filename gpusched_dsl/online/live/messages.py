@@ -1,4 +1,4 @@
-"""Lines of JSON between a live run and the world: events that come in, records that go out.
+"""Lines of JSON between a live run and its environment: events in, records out.
 
 Published as `docs/schema/online-event-1.json` and `docs/schema/online-decision-1.json`.
 """

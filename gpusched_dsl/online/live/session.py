@@ -1,4 +1,4 @@
-"""A live run: events come in as lines, are planned for, recorded, and decisions go out as lines.
+"""A live run: reads events as lines, plans, records, and writes decisions as lines.
 
 Events at one time form a batch. The loop takes the batch and plans on trial; only a batch that can be planned for is
 recorded, together with its step. An event after which no plan can be made is refused and leaves no trace. The
@@ -41,7 +41,9 @@ from gpusched_dsl.online.live.trial import AcceptedEvent, Defect, TrialLoop, Tri
 
 
 class LiveLoop(TrialLoop, Protocol):
-    """What a live run drives. All times are by the clock of the loop; the same calls make the same decisions."""
+    """The interface of loops for a live run. All times are by the clock of the loop; equal calls make equal
+    decisions.
+    """
 
     @property
     def now(self) -> float: ...
@@ -51,7 +53,7 @@ class LiveLoop(TrialLoop, Protocol):
         ...
 
     def finish(self) -> Any:
-        """The result of the run, as JSON can say it."""
+        """Return the result of the run for JSON."""
         ...
 
 
@@ -119,7 +121,8 @@ class LiveRun:
         self._steps = 0
 
     def run(self, lines: LineReader) -> bool:
-        """Go on after what is recorded, then take all lines; whether the run has ended, else it can be resumed.
+        """Continue after the recorded steps, then read all lines; return whether the run has ended, else it can be
+        resumed.
 
         Raises DiagnosticError where the journal fails.
         """
@@ -134,7 +137,7 @@ class LiveRun:
     # --- what was recorded -------------------------------------------------------------------------------------------
 
     def _resume(self) -> None:
-        """Go through what is recorded, without the events that were set aside."""
+        """Repeat the recorded steps, without the quarantined events."""
         told, earlier = self._record.told, len(self._record)
         recorded, self._aside = split_quarantined(self._record.external())
         warnings = [Quarantined(id=id, message=message) for id, message in self._aside.items()]
@@ -167,7 +170,7 @@ class LiveRun:
         self._tell(d for d in decided if d.step >= first)
 
     def _resume_unplanned(self, rest: list[AcceptedEvent]) -> list[Quarantined]:
-        """Take recorded events that no step follows; those that cannot be planned for are set aside from now on.
+        """Apply recorded events without a step; quarantine those that cannot be planned for.
 
         Their run ended because of them, with an older version, or was killed before its step was recorded.
         """
@@ -185,7 +188,9 @@ class LiveRun:
     # --- what comes --------------------------------------------------------------------------------------------------
 
     def _gather(self, lines: LineReader) -> bool:
-        """Let the loop take the next events: those at one time that are there together. False: no more lines come."""
+        """Apply the next events: those at one time that are available together. Return False at the end of
+        the lines.
+        """
         while not self._taken or (lines.waiting() and self._goes_with(lines.peek())):
             line = lines.next()
             if line is None:
@@ -198,7 +203,7 @@ class LiveRun:
         return bool(self._taken)
 
     def _goes_with(self, line: bytes | None) -> bool:
-        """Whether the next line belongs to the time that the loop has come to; what will be refused does."""
+        """Whether the next line belongs to the current time of the loop; lines that will be rejected do."""
         if line is None:
             return False
         try:
@@ -214,7 +219,7 @@ class LiveRun:
         return self._decoded[1:]
 
     def _answer(self, line: bytes, number: int) -> Acknowledged | Failed:
-        """Let the loop take the event of a line on trial, unless it is known or refused; what to say to it."""
+        """Apply the event of a line on trial, unless it is known or rejected; return the answer."""
         try:
             content, event = self._read(line)
         except Refused as refused:
@@ -308,6 +313,6 @@ def _must_be(known: External, content: Any) -> None:
 
 
 def _is_aside(id: str, reason: str) -> None:
-    """Raise GSM5210: the event is in the journal, and the run goes on without it."""
+    """Raise GSM5210: the event is in the journal, and the run continues without it."""
     help = "send the correct values as another event, with a new id"
     raise DiagnosticError([Diagnostic("GSM5210", f"the event `{id}` is quarantined: {reason}", help=help)])

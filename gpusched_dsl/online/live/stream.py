@@ -1,4 +1,4 @@
-"""A live run from where its events come to where its decisions go, with or without a journal."""
+"""A live run from the source of events to the receiver of decisions, with or without a journal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_live(
     tell_from: int | None = None,
     defect: Defect = plain_defect,
 ) -> bool:
-    """Take events from `source` (`-`, a file, a named pipe) until they are over; whether the run has ended.
+    """Read events from `source` (`-`, a file, a named pipe) to their end; return whether the run has ended.
 
     `loop_with` makes the loop, given where it finds recorded steps; `header` is what the run depends on (`header_of`);
     `defect` makes the diagnostic of an internal error. Every line of `out` is flushed. Raises DiagnosticError where the

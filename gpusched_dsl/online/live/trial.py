@@ -1,4 +1,4 @@
-"""Events on trial: a batch is applied and planned for, and events after which no plan can be made are found.
+"""Events on trial: applies and plans a batch, and finds events after which planning fails.
 
 The state of the loop before the batch is kept. When a plan fails, the shortest beginning of the batch that fails is
 searched by bisection; its last event is refused, and the rest is tried again.
@@ -23,22 +23,24 @@ Defect: TypeAlias = Callable[[Exception], Diagnostic]
 
 
 class TrialLoop(Protocol):
-    """What a trial needs of a loop. After `restore` the loop is as it was when it gave `state`."""
+    """The interface of a loop for a trial. After `restore` the loop has the state that `state` returned."""
 
     def check(self, event: AnyEvent) -> Any:
-        """What `apply` takes of an event that fits; changes nothing. Raises DiagnosticError for one that does not."""
+        """Return the candidate of a valid event for `apply`; change nothing. Raises DiagnosticError for others."""
         ...
 
     def apply(self, candidate: Any, time: float) -> None:
-        """Let time come to `time`, not before `now`, and take an event that was checked; nothing is planned yet."""
+        """Advance to `time`, not before `now`, and apply a checked event, without a plan."""
         ...
 
     def decide(self) -> Any:
-        """Plan, if what was applied since the last plan asks for it; returns the plan, None without one."""
+        """Plan, if the changes since the last plan require it; return the plan, None without one."""
         ...
 
     def rehearse(self, made: Any) -> None:
-        """Unless `decide` has just `made` a plan, make one for what is there and forget it. Raises as `decide` does."""
+        """Unless `decide` has just `made` a plan, plan for the current state and discard it. Raises as
+        `decide` does.
+        """
         ...
 
     def state(self) -> object:
@@ -50,7 +52,7 @@ class TrialLoop(Protocol):
 
 @dataclass(frozen=True)
 class AcceptedEvent:
-    """An event with what is recorded of it."""
+    """An event with its recorded data."""
 
     event: AnyEvent
     external: External
@@ -61,7 +63,7 @@ Failure: TypeAlias = tuple[int | None, Exception]  # which event could not be ap
 
 @dataclass(eq=False)
 class TrialRun:
-    """One batch on trial over a loop whose state was `before`; `restart` forgets the steps of the trial.
+    """One batch on trial over a loop with the earlier state `before`; `restart` discards the steps of the trial.
 
     `refused` lists the events that are left out, with the reason.
     """
@@ -73,7 +75,7 @@ class TrialRun:
     refused: list[tuple[AcceptedEvent, Diagnostic]] = field(default_factory=list)
 
     def applied(self, taken: list[AcceptedEvent], candidate: Any) -> list[AcceptedEvent]:
-        """Apply the last event, checked as `candidate`, to a loop that has the others; what is left, which it has."""
+        """Apply the last event, checked as `candidate`, to a loop with the others; return the rest of the batch."""
         one = taken[-1]
         try:
             self.loop.apply(candidate, one.external.time)
@@ -120,7 +122,7 @@ class TrialRun:
         return left
 
     def _tried(self, taken: Sequence[AcceptedEvent]) -> Failure | None:
-        """Go back, apply these and plan; None where that goes well."""
+        """Restore, apply these events and plan; return None on success."""
         self._back()
         batch = taken[0].external.batch if taken else 0
         for at, one in enumerate(taken):
@@ -177,7 +179,7 @@ def plain_defect(failure: Exception) -> Diagnostic:
 
 
 def _no_plan_error(event: AnyEvent, reason: Diagnostic) -> Diagnostic:
-    """GSM5209: no plan can be made after the event; its most extreme value is named, which is mostly the cause."""
+    """Return GSM5209: planning fails after the event; name its most extreme value, usually the cause."""
     message = f"no plan can be computed after this event: {reason.message} ({reason.code})"
     extreme = max(_numbers(event), key=lambda pair: abs(math.log10(abs(pair[1]))), default=None)
     help = reason.help or "send it again with other values"

@@ -45,7 +45,7 @@ class StepJournal(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MadePlan:
-    """A plan in codes of `instance`, a `part` of the run, with what it was made of and how long that took.
+    """A plan in codes of `instance`, a `part` of the run, with its inputs and its computing time.
 
     `running` is the plan before it, `why` are the events that asked for it. `failure` is the first error of a solver
     on the way. Of a recorded plan `plan_seconds` are those of its first making.
@@ -65,7 +65,7 @@ class MadePlan:
 
 @dataclass(eq=False)
 class SimulationLoop:
-    """The state of one run. Subclasses say when time passes and what is planned when.
+    """The state of one run. Subclasses decide when time advances and when to plan.
 
     `stop` is asked before each event and while plans are made, `tell` is called after each plan. `examine` is called
     with each new plan. `event_by_event` are the reasons against a fast replay of the complete run.
@@ -124,7 +124,7 @@ class SimulationLoop:
         return LoopClock(world.now, world.remaining(), world.done, running, requested)
 
     def kept_elements(self) -> dict[str, Codes]:
-        """The elements that a plan is made for: jobs that are there, nodes that are up."""
+        """Return the elements of a plan: present jobs, available nodes."""
         kept = {self.jobs_root: self.world.present()} if self.jobs_root else {}
         for root, down in self.down.items():
             if len(down):
@@ -136,7 +136,7 @@ class SimulationLoop:
         return self.world.now / self.setup.policy_time
 
     def run(self) -> RunOutcome:
-        """The whole run; a plan that `stop` ends is dropped. Raises DiagnosticError as planning does."""
+        """Execute the complete run; drop a plan that `stop` ends. Raises DiagnosticError as planning does."""
         try:
             replayed = self._replayed()
             if replayed is not None:
@@ -157,7 +157,7 @@ class SimulationLoop:
         return None
 
     def plan(self, why: tuple[str, ...]) -> MadePlan:
-        """Make a plan for what is there, or take that of the journal, and put it into `standing`.
+        """Plan for the current state, or read the plan of the journal, and store it in `standing`.
 
         Raises Abandoned where `stop` says so on the way: then nothing has changed.
         """
@@ -199,7 +199,7 @@ class SimulationLoop:
         return self.made
 
     def request(self) -> tuple[InstanceView, PlanningRequest]:
-        """What is to be planned now, and the part of the run that it is."""
+        """Return the current planning request, and its part of the run."""
         part = self.base.part(self.kept_elements())
         carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
         instance = self.base.instance_of(part, carried, self.instance)
@@ -207,7 +207,7 @@ class SimulationLoop:
         return part, PlanningRequest(instance, self.policy_now(), len(self.steps), self.config.seed, running)
 
     def _ask(self, request: PlanningRequest) -> tuple[Plan, DiagnosticError | None]:
-        """The plan of the method, else that of the fallback, else what runs goes on; and the first error of a solver.
+        """Return the plan of the method, else of the fallback, else the running jobs; and the first error of a solver.
 
         Each of both methods may take the seconds of the request.
         """
@@ -236,7 +236,7 @@ class SimulationLoop:
             self.failures[key] = new if known is None else known.another()
 
     def _warn_of_crashes(self, planner: Planner) -> None:
-        """Warn of the first crash of each kind: the run goes on with the fallback, or as before."""
+        """Warn of the first crash of each kind: the run continues with the fallback, or as before."""
         for crash in getattr(planner, "crashes", ()):
             if not any(warning.message == crash.message for warning in self.warnings):
                 help = "the run continued with a new process of the solver, its fallback, or the previous plan"
@@ -260,7 +260,7 @@ class SimulationLoop:
         return make
 
     def _remember(self, plan: Plan) -> None:
-        """Take over a plan in codes of the run: it stands from now on."""
+        """Store a plan in codes of the run as the current plan."""
         self.standing = CurrentPlan(plan.values)
         for name, given in plan.remembered.items():
             if name not in self.memory:
@@ -282,13 +282,13 @@ class SimulationLoop:
         return tuple(c[order] for c in columns)
 
     def know_jobs(self, made: MadePlan) -> None:
-        """Note when the jobs of the plan are due, and what being late costs."""
+        """Record the due times of the jobs of the plan, and the price of their tardiness."""
         jobs = made.part.kept.get(self.jobs_root, np.zeros(0, dtype=np.int64))
         if len(jobs):
             self.world.know(jobs, *made.reader.jobs(np.arange(len(jobs), dtype=np.int64)))
 
     def put(self, made: MadePlan, columns: tuple[Codes, ...], entries: Allocations) -> Changed:
-        """Let the world run these entries of a plan from now on; returns what changed."""
+        """Execute these entries of a plan from now; return the changes."""
         self.columns, self.entry_jobs = columns, entries.job
         delays, costs = made.reader.changes(columns)
         changed = self.world.apply(entries, delays, costs, costs.get("halt"))
@@ -296,7 +296,7 @@ class SimulationLoop:
         return changed
 
     def charge_rates(self) -> None:
-        """Rates of what runs now: after a plan, and when a job has left."""
+        """Set the rates of the running jobs: after a plan, and when a job has left."""
         assert self.made is not None
         rates(self.online, self.world, self.made.reader, self.columns, self.entry_jobs)
 
@@ -306,7 +306,7 @@ class SimulationLoop:
             self.charge_rates()
 
     def drop_ended(self) -> None:
-        """Leave jobs that do not run any more out of the plan that holds."""
+        """Remove finished jobs from the current plan."""
         variable = self.placement.variable
         if self.standing is None or not self.jobs_root or variable not in self.standing.values:
             return
@@ -347,7 +347,7 @@ class SimulationLoop:
     # --- events that nobody plans ------------------------------------------------------------------------------------
 
     def fail(self, root: str, codes: Codes) -> None:
-        """Nodes go down: what runs on them is halted."""
+        """Let nodes fail: their jobs are halted."""
         self.down[root] = np.union1d(self.down.get(root, np.zeros(0, dtype=np.int64)), codes)
         if root == self.places_root and len(self.world.halt_on(codes)):
             self.left()

@@ -1,4 +1,4 @@
-"""A run as it stands at some time, and copies of it that go on by themselves with what is still unknown drawn anew.
+"""A run at some time, and independent copies of it with the unknown quantities drawn again.
 
 Nobody who asks at that time knows where running jobs will end, how fast jobs are that have not begun, or which nodes
 will fail. What a copy draws is conditional on what the run has shown by then. Jobs to come are those of the scenario.
@@ -21,7 +21,7 @@ L = TypeVar("L", bound=SimulationLoop)
 
 
 def run_until(loop: Loop, time: float) -> str:
-    """Take all that happens up to a time, plans included, and let the time come; why the run is over before, else "".
+    """Process all events up to a time, plans included, and advance to it; return why the run is over before, else "".
 
     A loop of slots stops where the slot begins in which the time lies. It has seen what has happened by then, and has
     not planned yet.
@@ -42,7 +42,7 @@ def run_until(loop: Loop, time: float) -> str:
 
 
 def fork(loop: L, seed: int) -> L:
-    """A copy that goes on by itself: nothing of it is recorded or told, and its draws are of another seed."""
+    """Return an independent copy: nothing of it is recorded or reported, and its draws have another seed."""
     other = copy(loop)
     other.world = deepcopy(loop.world)
     other.config = replace(loop.config, seed=seed)
@@ -62,6 +62,6 @@ def fork(loop: L, seed: int) -> L:
 
 
 def is_drawn(loop: SimulationLoop) -> bool:
-    """Whether anything of what really happens is drawn."""
+    """Whether any real quantity is random."""
     online = loop.online
     return isinstance(online.ends, str) or isinstance(online.stretch, TypedLaw) or bool(loop.outages)

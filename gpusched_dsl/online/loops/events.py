@@ -19,7 +19,7 @@ from gpusched_dsl.online.run_record import RunOutcome
 
 @dataclass(eq=False)
 class EventLoop(SimulationLoop):
-    """Runs until all jobs are done, `stop` says so, or nothing can happen any more.
+    """Runs until all jobs are done, `stop` returns True, or no event can follow.
 
     `fast_replay` returns the outcome of the complete run, or the reasons why each event needs a plan.
     """
@@ -46,7 +46,9 @@ class EventLoop(SimulationLoop):
         return None
 
     def step(self) -> str:
-        """Take the events of the next moment, and plan if one of them asks for it; why the run is over, else ""."""
+        """Process the events of the next time, and plan if one of them requires it; return why the run is
+        over, else "".
+        """
         if self.stop():
             return "interrupt"
         if self.events >= self.config.most_events:
@@ -80,7 +82,7 @@ class EventLoop(SimulationLoop):
         self.world.advance(until)
 
     def happen(self) -> list[str]:
-        """What happens now, in order; the events among it that ask for a plan."""
+        """Process the current events in order; return those that require a plan."""
         world = self.world
         happened = []
         ended = world.complete()
@@ -102,7 +104,7 @@ class EventLoop(SimulationLoop):
         return why
 
     def period_is_over(self, why: list[str]) -> bool:
-        """Whether a plan is due by the period: at once for the first jobs, where nothing else asks for it."""
+        """Whether the period requires a plan: at once for the first jobs, if nothing else requires it."""
         if not np.isfinite(self.period):
             return False
         if np.isinf(self.last_plan):
@@ -110,7 +112,7 @@ class EventLoop(SimulationLoop):
         return bool(self.world.now >= self.last_plan + self.period - self.world.tolerance())
 
     def left(self) -> None:
-        """The plan that holds, and what stated charges read of it, is of jobs that go on."""
+        """Restrict the current plan and its values for charges to continuing jobs."""
         if self.made is not None:
             self.drop_ended()
         super().left()

@@ -1,4 +1,4 @@
-"""A loop that is driven from outside: time passes with events, and what really happens is told, not simulated."""
+"""A loop with external events: time advances with them, and progress is reported, not simulated."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Candidate:
 
 @dataclass(eq=False)
 class LiveEventLoop(EventLoop):
-    """Follows `gpusched_dsl.online.live.session.LiveLoop`: the same calls make the same decisions.
+    """Implements `gpusched_dsl.online.live.session.LiveLoop`: equal calls make equal decisions.
 
     Jobs of the scenario come when it says; others come by events, with what is known of them. Between events jobs
     progress as planned; they end when that is told.
@@ -80,7 +80,7 @@ class LiveEventLoop(EventLoop):
     # --- events ------------------------------------------------------------------------------------------------------
 
     def on_event(self, event: AnyEvent | Mapping[str, Any]) -> Sequence[Decided]:
-        """Take an event and plan if it asks for it; what was decided.
+        """Apply an event and plan if it requires that; return the decisions.
 
         A dictionary is one as in a line of a live run; `version` and `id` may be left out. An event whose id is known
         changes nothing. Its time is a number in the unit of the clock; without one, or where it is past, it is now.
@@ -134,7 +134,7 @@ class LiveEventLoop(EventLoop):
         return Candidate(event, self.base, base)
 
     def apply(self, candidate: Candidate, time: float) -> None:
-        """Let time come to `time` and take an event that `check` let through; nothing is planned yet.
+        """Advance to `time` and apply an event that `check` accepted, without a plan.
 
         Raises ValueError where the data have changed since it was checked.
         """
@@ -172,7 +172,7 @@ class LiveEventLoop(EventLoop):
         self.events += 1
 
     def decide(self, why: tuple[str, ...] = ()) -> MadePlan | None:
-        """Plan if what was applied asks for it, if the period is over, or if the policy asked for this time."""
+        """Plan if the applied events require it, if the period is over, or if the policy requested this time."""
         asked = list(dict.fromkeys(w for w in self._why if self.online.replans_on(w)))
         self._why = []
         if self.period_is_over(asked):
@@ -185,7 +185,7 @@ class LiveEventLoop(EventLoop):
         return made
 
     def decisions(self) -> Sequence[Decided]:
-        """What was decided since this was asked last."""
+        """Return the decisions since the last call."""
         told, self._told = self._told, []
         return told
 
@@ -200,7 +200,7 @@ class LiveEventLoop(EventLoop):
         self.planner, self.fallback = _anew(self.planner), _anew(self.fallback)
 
     def rehearse(self, made: MadePlan | None) -> None:
-        """Plan within a second and forget it, unless `decide` has just `made` a plan.
+        """Plan within a second and discard the plan, unless `decide` has just `made` one.
 
         Raises DiagnosticError as planning, and where the solver fails, although the fallback could plan: a job or a
         value with which the solver cannot plan is refused rather than all is left to the fallback. Where it had failed
@@ -221,7 +221,7 @@ class LiveEventLoop(EventLoop):
             planner.close()
 
     def _failed_at(self, steps: Sequence[RunStep]) -> bool:
-        """Whether another than the method made the plan of a step; a journal keeps the steps."""
+        """Whether the fallback made the plan of a step; the steps are in the journal."""
         return any(step.method != self.planner.name for step in steps)
 
     def _refuse_failure(self, made: MadePlan) -> None:
@@ -230,7 +230,7 @@ class LiveEventLoop(EventLoop):
             raise made.failure
 
     def finish(self) -> dict[str, Any]:
-        """What the run has cost so far, and how many jobs are done."""
+        """Return the cost of the run so far, and the number of finished jobs."""
         outcome = self.outcome("finished")
         world = self.world
         return {
@@ -330,7 +330,7 @@ class LiveEventLoop(EventLoop):
 
 
 def _anew(planner: P) -> P:
-    """A planner without what a plan that failed may have left in it."""
+    """Return a planner without the state of a failed plan."""
     if planner is None:
         return planner
     planner.close()

@@ -1,4 +1,4 @@
-"""The plan that holds at some time of a run, with what it was made of."""
+"""The current plan at some time of a run, with its inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpusched_dsl.online.run_record import RunStep
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """A plan as it was made: `values` and `running`, the plan before, are in codes of `instance`, a part of the whole.
+    """A computed plan: `values` and `running`, the previous plan, are in codes of `instance`, a part of the run.
 
     `number` seeds draws; `slot` is the code of the slot that the time asked for lies in, None where there are no slots.
     """
@@ -35,7 +35,7 @@ class Moment:
 
 
 def moment_at(loop: Loop, time: float) -> Moment | None:
-    """The last plan that was made up to a time, to which the loop is driven; None before the first."""
+    """Return the last plan up to a time, to which the loop advances; None before the first."""
     ended = run_until(loop, time)
     slot = None
     if isinstance(loop, SlotLoop):
@@ -60,7 +60,7 @@ def moment_at(loop: Loop, time: float) -> Moment | None:
 
 
 def job_in(moment: Moment, root: str, code: int) -> int | None:
-    """The code in the moment's instance of a job of the whole run; None where it was not there."""
+    """Return the code in the moment's instance of a job of the run; None if it was not present."""
     kept: Codes = moment.part.kept[root]
     place = int(np.searchsorted(kept, code))
     return place if place < len(kept) and kept[place] == code else None

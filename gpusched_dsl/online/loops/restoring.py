@@ -68,7 +68,7 @@ class _Mapping(_Same):
 
 
 class _Object(_Same):
-    """An object of which every attribute is kept."""
+    """An object with all attributes saved."""
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)

@@ -41,7 +41,7 @@ class WindowSlots:
 
 @dataclass(frozen=True, eq=False)
 class RunSetup:
-    """Everything that a loop is made from; several loops can be made from one.
+    """The inputs of a loop; several loops can use one setup.
 
     `truth` and `outages` are what really happens; with `external`, completions and failures are reported from outside
     instead. `slot_length` is in hours, 0 without a window. `period` is the time to the next plan at the latest.
@@ -61,7 +61,7 @@ class RunSetup:
     window: WindowSlots | None
 
     def stateless(self) -> RunSetup:
-        """The same with planners that know no more of earlier plans than a journal keeps."""
+        """Return the same with planners that know only the state that a journal keeps of earlier plans."""
         fallback = None if self.fallback is None else StatelessPlanner(self.fallback, self.kept)
         return replace(self, planner=StatelessPlanner(self.planner, self.kept), fallback=fallback)
 
@@ -89,7 +89,7 @@ class RunSetup:
 
     @cached_property
     def kept(self) -> frozenset[str]:
-        """The variables whose values are read after the plan: by the placement, by `carry` and by charges."""
+        """Return the variables with values that are read after the plan: by the placement, `carry` and charges."""
         values = [carry.value for carry in self.online.carries] + [charge.value for charge in self.online.charges]
         return frozenset({self.placement.variable}).union(*(variables_read(v, self.online) for v in values))
 
@@ -110,7 +110,7 @@ class RunSetup:
         return next((o.unit for o in self.online.base.objectives), DIMENSIONLESS)
 
     def amount(self, charge: CheckedCharge) -> Unit:
-        """The unit of what a stated charge adds up to: rates are by the time of the clock."""
+        """Return the unit of the sum of a stated charge: rates are per time of the clock."""
         return charge.unit if self.online.window is not None else charge.unit * self.online.unit
 
 
@@ -169,7 +169,7 @@ def period_of(online: CheckedOnline, base: Base) -> float:
 
 
 def _check_jobs(online: CheckedOnline, placement: CheckedPlacement) -> None:
-    """Raise DiagnosticError (GSM7002) where jobs would never come, or come and have no place in a plan."""
+    """Raise DiagnosticError (GSM7002) if jobs never arrive, or have no place in a plan."""
     placed = placement.item("job") is not None
     if placed and online.arrival is None:
         message = f"`{online.name}` has no line `arrive`: no plan has a job"

@@ -21,7 +21,7 @@ from gpusched_dsl.online.simulation.world import TOLERANCE
 
 @dataclass(eq=False)
 class SlotLoop(SimulationLoop):
-    """Runs to the end of the slots, or until `stop` says so."""
+    """Runs to the end of the slots, or until `stop` returns True."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,13 +56,13 @@ class SlotLoop(SimulationLoop):
         return ""
 
     def happen(self) -> list[str]:
-        """What has happened by the beginning of this slot and asks for a plan."""
+        """Process the events until the beginning of this slot; return those that require a plan."""
         self.look()
         happened, self.seen = self.seen, []
         return [event for event in happened if self.online.replans_on(event)]
 
     def look(self) -> None:
-        """Take what has happened by the beginning of this slot; the next step asks for a plan because of it."""
+        """Process the events until the beginning of this slot; the next step plans because of them."""
         happened = self.outages_now()
         came = self.world.arrive()
         if len(came):
@@ -95,7 +95,7 @@ class SlotLoop(SimulationLoop):
         self.unnoted = made
 
     def execute(self) -> None:
-        """One slot as planned: what runs in it, and the time that it takes."""
+        """Execute one slot as planned: its jobs, and its time."""
         entries, made = self.entries, self.made
         if entries is not None and made is not None:
             due = entries.slot == self.slot
@@ -126,7 +126,7 @@ class SlotLoop(SimulationLoop):
             self.charge_rates()
 
     def _alive(self, jobs: Ints) -> Bools:
-        """Which jobs are there and not finished; entries without a job stand for themselves."""
+        """Return which jobs are present and unfinished; entries without a job count as present."""
         world = self.world
         here = np.zeros(len(world.status) + 1, dtype=np.bool_)
         here[world.present()] = True
@@ -138,7 +138,7 @@ class SlotLoop(SimulationLoop):
         return ~np.isin(places, self.down.get(self.places_root, ()))
 
     def settle(self) -> None:
-        """Charge what is stated for the slots executed since the plan was made.
+        """Charge the stated charges for the slots executed since the plan.
 
         From then on the plan is the one that was executed: so charges and `carry` read the same.
         """
@@ -150,7 +150,7 @@ class SlotLoop(SimulationLoop):
         self.charged_to = self.slot
 
     def _executed(self) -> CurrentPlan | None:
-        """The plan that holds without the entries that were skipped."""
+        """Return the current plan without the skipped entries."""
         variable = self.placement.variable
         if self.standing is None or self.made is None or not self.skipped.any():
             return self.standing

@@ -1,1 +1,1 @@
-"""What makes a plan: policies and solvers."""
+"""Planners: policies and solvers."""

@@ -15,7 +15,7 @@ OF_SOLVING: Final = frozenset({"GSM4006", "GSM4007", "GSM4008", "GSM4009", "GSM4
 
 
 def is_of_solving(error: DiagnosticError) -> bool:
-    """Whether the error is about one solve and not about what was asked for."""
+    """Whether the error concerns one solve and not the request."""
     return all(diagnostic.code in OF_SOLVING for diagnostic in error.diagnostics)
 
 
@@ -33,7 +33,7 @@ class Failures:
         return replace(self, count=self.count + 1)
 
     def warning(self, fallback: str | None) -> Diagnostic:
-        """The first error as a warning, which says what became of the plans."""
+        """Return the first error as a warning, with the outcome of the plans."""
         at = f"the first at {self.time:.5g} {self.unit}"
         notes = (*self.first.notes, f"{count_text(self.count, 'plan')} of `{self.method}` failed like this, {at}")
         instead = "running jobs continued" if fallback in (None, self.method) else f"`{fallback}` planned instead"

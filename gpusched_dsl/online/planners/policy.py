@@ -18,7 +18,7 @@ MOST_SEED = 2**31  # solvers take no larger seed
 
 @dataclass(eq=False)
 class PolicyPlanner:
-    """Plans by a policy; what runs is handed over to those that `keep` it."""
+    """Plans by a policy; passes the running jobs to policies that `keep` them."""
 
     policy: CheckedPolicy
     permissions: Permissions

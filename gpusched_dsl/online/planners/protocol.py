@@ -1,4 +1,4 @@
-"""What the loop asks for: a plan of what is there now. Policies and solvers answer it alike."""
+"""The interface of planners: a plan of the current state, by policies and solvers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AS_BEFORE: Final = "as before"  # the method of a plan where none was found: wha
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Values of variables in codes of the instance, and how they came about.
+    """Values of variables in codes of the instance, and their origin.
 
     `again` are jobs (codes) and in how long each wants a new plan; `remembered` values of parameters of jobs that the
     policy keeps for its next plan. `objective` and `bound` are what the method claims, None where it claims nothing.
@@ -33,7 +33,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlanningRequest:
-    """One plan to be made: `running` is the plan that holds, in codes of the instance, None before the first.
+    """A request for one plan: `running` is the current plan, in codes of the instance, None before the first.
 
     `now` is in the unit of the clock of policies (that of their `now`); `number` counts plans and seeds draws.
     """
@@ -60,9 +60,9 @@ class Planner(Protocol):
         ...
 
     def fresh(self) -> Planner:
-        """The same planner, which knows nothing of the plans that this one made."""
+        """Return the same planner without knowledge of earlier plans."""
         ...
 
     def close(self) -> None:
-        """Let go of what is kept from plan to plan."""
+        """Free the state kept from plan to plan."""
         ...

@@ -37,7 +37,7 @@ class Crashes:
 
 @dataclass(eq=False)
 class SolverPlanner:
-    """Plans by a solver: each problem is loaded as a change of the one before, and starts from the plan that holds."""
+    """Plans by a solver: each problem is loaded as a change of the previous one, and starts from the current plan."""
 
     backend: str
     permissions: Permissions
@@ -57,7 +57,7 @@ class SolverPlanner:
         return self._crashes.found
 
     def plan(self, question: PlanningRequest) -> Plan | None:
-        """None where the solver has no plan in time, says that there is none, or crashes twice.
+        """Return a plan; None if the solver has no plan in time, proves that there is none, or crashes twice.
 
         After a crash it is asked once more, in a new process that knows nothing of earlier plans; after `GIVEN_UP`
         questions in a row without an answer never again. Raises DiagnosticError as `solve_built` does.
@@ -143,7 +143,7 @@ class Stopping(Silent):
 
 
 def _interruption() -> BaseException:
-    """What ends a plan that somebody wants to stop: Stopped where a deadline is active, else KeyboardInterrupt."""
+    """Raise the exception of an interrupted plan: Stopped if a deadline is active, else KeyboardInterrupt."""
     return KeyboardInterrupt() if active() is None else StoppedEarly(INTERRUPT)
 
 

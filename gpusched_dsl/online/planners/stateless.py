@@ -11,7 +11,7 @@ from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
 
 @dataclass(frozen=True)
 class StatelessPlanner:
-    """A planner that begins anew with every plan, told only what a journal keeps of the plan that holds.
+    """A planner that starts again with every plan, with only the state that a journal keeps of the current plan.
 
     A solver that goes on from its last problem may end at another plan of the same price than one that begins: after a
     restart there is no last problem, and the run is to go the way it would have gone.
@@ -26,7 +26,7 @@ class StatelessPlanner:
 
     @property
     def crashes(self) -> Sequence[Diagnostic]:
-        """The crashes of a solver behind the plans so far."""
+        """Return the solver crashes of the plans so far."""
         found: Sequence[Diagnostic] = getattr(self.planner, "crashes", ())
         return found
 

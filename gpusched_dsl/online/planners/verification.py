@@ -45,7 +45,7 @@ class PlanCheck:
 
 
 def broken_by(instance: Instance, plan: Plan) -> str | None:
-    """The row or bound that a plan breaks most, in words; None where it may keep all."""
+    """Return the row or bound with the largest violation by a plan; None if it may satisfy all."""
     store = replace(instance.store, variables=dict(instance.store.variables), point=None)
     try:
         problem = ground(instance.scenario.model, store, None, plan.values)

@@ -1,1 +1,1 @@
-"""Fast replay of whole runs, for policies whose queue never changes its order."""
+"""Fast replay of complete runs, for policies with a constant order of the queue."""

@@ -1,4 +1,4 @@
-"""Whether the value of an expression for a waiting job stays what it is, whatever happens in the cluster meanwhile.
+"""Whether the value of an expression for a waiting job is constant, for any events in the cluster.
 
 Looks at what the expression refers to, through `let`s, derived parameters, defaults and derived sets. Whatever it
 does not know counts as changing.
@@ -31,7 +31,7 @@ from gpusched_dsl.language.checking.walk import Part, children
 
 
 class Constancy:
-    """What changes while a job waits: `carried` parameters, the time, and which other jobs are there.
+    """The quantities that change while a job waits: `carried` parameters, the time, and the other present jobs.
 
     `jobs` is the root set of the jobs; `own_clock` says that `now` is the policy's and no name of the model.
     """
@@ -41,11 +41,11 @@ class Constancy:
         self._known: dict[str, str | None] = {}
 
     def change_in(self, part: Part) -> str | None:
-        """The first thing in a part that may change, in words; None if nothing does."""
+        """Return the first part that may change, as text; None if nothing does."""
         return next(self._changes(part), None)
 
     def change_in_listed(self, indexing: TypedIndexing) -> str | None:
-        """The same for an index list whose first iterator may go through the jobs, one row for each."""
+        """Return the same for an index list with a first iterator that may range over the jobs, one row for each."""
         return next(self._changes_listed(indexing), None)
 
     def _changes(self, part: Part) -> Iterator[str]:
@@ -85,7 +85,7 @@ class Constancy:
             yield from self._changes(condition)
 
     def _declared(self, name: str) -> Iterator[str]:
-        """Changes in what a parameter or `let` stands for; looked at once."""
+        """Return changes in the value of a parameter or `let`; examine it once."""
         if name in self.carried:
             yield f"`{name}` is carried from plan to plan"
             return
@@ -111,7 +111,7 @@ class Constancy:
             yield f"`{name}` may change"
 
     def _formula_of(self, domain: TypedSet) -> Iterator[str]:
-        """Changes in whether an element belongs to a set, where each job answers for its own elements alone."""
+        """Return changes in the membership of a set, if each job determines only its own elements."""
         match domain:
             case NamedSet():
                 declared = self.model.sets.get(domain.name)
@@ -138,5 +138,5 @@ class Constancy:
                     yield from self._changes(part)
 
     def _jobs_in(self, domain: TypedSet) -> int:
-        """How many components of a set are jobs."""
+        """Count the components of a set that are jobs."""
         return sum(isinstance(t, Element) and t.root == self.jobs for t in domain.types)

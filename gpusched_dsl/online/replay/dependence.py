@@ -1,4 +1,4 @@
-"""How a value moves with the run: not at all, with the fraction of its job's work that is left, or with the clock.
+"""The dependence of a value on the run: constant, with the remaining fraction of its job's work, or with the clock.
 
 Read off the expression, through `let`s and derived parameters. What no rule covers has no form: None.
 """
@@ -28,7 +28,7 @@ Own = frozenset[IndexVar]  # indices that are the job which the value is for
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """The value is (what it is at the start of the job) * (fraction left), or grows by `slope` per unit of the clock.
+    """The value is (its value at the start of the job) * (fraction left), or grows by `slope` per unit of the clock.
 
     `slope` is in the unit of the value per unit of the run's clock; never both.
     """

@@ -1,4 +1,4 @@
-"""Whether a run allows fast replay, or why every event needs a new plan, in words.
+"""Whether a run allows fast replay, or why every event needs a new plan.
 
 It may where a plan can only ever add waiting jobs to those that run, by an order and by ways that stay what they are,
 and where the world is the plan: then the run is a queue, and `kernel.py` gives what the loop over events would give.
@@ -53,7 +53,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ReplayFacts:
-    """What an `online` block says, as far as it matters here.
+    """The relevant facts of an `online` block.
 
     `carried` are the parameters that are given new values, other than `fractions`: those that are given the fraction of
     work left, which is 1 for a job that waits. `slopes`: those of `carried` that grow with the clock, by how much per
@@ -70,7 +70,9 @@ class ReplayFacts:
 
 
 def replay_facts(online: CheckedOnline) -> ReplayFacts:
-    """What a block says, with those that it extends. Plans between events change nothing: they see the same queue."""
+    """Return the facts of a block, including inherited lines. Plans between events change nothing: the
+    queue is the same.
+    """
     by_jobs = ("charged",) if online.charged == "jobs" else ()  # `charge jobs` is what a replay charges
     others = _lines(online, (*_BLOCK_LINES, *by_jobs))
     events = {t.event for t in online.triggers if t.event is not None}
@@ -182,7 +184,7 @@ def rules_of(policy: CheckedPolicy) -> Rules | str:
 
 
 def _of_lines(policy: CheckedPolicy) -> list[str]:
-    """Lines that make a plan more than one pass over the queue."""
+    """Return lines that make a plan more than one pass over the queue."""
     found = []
     if not any(rule.name == "running" for rule in policy.keep):
         found.append(MOVED)
@@ -202,7 +204,7 @@ def chooses_nodes(policy: CheckedPolicy) -> bool:
 def _of_expressions(
     policy: CheckedPolicy, driven: ReplayFacts, job: IndexVar, node: IndexVar, kind: TypedExpr | None
 ) -> list[str]:
-    """All that a run reads and that may change on the way, or that tells nodes of one type apart."""
+    """Return everything that a run reads and that may change during it, or that distinguishes nodes of one type."""
     model, placement = policy.model, _placement(policy)
     assert isinstance(job.type, Element)
     jobs = job.type.root
@@ -237,7 +239,7 @@ def _of_expressions(
 def _of_item(
     item: CheckedPlacementItem, policy: CheckedPolicy, forms: Dependences, failing: Failing, job: IndexVar
 ) -> list[str]:
-    """What a role of the placement says against a replay. A role that is not known must not change."""
+    """Return the reasons of a role of the placement against a replay. Unknown roles must not change."""
     parts = [expr for expr in (item.value, item.of) if expr is not None]
     changes = _first(f"`{item.role}` may change: ", [forms.still.change_in(expr) for expr in parts])
     found = _first("", [failing.in_part(expr) for expr in parts])
@@ -263,20 +265,20 @@ _AMOUNT = "`costs` is not a rate and does not depend on the remaining work"
 
 
 def _is_amount(item: CheckedPlacementItem, policy: CheckedPolicy) -> bool:
-    """Whether `costs` is money for what is left of the job, not a rate."""
+    """Whether `costs` is money for the rest of the job, not a rate."""
     money = next((o.unit for o in policy.model.objectives), DIMENSIONLESS)
     unit = item.value.type.unit if isinstance(item.value.type, Numeric) else DIMENSIONLESS
     return convertible(unit, money) and unit != DIMENSIONLESS
 
 
 def _first(words: str, changes: Sequence[str | None]) -> list[str]:
-    """The first of several changes, behind some words."""
+    """Return the first of several changes, after a prefix."""
     found = next((change for change in changes if change is not None), None)
     return [] if found is None else [words + found]
 
 
 def _forms(policy: CheckedPolicy, driven: ReplayFacts, jobs: str) -> Dependences:
-    """Forms of what changes during the whole run of a job."""
+    """Return forms of quantities that change during the complete run of a job."""
     always = Constancy(policy.model, jobs, driven.carried | driven.fractions, _own_clock(policy))
     return Dependences(always, driven.fractions, driven.slopes)
 

@@ -37,14 +37,14 @@ TOTAL = ("min", "max", "abs", "floor", "ceil", "round")  # functions that have a
 
 
 class Failing:
-    """Looks for what may be refused, by what `still` says may change."""
+    """Finds values that may be rejected, by the quantities that `still` marks as changing."""
 
     def __init__(self, still: Constancy) -> None:
         self.still = still
         self._seen: set[str] = set()
 
     def in_part(self, part: Part) -> str | None:
-        """The first thing in a part that may have no value later in the run, in words."""
+        """Return the first thing in a part that may have no value later in the run, as text."""
         return next(self._failures(part), None)
 
     def _failures(self, part: Part) -> Iterator[str]:
@@ -79,7 +79,7 @@ class Failing:
 
 
 def refusals(model: CheckedModel, fractions: Collection[str], forms: Dependences) -> Iterator[str]:
-    """Declarations of a model that may refuse the data of a later plan, though they took those of the whole run."""
+    """Return declarations of a model that may reject the data of a later plan, though they accept those of the run."""
     still, failing = forms.still, Failing(forms.still)
     for check in model.checks:
         if still.change_in(check.condition) is not None or still.change_in_listed(check.indexing) is not None:

@@ -1,4 +1,4 @@
-"""Fast replay of a whole run: the world at its end and its costs, as the loop over events gives them."""
+"""Fast replay of a complete run: the final world and its costs, equal to those of the event loop."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
 
 
 def _due(loop: EventLoop, policy: CheckedPolicy, driven: ReplayFacts, jobs: Ints) -> tuple[Floats, Floats]:
-    """When jobs are due and the price of being late, as their first plan would tell the world, at their arrival."""
+    """Return the due times and the price of tardiness of jobs, by their first plan, at their arrival."""
     base = loop.base
     part = base.part({loop.jobs_root: jobs})
     carried = loop.carrier.carried(part, replace(loop.clock(), now=0.0), None)
@@ -123,7 +123,7 @@ def _by(places: Ints, amounts: Floats) -> tuple[Ints, Floats]:
 
 
 def _place_times(loop: EventLoop, entries: Allocations, start: Floats, end: Floats) -> None:
-    """How long places of each kind had a job: the union of the times of their jobs."""
+    """Return the time that places of each kind had a job: the union of the times of their jobs."""
     order = np.lexsort((start, entries.place))
     place, begin, until = entries.place[order], start[order], end[order]
     if not len(place):

@@ -1,4 +1,4 @@
-"""A whole run event by event: completions, then arrivals, then the queue, as often as anything happens.
+"""A complete run event by event: completions, then arrivals, then the queue, repeated.
 
 One function, interpreted on views of arrays, which Python reads several times as fast as the arrays, or compiled on the
 arrays themselves. It calls nothing but heaps, so that it compiles by itself and is read from its cache in a moment.

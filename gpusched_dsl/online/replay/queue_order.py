@@ -1,4 +1,4 @@
-"""The place of every job in a queue that is sorted once for a whole run.
+"""The position of every job in a queue that is sorted once for a complete run.
 
 A policy's queue takes two values of a key as equal if they differ by at most 1e-9 of the larger one, from the smallest
 value on (`policies/kernels/ranking.py`). Where such groups do not hang together by chains, every selection of jobs is
@@ -21,7 +21,7 @@ class NoOneOrder(Exception):
 
 
 def queue_order(keys: Floats, exact: bool = False) -> Ints:
-    """The rows of `keys` (J, C), smallest first, ties by the next key, then as they stand. Raises NoOneOrder.
+    """Return the rows of `keys` (J, C), smallest first, ties by the next key, then in their order. Raises NoOneOrder.
 
     `exact`: other jobs, with keys that are not known, stand among them. So a group can begin anywhere, and only keys
     that are the same number are surely in one.

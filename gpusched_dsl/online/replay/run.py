@@ -67,7 +67,7 @@ def replay(trace: ArrivalTrace, compiled: bool | None = None) -> ReplayedJobs:
 
 
 def _readable(given: Ints | Floats) -> Any:
-    """What Python reads soonest: lists where they are short, elsewhere views, which take no memory of their own."""
+    """Return arrays for Python code: lists if they are short, otherwise views, which use no additional memory."""
     return given.tolist() if len(given) <= _SHORT else given.data
 
 
@@ -89,7 +89,7 @@ def _reasons(trace: ArrivalTrace, start: Floats) -> Ints:
 
 @functools.cache
 def _machine_code() -> Callable[..., Any]:
-    """The kernel compiled; itself where there is no compiler. Imported late, for it takes memory."""
+    """Return the compiled kernel; the function itself without a compiler. Imported late to save memory."""
     from gpusched_dsl.policies.kernels.compiled import compiled
 
     return compiled(run_events)

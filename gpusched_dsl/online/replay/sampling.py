@@ -1,4 +1,4 @@
-"""A replay checked against what plans of the loop would read, at some times of the run.
+"""Checks a replay against the inputs of plans of the loop, at some times of the run.
 
 At each the data of the plan are made anew, from the jobs that are there and what is carried, and what running jobs use,
 pay and still need is compared with what was replayed. This catches what the proof of `eligibility.py` should have seen.
@@ -21,7 +21,7 @@ SAME = 1e-6  # relative
 
 
 def difference(loop: EventLoop, entries: Allocations, way: tuple[Ints, ...], start: Floats, end: Floats) -> str | None:
-    """What a plan at some time would read otherwise, in words; None where nothing differs.
+    """Return the difference of a plan's inputs at some time, as text; None if there is none.
 
     `entries` have codes of the whole run, `way` the codes of their elements of the placement's family; `start` and
     `end` are in the unit of the clock.

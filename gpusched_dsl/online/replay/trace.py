@@ -1,4 +1,4 @@
-"""What is replayed, and what comes of it, as arrays: no model, no policy, no unit is known here."""
+"""The input and result of a replay as arrays, without models, policies and units."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class ArrivalTrace:
-    """Jobs that come over time to nodes that are there, J jobs, W ways, N nodes, K kinds of node; times in one unit.
+    """Jobs that arrive over time at given nodes: J jobs, W ways, N nodes, K kinds of node; times in one unit.
 
     The ways of job j are `first_way[j]` to `first_way[j + 1]`: on a node of `kind[w]` with `size[w]` GPUs, for
     `time[w]`. `ranked` lists in the same places those that the policy lists, the best one first, then NONE. `rank` is

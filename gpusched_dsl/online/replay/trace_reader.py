@@ -1,4 +1,4 @@
-"""From a built instance to what is replayed: the policy's own lines decide, evaluated for all jobs of the run at once.
+"""From a built instance to the input of a replay: the policy's lines evaluated for all jobs of the run at once.
 
 The cluster is read off the placement for some jobs at a time: its table of ways by size would not fit otherwise.
 """
@@ -34,7 +34,7 @@ class NoReplay(Exception):
 
 @dataclass(frozen=True, eq=False)
 class NamedTrace:
-    """A trace and what its numbers stand for: `jobs` and `nodes` are codes of elements, in the order of the arrays.
+    """A trace and the elements of its numbers: `jobs` and `nodes` are codes, in the order of the arrays.
 
     `ways` are the index codes of the placement's family for each way, with a node of its kind in place of the node.
     """
@@ -58,7 +58,7 @@ def read_trace(
     policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits, submitted: Floats, fractions: Collection[str] = (),
     keys_move: bool = False,
 ) -> NamedTrace:  # fmt: skip
-    """What is replayed; `submitted` has the arrival of every job, by code, in the unit of the placement's `lasts`.
+    """Return the input of a replay; `submitted` has the arrival of every job, by code, in the unit of `lasts`.
 
     For policies of which `why_not` says nothing. `store` has all jobs of the run with the values that they arrive with;
     `fractions` are the parameters for the fraction of work left (`Driven.fractions`), which must be 1 for all of them;
@@ -110,7 +110,7 @@ def read_trace(
 
 @dataclass(frozen=True, eq=False)
 class _JobGroup:
-    """Some of the jobs: what is needed of their cluster, and their ways as the policy lists them."""
+    """Some of the jobs: the needed part of their cluster, and their ways as listed by the policy."""
 
     jobs: Codes
     nodes: Codes
@@ -146,7 +146,7 @@ def _parts(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> It
 
 
 def _part(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> tuple[_JobGroup, int]:
-    """And how many entries the table had that is let go."""
+    """Return a part, and the number of entries of its table, which is freed."""
     cluster = cluster_of(policy.model, store, limits, nodes_differ=chooses_nodes(policy))
     if _lists_all(policy):
         ranked = np.arange(len(cluster.work.job))
@@ -163,7 +163,7 @@ def _part(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> tup
 
 
 def _lists_all(policy: CheckedPolicy) -> bool:
-    """Whether the policy lists all ways of a job, in the order in which they stand."""
+    """Whether the policy lists all ways of a job, in their order."""
     choose = policy.choose
     if policy.otherwise is not None or choose is None:
         return False
@@ -207,7 +207,9 @@ def _ranks(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits, jobs:
 
 
 def _families(parts: list[_JobGroup]) -> Ints:
-    """Kinds of one family in any part are of one family; of a kind that no job of a part can have it knows nothing."""
+    """Merge families: kinds of one family in any part are one family; kinds without ways in a part are
+    unknown to it.
+    """
     family = np.arange(len(parts[0].units))
     for part in parts:
         for kind in np.unique(part.kind).tolist():

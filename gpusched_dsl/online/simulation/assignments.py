@@ -1,4 +1,4 @@
-"""A plan as the world takes it: which job has which place, how fast it is there, and what that costs by time."""
+"""A plan for the world: the place of each job, its speed there, and its cost per time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpusched_dsl.language.units import UNITS, Unit, number_factor
 
 @dataclass(frozen=True, eq=False)
 class Allocations:
-    """E jobs that run, in codes of the whole run. Times and rates are by the unit of the clock.
+    """E running jobs, in codes of the complete run. Times and rates are per unit of the clock.
 
     `place` is the node, or the type of node where nodes are counted; `kind` the type of the node (the place itself
     where types are not named). `way` are the index codes of the placement's family but for the slot, one row each.
@@ -48,7 +48,7 @@ class Allocations:
 
 
 class AllocationReader(PlacementEvaluator):
-    """Evaluates the roles of a placement for the entries of a plan. Times come out in the unit of the clock."""
+    """Evaluates the roles of a placement for the entries of a plan. Times are in the unit of the clock."""
 
     def __init__(self, online: CheckedOnline, store: ValueStore, limits: MemoryLimits, part: InstanceView) -> None:
         super().__init__(online.base, store, limits)
@@ -100,7 +100,7 @@ class AllocationReader(PlacementEvaluator):
         return due, self.money_of("weight", frame, per_time=True) / self.hours
 
     def node_rates(self, columns: Sequence[Codes], rows: Ints, gpus: Ints) -> Floats:
-        """Money by time of nodes of which so many GPUs are in use; `rows` are entries, one on each node."""
+        """Return money per time of nodes by their number of used GPUs; `rows` are entries, one on each node."""
         item = self.placement.item("node_rate")
         assert item is not None
         frame = self.frame(columns).take(rows)
@@ -108,7 +108,7 @@ class AllocationReader(PlacementEvaluator):
         return self.money_of("node_rate", frame, per_time=True) / self.hours
 
     def changes(self, columns: Sequence[Codes]) -> tuple[dict[str, Floats], dict[str, Floats]]:
-        """What each kind of change would delay and cost each entry, of those kinds that the block states."""
+        """Return the delay and cost of each kind of change for each entry, for the kinds in the block."""
         delays: dict[str, Floats] = {}
         costs: dict[str, Floats] = {}
         if self.online.changes:

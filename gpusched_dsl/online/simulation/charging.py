@@ -1,4 +1,4 @@
-"""What is charged while a plan holds: rates of jobs, of nodes by GPUs in use, of whole nodes, and stated charges."""
+"""Charges during a plan: rates of jobs, of nodes by GPUs in use, of complete nodes, and stated charges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run has cost: by term, by job and by place, integrated over time between events."""
+"""The cost of a run: by term, by job and by place, integrated over time between events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ledger:
         self.share_jobs(term, jobs, amounts)
 
     def share_jobs(self, term: str, jobs: Ints, amounts: Floats) -> None:
-        """Whose amounts they are, where the total has them already."""
+        """Assign amounts to jobs that are already in the total."""
         if term not in self.jobs:
             self.jobs[term] = np.zeros(self.job_count)
         self.jobs[term][jobs] += amounts
@@ -39,7 +39,7 @@ class Ledger:
         self.places[term][places] += amounts
 
     def grow(self, jobs: int) -> None:
-        """Make room for more jobs."""
+        """Extend the arrays for more jobs."""
         more = jobs - self.job_count
         self.job_count = jobs
         for term, amounts in self.jobs.items():

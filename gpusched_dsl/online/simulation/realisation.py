@@ -1,4 +1,4 @@
-"""What really happens, known to the world alone: when jobs come, how much work they are, when nodes fail.
+"""The realised quantities, known only to the world: arrivals of jobs, their real work, failures of nodes.
 
 Every draw has a stream of its own, named, so that one more draw elsewhere changes nothing here.
 """
@@ -63,7 +63,7 @@ def truth_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) ->
 
 
 def _with_brought(online: CheckedOnline, base: Base) -> ValueStore:
-    """The data with what events bring along, which is 0 where none has."""
+    """Return the data with the values brought by events, 0 without one."""
     if not online.brought or online.arrival is None:
         return base.store
     jobs = base.store.universes[online.arrival.jobs]
@@ -111,7 +111,7 @@ def _laws(base: Base, ev: Evaluator, law: TypedLaw, indexing: TypedIndexing, nam
 
 
 def _draw(laws: RandomLaws, frame: Frame, rng: np.random.Generator) -> Floats:
-    """One draw for each job, from the law of each: job j takes the j-th uniform number."""
+    """Return one draw for each job, from its distribution: job j uses the j-th uniform number."""
     uniform = rng.random(frame.size)
     position = np.arange(frame.size) if laws.domain.arity else np.zeros(frame.size, dtype=np.int64)
     return np.array(laws.each(position, lambda law, u: law.inv_lo(u), uniform), dtype=np.float64)
@@ -120,7 +120,7 @@ def _draw(laws: RandomLaws, frame: Frame, rng: np.random.Generator) -> Floats:
 def redraw(
     online: CheckedOnline, base: Base, ends: Floats, stretch: Floats, done: Floats, begun: Bools, seed: int
 ) -> tuple[Floats, Floats]:
-    """Ends and stretches of all jobs, those that nobody can know yet drawn again by another seed.
+    """Draw the ends and stretches of all jobs that are still unknown again, by another seed.
 
     Where a job ends is drawn from what is left of its law beyond the work `done`. How fast it is can be seen of a job
     that has `begun`. What the block states by an expression stays.
@@ -191,7 +191,7 @@ class Outages:
         return np.flatnonzero(self.down > before), np.flatnonzero(self.down < before)
 
     def drawn_anew(self, now: float, seed: int) -> Outages:
-        """The same at this time, with what comes from now on drawn by another seed."""
+        """Return the same at this time, with later quantities drawn by another seed."""
         other = copy(self)
         labels = self.labels
         other.rngs = [stream(seed, f"outage {self.root} {label}") for label in labels]

@@ -1,4 +1,4 @@
-"""The cluster as it really runs: progress of jobs, what changes with a plan, and what all that costs.
+"""The simulated cluster: progress of jobs, effects of plans, and their costs.
 
 It knows no formulation: a plan comes as `Allocations`, and what is told of it goes into a `Ledger`.
 """
@@ -24,7 +24,7 @@ EXECUTION = "execution"
 
 @dataclass(frozen=True, eq=False)
 class Changed:
-    """What a plan changes: jobs by kind of change, and places that are switched on or become another type."""
+    """The changes by a plan: jobs by kind of change, and places that are switched on or change their type."""
 
     start: Ints
     resume: Ints
@@ -35,7 +35,7 @@ class Changed:
 
 
 class World:
-    """State of all jobs of a run: arrays over jobs (codes of the whole), one time for all.
+    """The state of all jobs of a run: arrays over jobs (codes of the run), one time for all.
 
     `rates` turns the entries that run into money by time of each entry and of each place in use: it stands for what
     the online block charges.
@@ -79,7 +79,7 @@ class World:
     # --- jobs that come and go ---------------------------------------------------------------------------------------
 
     def grow(self, truth: Realisation) -> None:
-        """More jobs, behind those that are known."""
+        """Append jobs after the known ones."""
         more = len(truth.arrival)
         blank = World(truth, len(self.place_kind), len(self.gpu_time), self.way.shape[1])
         for name in _OF_JOBS:
@@ -92,7 +92,7 @@ class World:
         return TOLERANCE * max(1.0, abs(self.now))
 
     def arrive(self) -> Ints:
-        """Jobs that have come by now and were not there before."""
+        """Return jobs that have newly arrived by now."""
         come = np.flatnonzero((self.status == FUTURE) & (self.arrival <= self.now + self.tolerance()))
         self.status[come] = WAITING
         self.since[come] = self.now
@@ -107,7 +107,7 @@ class World:
         return np.flatnonzero((self.status == WAITING) | (self.status == RUNNING))
 
     def remaining(self) -> Floats:
-        """The fraction of the work left, as the planner may know it: of the work stated, not of where it really ends.
+        """Return the remaining fraction of the work, as known to the planner: of the stated work, not of the real work.
 
         It stays above 0 for jobs that take longer than stated.
         """
@@ -122,7 +122,7 @@ class World:
         return self.speed[jobs] / self.stretch[jobs]
 
     def completions(self) -> Floats:
-        """When each running job ends if all goes on like this."""
+        """Return the end of each running job if nothing changes."""
         jobs = self.running
         pace = self.pace(jobs)
         left = np.maximum(self.ends[jobs] - self.done[jobs], 0.0)
@@ -131,7 +131,7 @@ class World:
         return np.maximum(self.now, self.hold[jobs]) + np.where(np.isnan(needed), np.inf, needed)
 
     def advance(self, until: float) -> None:
-        """Let time pass: progress, money, and time in use."""
+        """Advance the time: progress, money, and time in use."""
         passed = until - self.now
         if passed > 0:
             jobs = self.running
@@ -151,7 +151,7 @@ class World:
         np.add.at(self.place_time, self.place_kind[self.used_places], passed)
 
     def complete(self) -> Ints:
-        """Jobs that have come to their end by now; their tardiness is charged."""
+        """Return jobs that have finished by now, and charge their tardiness."""
         jobs = self.running
         left = self.ends[jobs] - self.done[jobs]
         over = (left <= TOLERANCE * np.maximum(1.0, self.ends[jobs])) | (left <= self.pace(jobs) * self.tolerance())
@@ -174,7 +174,7 @@ class World:
         self._drop(jobs)
 
     def withdraw(self, jobs: Ints) -> None:
-        """Take jobs back that are not finished."""
+        """Cancel unfinished jobs."""
         self._leave(jobs[self.status[jobs] == RUNNING])
         self.status[jobs] = GONE
         self.end[jobs] = self.now
@@ -199,7 +199,7 @@ class World:
     # --- plans -------------------------------------------------------------------------------------------------------
 
     def know(self, jobs: Ints, due: Floats, weight: Floats) -> None:
-        """When jobs are due from now, and what being late costs: told at their first plan."""
+        """Record the due times and tardiness prices of jobs, known from their first plan."""
         new = np.isinf(self.due[jobs]) & (self.weight[jobs] == 0)
         self.due[jobs[new]] = self.now + due[new]
         self.weight[jobs[new]] = weight[new]
@@ -256,7 +256,7 @@ class World:
         return changes
 
     def _keep_delays(self, jobs: Ints) -> None:
-        """Note what is left of the delays of jobs that are halted: no job does work before its delay is over."""
+        """Record the rest of the delays of halted jobs: no job works before the end of its delay."""
         self.delay_left[jobs] = np.maximum(self.hold[jobs] - self.now, 0.0)
 
     def _charge_changes(
@@ -276,7 +276,7 @@ class World:
             self.ledger.add_jobs("halt", halted, self.halt_cost[halted])
 
     def set_rates(self, of_jobs: Floats, of_places: Floats) -> None:
-        """Money by time: of each running job, its share, and of each place in use, the whole."""
+        """Set money per time: of each running job, its share, and of each used place, the total."""
         self.rate, self.place_rate = of_jobs, of_places
 
     def halt_on(self, places: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""What single rules look for: nodes in use, empty nodes, kinds to rent, ways for which nodes in use have room.
+"""Candidates of single rules: nodes in use, empty nodes, kinds to rent, ways with room on nodes in use.
 
 These functions take the arrays that they read one by one: whole workloads as arguments take the compiler seconds each.
 `found` is a short list of places, the best first: units left after, node, shared GPU (NONE: none, or a new one).
@@ -36,7 +36,7 @@ def note(found: Ints, counts: Ints, limit: int, left: int, n: int, gpu: int) -> 
 
 @compiled
 def holds(needs: Floats, left: Floats, room: Floats, w: int, n: int, k: int) -> bool:
-    """Whether what is left of the further capacities of node n, of kind k, suffices for a way."""
+    """Whether the rest of the further capacities of node n, of kind k, suffices for a way."""
     for r in range(needs.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
         if needs[w, r] > left[n, r] + _SLACK * abs(room[k, r]):
             return False
@@ -45,7 +45,7 @@ def holds(needs: Floats, left: Floats, room: Floats, w: int, n: int, k: int) -> 
 
 @compiled
 def tightest_gpu(spare: Ints, n: int, size: int) -> int:
-    """The shared GPU of a node with the least units left that hold `size`, NONE if there is none."""
+    """Return the shared GPU of a node with the fewest free units that fit `size`, NONE if there is none."""
     found, least = NONE, NEVER
     for gpu in range(spare.shape[1]):
         if size <= spare[n, gpu] < least:
@@ -121,7 +121,7 @@ def empty_there(
     there_at: Ints, there: Ints, heads: Ints, jobs: Ints, family: Ints, way_at: Ints, units: Ints, parts: int,
     needs: Floats, room: Floats, counts: Ints, found: Ints, j: int, wanted: int, size: int, limit: int,
 ) -> None:  # fmt: skip
-    """Note, after what was noted before, the nodes of the family that are there and not in use.
+    """Append the existing unused nodes of the family to the list.
 
     By the units left after, then by number.
     """

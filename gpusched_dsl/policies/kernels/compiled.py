@@ -57,7 +57,7 @@ class Kernel:
 
 
 def _compiler() -> Callable[[Any], Any] | None:
-    """Makes kernels of functions, kept on disk where there is a place; None if GSDSL_PYTHON_KERNELS is set."""
+    """Return a compiler of kernels with a disk cache if possible; None if GSDSL_PYTHON_KERNELS is set."""
     if os.environ.get("GSDSL_PYTHON_KERNELS"):
         return None
     try:

@@ -1,4 +1,4 @@
-"""One pass over a queue: every job takes the first place that the rules of a policy find for it.
+"""One pass over a queue: every job gets the first place that the rules of a policy find for it.
 
 Nodes in use are looked at in this order: those that are there in theirs, then those whose kind was chosen in that of
 their opening. Nodes that are full leave the list, so that jobs for which there is no room cost little.
@@ -40,7 +40,7 @@ _COUNTS = 4
 
 
 class Lookups(NamedTuple):
-    """What is read off a workload once. `ways` of job j on kind k: from `ways_at[j * K + k]` on, in way order."""
+    """Derived tables of a workload. `ways` of job j on kind k: from `ways_at[j * K + k]`, in way order."""
 
     largest_first: Ints  # (K,) kinds: most units, then lower price for a GPU, then kind order
     smallest_first: Ints  # (K,) kinds: fewest units, then lower price, then kind order
@@ -52,7 +52,7 @@ class Lookups(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Arrays that a pass works on; they hold nothing that outlives it."""
+    """The working arrays of a pass, without state after it."""
 
     queue: Ints  # (J,)
     nodes: Ints  # (N,) nodes in use that have units left, in order; `counts[OPEN]` of them
@@ -169,7 +169,7 @@ def list_node(nodes: Ints, counts: Ints, node_kind: Ints, opened: Ints, n: int) 
 
 @compiled
 def unlist_node(nodes: Ints, counts: Ints, n: int) -> None:
-    """Take a node off the list."""
+    """Remove a node from the list."""
     at = 0
     while nodes[at] != n:
         at += 1

@@ -1,4 +1,4 @@
-"""Many passes with drawn queues, ways and nodes, of which the best different schedules are kept.
+"""Many passes with drawn queues, ways and nodes; keeps the best different schedules.
 
 Pass 0 draws nothing. A later one swaps neighbours in the queue from the front to the back, so that a job may drift far;
 then every job in its turn draws its way, if it has more than one to draw from, and its node, if there are several.
@@ -23,8 +23,9 @@ _PRIME, _FACTOR = 2_147_483_647, 48_271  # products stay below 2 ** 62
 
 
 class SchedulePool(NamedTuple):
-    """The best different schedules so far, cheapest first, then the earliest. `pooled_schedule` makes schedules of
-    its rows."""
+    """The best different schedules, cheapest first, then the earliest. `pooled_schedule` builds schedules
+    of its rows.
+    """
 
     whole: Ints  # (P, 4 J + 4 N + N G) node, way, gpu; kind, used, jobs, opened; spare; chosen
     left: Floats  # (P, N R)
@@ -149,7 +150,7 @@ def _mix(number: int) -> int:
 
 @compiled
 def is_same(size: Ints, node: Ints, way: Ints, kind: Ints, used: Ints, row: Ints) -> bool:
-    """Whether a schedule differs from a row of the pool in the numbers of nodes alone."""
+    """Whether a schedule differs from a row of the pool only in the numbers of nodes."""
     jobs, nodes = len(node), len(kind)
     match = np.full(nodes, NONE)
     back = np.full(nodes, NONE)

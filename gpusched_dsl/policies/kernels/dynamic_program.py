@@ -1,4 +1,4 @@
-"""Which jobs get how much of one capacity, so that what runs and what waits costs least in all: an exact recursion.
+"""The division of one capacity among jobs with the least total cost of running and waiting: an exact recursion.
 
 With V[j](c) the least cost of the first j jobs on at most c units, V[0] = 0 and
 

@@ -1,4 +1,4 @@
-"""What is done once every job has had its turn: smaller nodes, idle GPUs given away, parts of GPUs made larger.
+"""Steps after all jobs are placed: smaller nodes, assignment of idle GPUs, larger parts of GPUs.
 
 Jobs that were pinned before the pass keep their ways, and their nodes keep their kinds.
 """
@@ -86,7 +86,7 @@ def shrink(
     smallest_first: Ints, units: Ints, family: Ints, stock: Ints, kinds: Ints, size: Ints, time: Floats,
     needs: Floats, room: Floats, way_at: Ints, tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats,
 ) -> None:  # fmt: skip
-    """Make a node the smallest kind of its family that holds what it has in use, unless a job would become slower."""
+    """Change a node to the smallest kind of its family for its used GPUs, unless a job becomes slower."""
     old, new = kind[n], NONE
     for k in smallest_first:
         if family[k] == family[old] and units[k] >= used[n] and kinds[k] < stock[k]:
@@ -194,7 +194,7 @@ def expand(
     parts: int, size: Ints, time: Floats, needs: Floats, room: Floats, way_at: Ints, weight: Floats, tenants: Ints,
     n: int, shared: int, way: Ints, gpu: Ints, kind: Ints, left: Floats, spare: Ints,
 ) -> bool:  # fmt: skip
-    """Make larger the part of the job on a shared GPU that gains most time by it; False if none gains any.
+    """Enlarge the part of the job on a shared GPU that gains most time; return False if none gains any.
 
     Every job asks for the largest part that makes it faster. Of equal jobs the one with the larger weight, then the
     earlier one in the queue. A job that comes to have the whole GPU no longer counts as one with a part.
@@ -238,7 +238,7 @@ def is_better(value: float, best_value: float, weight: Floats, j: int, best: int
 
 @compiled
 def can_change(needs: Floats, room: Floats, left: Floats, n: int, k: int, w: int, larger: int) -> bool:
-    """Whether the further capacities of the node let a job go from one way to another."""
+    """Whether the further capacities of the node allow the change of a job from one way to another."""
     for r in range(needs.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
         if needs[larger, r] - needs[w, r] > left[n, r] + _SLACK * abs(room[k, r]):
             return False
@@ -247,6 +247,6 @@ def can_change(needs: Floats, room: Floats, left: Floats, n: int, k: int, w: int
 
 @compiled
 def change(needs: Floats, left: Floats, n: int, w: int, larger: int) -> None:
-    """Account for the further capacities of a job that goes from one way to another."""
+    """Update the further capacities for the change of a job from one way to another."""
     for r in range(needs.shape[1]):
         left[n, r] -= needs[larger, r] - needs[w, r]

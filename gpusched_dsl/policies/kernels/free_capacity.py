@@ -1,4 +1,4 @@
-"""Room on nodes: whether a node can take a way to run a job, and what it has left before and after.
+"""Free capacity of nodes: whether a node has room for a way, and the rest before and after.
 
 Whole GPUs come from those that are not given out in parts. A part comes from a shared GPU of the node with the least
 units left that suffice, the first such; else from a GPU that is shared from now on.
@@ -33,7 +33,7 @@ def is_full(work: Workload, plan: Schedule, n: int) -> bool:
 
 @compiled
 def shared_gpu(plan: Schedule, n: int, size: int) -> int:
-    """The shared GPU of the node with the least units left that hold `size`, NONE if there is none."""
+    """Return the shared GPU of the node with the fewest free units that fit `size`, NONE if there is none."""
     found, least = NONE, np.iinfo(np.int64).max
     for gpu in range(plan.spare.shape[1]):
         if size <= plan.spare[n, gpu] < least:
@@ -134,7 +134,7 @@ def take_off(work: Workload, plan: Schedule, j: int) -> None:
 
 @compiled
 def copy_schedule(source: Schedule, target: Schedule) -> None:
-    """Make `target` the same as `source`."""
+    """Copy `source` to `target`."""
     for j in range(len(source.node)):
         target.node[j], target.way[j], target.gpu[j] = source.node[j], source.way[j], source.gpu[j]
         target.chosen[j] = source.chosen[j]

@@ -1,4 +1,4 @@
-"""What a schedule costs: the price that repetitions and moves compare.
+"""The cost of a schedule: the price that repetitions and moves compare.
 
 Price = lateness of what runs + price of what is postponed + idle GPUs of nodes in use + running costs, which are paid
 to the end of each job (`TOTAL`), of the job that ends first of all (`FIRST_END`), or first on its node
@@ -47,7 +47,7 @@ def price_by_term(work: Workload, plan: Schedule, kind_of_price: int) -> Floats:
 
 @compiled
 def running_costs(work: Workload, plan: Schedule, kind_of_price: int) -> float:
-    """What runs is paid for until the first end, of all or on each node; or to the end of each job."""
+    """Return the cost of running jobs until the first end, of all or on each node; or to the end of each job."""
     nodes = len(plan.kind)
     ends = np.full(nodes, np.inf)
     rates = np.zeros(nodes)

@@ -1,4 +1,4 @@
-"""Jobs appended to queues, one after the other: each goes to its best node, or to where it ends first."""
+"""Appends jobs to queues in turn: each to its best node, or to the node on which it ends first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpusched_dsl.policies.workload import NONE
 
 @compiled
 def append_all(first: Ints, node: Ints, time: Floats, ready: Floats, earliest_finish: bool) -> tuple[Ints, Ints]:
-    """The candidate that each job takes (NONE: it has none), and its place from the beginning of that queue.
+    """Return the candidate of each job (NONE: it has none), and its position from the beginning of that queue.
 
     Jobs are numbered in the order in which they are appended; the candidates of job j are `first[j]` to
     `first[j + 1]`, the best first. `node` and `time` are of candidates, `ready` (of queues) is added to.

@@ -64,7 +64,7 @@ def rank_ways(first_way: Ints, keys: Floats, mask: Ints) -> Ints:
 
 @compiled
 def list_ways(first_way: Ints, choose_rank: Ints, otherwise_rank: Ints) -> tuple[Ints, Ints]:
-    """`ranked` and `preferred` of `Instructions`; NONE stands where both leave ways out."""
+    """Return `ranked` and `preferred` of `Instructions`; NONE marks ways that both exclude."""
     ranked = np.full(len(choose_rank), NONE)
     preferred = np.zeros(len(first_way) - 1, np.int64)
     places = np.empty(most_ways(first_way), np.int64)
@@ -94,7 +94,7 @@ def list_ways(first_way: Ints, choose_rank: Ints, otherwise_rank: Ints) -> tuple
 
 @compiled
 def order_rows(keys: Floats, mask: Ints) -> Ints:
-    """The rows of `keys` (J, C) that `mask` lets in, in ascending order: the queue."""
+    """Return the rows of `keys` (J, C) that `mask` includes, in ascending order: the queue."""
     order = np.empty(len(keys), np.int64)
     stop = 0
     for row in range(len(keys)):
@@ -108,7 +108,7 @@ def order_rows(keys: Floats, mask: Ints) -> Ints:
 
 @compiled
 def arrange(keys: Floats, order: Ints, start: int, stop: int, values: Floats, spare: Scratch, last: Ints) -> None:
-    """Sort `order[start:stop]`, rows of `keys`; `last` says which places end a group of rows with the same keys."""
+    """Sort `order[start:stop]`, rows of `keys`; `last` marks the ends of groups of rows with equal keys."""
     if start == stop:
         return
     for place in range(start, stop):

@@ -1,4 +1,4 @@
-"""Jobs put into slots: started as time goes on, or into the cheapest slots ahead."""
+"""Places jobs in slots: started as time advances, or in the cheapest later slots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def put(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: 
 
 @compiled
 def free_nodes(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, h: int) -> bool:
-    """Find the free node of lowest number in every class: it neither trains in slot h nor is taken by a service.
+    """Return the free node of lowest number in every class: without a job in slot h and not used by a service.
 
     Returns whether there is any.
     """
@@ -105,7 +105,7 @@ def next_start(
 
 @compiled
 def put_cheapest(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, singly: bool) -> int:
-    """Put job j into the block of slots of least key on one node, in all of which it may train there.
+    """Place job j in the consecutive slots of least key on one node in which it may train.
 
     Blocks of equal key go to the node of lowest number, then to the earliest slot. Without a block, and with `singly`,
     the job takes single slots: the cheapest ones of the node where these cost least. Returns the node, NONE if the job

@@ -1,4 +1,4 @@
-"""What slotted policies decide on, as arrays: jobs, nodes in classes of equal ones, slots, services; and plans."""
+"""The decisions of slotted policies as arrays: jobs, classes of equal nodes, slots, services; and plans."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IN_TURN, POOLS = SERVING_CODES["equal_parts one_service_each"], SERVING_CODES["p
 
 
 class SlottedCluster(NamedTuple):
-    """One decision: J jobs, C classes of nodes that nothing tells apart, K nodes, H slots in the order of time.
+    """One decision: J jobs, C classes of equal nodes, K nodes, H slots in the order of time.
 
     Job j may run on a node of class c in slot h where `allowed[j, c, h]`, for `length[j, c]` slots in all, and prefers
     what is least by `key[j, c, h]` (`key[j, c, 0]` where keys are the same in all slots). `first[j]` is the first slot
@@ -34,7 +34,7 @@ class SlottedCluster(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """Services whose loads nodes that do not train must be able to serve; `kind` is a code of rules."""
+    """Services whose loads the nodes without jobs must be able to serve; `kind` is a code of rules."""
 
     kind: int
     capacity: Floats  # (S, C) load that one node can take
@@ -58,7 +58,7 @@ class Serving(NamedTuple):
 
 
 class SlottedSchedule(NamedTuple):
-    """What runs where. `job[k, h]` is the job that trains on a node, `share[s, k, h]` the load that it serves.
+    """The plan. `job[k, h]` is the job that trains on a node, `share[s, k, h]` the load that it serves.
 
     `last` may lie after the last slot: work that does not fit before it. `excess` is the load above what nodes take.
     """
@@ -71,7 +71,7 @@ class SlottedSchedule(NamedTuple):
 
 
 class SlottedState(NamedTuple):
-    """What a run keeps beside its plan. With `here_only`, the guard is asked about the slot of starting alone."""
+    """The state of a run besides its plan. With `here_only`, the guard only checks the starting slot."""
 
     left: Ints  # (C, H) nodes that do not train
     known: Ints  # (C, H) 1: the guard lets a node of the class train, see `slotted_guard.ask`
@@ -95,7 +95,7 @@ def empty_plan(cluster: SlottedCluster, services: int) -> SlottedSchedule:
 
 
 def empty_state(cluster: SlottedCluster, guard: Guard) -> SlottedState:
-    """No node trains or serves; the guard has not been asked."""
+    """Return a state without jobs and services, and without results of the guard."""
     _, classes, slots = cluster.allowed.shape
     count = np.bincount(cluster.class_of, minlength=classes).astype(np.int64)
     return SlottedState(

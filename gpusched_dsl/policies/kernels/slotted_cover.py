@@ -46,7 +46,7 @@ class _Orders(NamedTuple):
 
 @compiled
 def sort(key: Floats, order: Ints) -> None:
-    """The positions of `key` by rising value, equal ones as they come."""
+    """Return the positions of `key` by increasing value, ties in their order."""
     for i in range(len(order)):
         place = i
         while place > 0 and key[order[place - 1]] > key[i]:
@@ -57,8 +57,9 @@ def sort(key: Floats, order: Ints) -> None:
 
 @compiled
 def _fill(cover: Cover, orders: _Orders, s: int, fixed: int, count: Ints, left: Ints, used: Floats) -> float:
-    """The least priced cost of service s: counts of classes before `fixed` are given, of the others `left` nodes are
-    there and may be taken in parts. `used` (C,) receives the nodes taken of each class."""
+    """Return the least priced cost of service s: counts of classes before `fixed` are given, of the others `left` nodes
+    are available and may be used in part. `used` (C,) receives the used nodes of each class.
+    """
     classes = len(left)
     capacity, unit = cover.capacity[s], cover.unit[s]
     found = 0.0
@@ -109,8 +110,9 @@ def _fill(cover: Cover, orders: _Orders, s: int, fixed: int, count: Ints, left: 
 def _bound(
     cover: Cover, orders: _Orders, s: int, fixed: int, count: Ints, left: Ints, used: Floats
 ) -> tuple[float, float, float]:
-    """For service s with counts before `fixed` given, and those after it: the cost of s, the cost of all, and how many
-    nodes are taken of the class whose count is given next."""
+    """Return, for service s with counts before `fixed` given, and the services after it: the cost of s, the total cost,
+    and the number of used nodes of the class whose count is given next.
+    """
     services, classes = cover.capacity.shape
     first, found, ahead = 0.0, 0.0, 0.0
     for other in range(s, services):
@@ -143,7 +145,7 @@ def _order(cover: Cover, orders: _Orders) -> None:
 
 @compiled
 def _find_prices(cover: Cover, orders: _Orders, above: float) -> None:
-    """Prices of nodes that make the bound high, by subgradient steps; `above` is a cost that can be had."""
+    """Find prices of nodes that make the bound large, by subgradient steps; `above` is an achievable cost."""
     services, classes = cover.capacity.shape
     count = np.zeros((services, classes), dtype=np.int64)
     best = np.zeros(classes)
@@ -314,8 +316,9 @@ def least_excess(free: Ints, capacity: Floats, load: Floats, count: Ints) -> tup
 
 @compiled
 def greedy(free: Ints, capacity: Floats, load: Floats, count: Ints) -> float:
-    """Nodes one at a time to the service that lacks the largest part of its load: the smallest that is enough, else the
-    largest. Returns what is left unserved."""
+    """Assign nodes one at a time to the service that lacks the largest part of its load: the smallest sufficient node,
+    else the largest. Return the unserved load.
+    """
     services, classes = capacity.shape
     left = free.copy()
     rest = load.copy()
@@ -350,7 +353,9 @@ def greedy(free: Ints, capacity: Floats, load: Floats, count: Ints) -> float:
 
 @compiled
 def cost_of(cover: Cover, count: Ints) -> float:
-    """What given nodes cost when the loads are put on them as cheaply as can be; infinite if they cannot take them."""
+    """Return the cost of given nodes with the cheapest distribution of the loads; infinite if they cannot
+    serve them.
+    """
     services, classes = cover.capacity.shape
     orders = _Orders(
         np.zeros(classes), np.zeros((services, classes), dtype=np.int64), np.zeros((services, classes), dtype=np.int64)

@@ -16,7 +16,7 @@ from gpusched_dsl.policies.kernels.slotted_cover import EXACT, least_excess
 
 @compiled
 def enough(kind: int, left: Ints, capacity: Floats, load: Floats) -> bool:
-    """Whether `left[c]` nodes of each class can take the loads of a slot, as far as services do not share them.
+    """Whether `left[c]` nodes of each class can serve the loads of a slot, without sharing by services.
 
     `EQUAL_PARTS`: the load of a service is split equally over the nodes on which it runs; else each service may have
     the capacity of every node.

@@ -1,4 +1,4 @@
-"""Jobs and services take nodes in turn, the worst off first: the policy that makes the least performance large.
+"""Jobs and services take nodes in turn, lowest performance first: a policy that maximises the least performance.
 
 The performance of a job is a function of its last slot, stated by the policy; that of a service is the part of its
 latency bound that is left, `(bound - t) / bound` with t the least response time at which its pool takes the load.
@@ -30,7 +30,8 @@ def most_within(rate: float, time: float) -> float:
 
 @compiled
 def response_time(pool: Ints, rate: Floats, load: float) -> float:
-    """The least time at which `pool[c]` nodes of each class take the load; infinite if they are too slow for it.
+    """Return the least response time at which `pool[c]` nodes of each class serve the load; infinite if they are too
+    slow.
 
     What they take grows with the time, continuously, from nothing to the sum of the rates: halving finds it.
     """
@@ -60,7 +61,7 @@ def response_time(pool: Ints, rate: Floats, load: float) -> float:
 
 @compiled
 def load_taken(pool: Ints, rate: Floats, time: float) -> float:
-    """What a pool takes within a response time."""
+    """Return the load that a pool serves within a response time."""
     total = 0.0
     for c in range(len(pool)):
         if pool[c] > 0:
@@ -70,7 +71,7 @@ def load_taken(pool: Ints, rate: Floats, time: float) -> float:
 
 @compiled
 def performance(cluster: SlottedCluster, j: int, last: int) -> float:
-    """What job j performs if `last` is its last slot; after the last slot of all it falls on as in the last two."""
+    """Return the performance of job j if `last` is its last slot; after the last slot of all it continues linearly."""
     slots = cluster.value.shape[1]
     if last < slots:
         return float(cluster.value[j, last])
@@ -79,7 +80,7 @@ def performance(cluster: SlottedCluster, j: int, last: int) -> float:
 
 
 class Turns(NamedTuple):
-    """What the turns of one slot have come to."""
+    """The results of the turns of one slot."""
 
     pool: Ints  # (S, C) nodes that a service has taken
     time: Floats  # (S,) the response time of its pool
@@ -107,7 +108,7 @@ def new_turns(cluster: SlottedCluster, services: int) -> Turns:
 def begin_slot(
     cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, turns: Turns, h: int
 ) -> None:
-    """No pool has a node, and all that wait take part."""
+    """Start a slot: no pool has a node, and all waiting jobs take part."""
     turns.least[0] = np.inf
     for k in range(len(state.taken)):
         state.taken[k] = 0
@@ -126,8 +127,9 @@ def begin_slot(
 def take_turns(
     cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, turns: Turns, h: int
 ) -> int:
-    """The job or service of least performance takes the next node, until taking helps the least one no more; then the
-    jobs that still wait start in their turn. Stops after each job that is started and returns it, NONE at the end."""
+    """Give the next node to the job or service of least performance until that no longer helps; then start the waiting
+    jobs in turn. Stops after each started job and returns it, NONE at the end.
+    """
     while free_nodes(cluster, plan, state, h):
         s, j, least = _worst(cluster, serving, plan, turns, h)
         if s < 0 and j < 0:
@@ -203,7 +205,7 @@ def _fastest(serving: Serving, s: int, first_free: Ints) -> int:
 def split(
     cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, turns: Turns, h: int
 ) -> None:
-    """Loads in proportion to what the nodes take at the pool's response time: the same time on all of them.
+    """Split loads in proportion to the load of the nodes at the pool's response time: the same time on all of them.
 
     A pool that is too slow is loaded in proportion to its rates.
     """

@@ -1,1 +1,1 @@
-"""Policies that append jobs to queues: who goes to which node, in which order a queue is run."""
+"""Policies that append jobs to queues: the node of each job, and the order of each queue."""

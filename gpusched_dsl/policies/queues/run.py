@@ -154,7 +154,7 @@ class _Queues:
         return place[np.searchsorted(ordered[place], jobs)], nodes, rank
 
     def _from_end(self, job: Codes, node: Codes, place: Ints) -> Ints:
-        """Places counted from the end of each queue, after sorting it where the policy says so."""
+        """Return positions counted from the end of each queue, after sorting it if the policy states it."""
         sort = next((rule.key for rule in self.policy.finish if rule.key is not None), None)
         order = np.lexsort((place, node))
         if sort is not None:

@@ -1,1 +1,1 @@
-"""Policies for models whose decisions have a slot: jobs that run on whole nodes beside services that must be served."""
+"""Policies for decisions with slots: jobs on complete nodes together with services that must be served."""

@@ -1,4 +1,4 @@
-"""Which nodes nothing in the lines of a policy tells apart: those of equal values in all parameters that it reads."""
+"""Classes of nodes that the lines of a policy do not distinguish: equal values in all parameters that it reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_DEPTH = 50  # of `let`s in `let`s
 
 
 def read_of_nodes(parts: Iterable[tuple[Part, IndexVar]], model: CheckedModel) -> frozenset[str] | None:
-    """The parameters `p[k]` through which alone some expressions depend on their node k; None if one does otherwise."""
+    """Return the parameters `p[k]` through which alone some expressions depend on their node k; None for other uses."""
     found: set[str] = set()
     for part, node in parts:
         if not _read(part, node, model, found, 0):
@@ -50,7 +50,7 @@ def _is(expr: TypedExpr, node: IndexVar) -> bool:
 
 
 def classes_of(nodes: Codes, read: frozenset[str] | None, store: ValueStore, marks: Iterable[Codes] = ()) -> Ints:
-    """The class of every node, numbered by the first node of each; `marks` tell nodes apart as parameters do."""
+    """Return the class of every node, numbered by the first node of each; `marks` distinguish nodes like parameters."""
     if read is None:
         return np.arange(len(nodes), dtype=np.int64)
     columns = [np.asarray(m, dtype=np.int64) for m in marks]

@@ -22,7 +22,7 @@ from gpusched_dsl.policies.slotted.classes import classes_of, read_of_nodes
 
 @dataclass(frozen=True, eq=False)
 class SlottedInstance:
-    """A cluster and what its numbers stand for: codes of jobs, nodes, slots, and of the services that are served."""
+    """A cluster and the elements of its numbers: codes of jobs, nodes, slots, and of the served services."""
 
     cluster: SlottedCluster
     guard: Guard
@@ -34,7 +34,7 @@ class SlottedInstance:
 
 
 def read_instance(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> SlottedInstance:
-    """What a policy with `slots` decides on. Raises DiagnosticError as evaluation does, and GSM3016."""
+    """Return the decision of a policy with `slots`. Raises DiagnosticError as evaluation does, and GSM3016."""
     assert policy.slots is not None
     return _Reader(policy, policy.slots, Evaluator(policy.model, store, limits)).run()
 
@@ -73,7 +73,7 @@ class _Reader:
     # --- axes --------------------------------------------------------------------------------------------------------
 
     def _elements(self, index: IndexVar) -> Codes:
-        """All elements of the root set of an index in their order; of whole numbers those that the family has."""
+        """Return all elements of the root set of an index in their order; of integers those that the family has."""
         if isinstance(index.type, Element):
             return self.ev.store.sets[index.type.root].columns()[0]
         placement = self.policy.model.placement
@@ -139,7 +139,7 @@ class _Reader:
         return [self.ev.number_column(k.value, frame) * (-1.0 if k.descending else 1.0) for k in keys]
 
     def _length(self, allowed: Bools) -> Ints:
-        """How many slots a job takes on a node of each class, 0 where it may not run."""
+        """Return the number of slots of a job on a node of each class, 0 if it may not run."""
         where = allowed.any(axis=2)
         job, kind = np.nonzero(where)
         frame = Frame(len(job), {self.job: self.jobs[job], self.lines.node: self.kinds[kind]})
@@ -156,7 +156,7 @@ class _Reader:
         return np.lexsort((np.arange(len(self.jobs)), *columns[::-1])).astype(np.int64)
 
     def _performance(self) -> Floats:
-        """What a job performs by its last slot, where it is placed by that."""
+        """Return the performance of a job by its last slot, if that places it."""
         key = next((rule.key for rule in self.policy.place if rule.key is not None), None)
         if key is None:
             return np.zeros((len(self.jobs), 0))
@@ -209,7 +209,7 @@ class _Reader:
         return found
 
     def _conditions(self, loads: CheckedLoads, other: IndexVar, frame: Frame) -> Bools:
-        """Which rows fulfil what does not depend on an index that the frame does not bind."""
+        """Return which rows satisfy the conditions that do not depend on an index unbound in the frame."""
         kept = [i for i in loads.indexing.iterators if other not in i.variables]
         conditions = [c for c in loads.indexing.conditions if other not in self.ev.needs(c)]
         return self.ev.in_index_list(TypedIndexing(tuple(kept), tuple(conditions)), frame)

@@ -1,4 +1,4 @@
-"""What the slot of a placement means: a slot that the job occupies, or the slot in which it starts.
+"""The meaning of the slot of a placement: a slot that the job occupies, or the slot in which it starts.
 
 `lasts` decides. Where it is the length of a slot (it may read the slot, and nothing else that is decided), a 1 of the
 variable is one occupied slot. Where it reads the job or the node, it is the time of the job, and the slot is its start.

@@ -1,4 +1,4 @@
-"""The evaluator on a plan: sums of variables go through what the plan has, not through all that it might have."""
+"""The evaluator on a plan: sums of variables range over the entries of the plan, not over all possible ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpusched_dsl.language.checked import IndexRef, Reduction, VariableRef
 
 
 class PlanEvaluator(Evaluator):
-    """Families of the store hold the entries of a plan alone; what is not among them is 0."""
+    """Families of the store have only the entries of a plan; all others are 0."""
 
     def _Reduction(self, expr: Reduction, frame: Frame) -> Values:
         found = self._sum_of_entries(expr, frame)

@@ -1,4 +1,4 @@
-"""The loops over slots and jobs: kernels choose within one, and where jobs came the guard is asked again."""
+"""The loops over slots and jobs: kernels choose within one, and the guard is updated after each placement."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ class Placing:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SlottedResult:
-    """`unproven` counts the slots whose serving nodes may not be the cheapest ones; `whole` tells whether the run was
-    not stopped before its end."""
+    """`unproven` counts the slots whose serving nodes may not be the cheapest ones; `whole` states whether the run was
+    not stopped before its end.
+    """
 
     plan: SlottedSchedule
     unproven: int
@@ -55,7 +56,7 @@ class SlottedResult:
 def make_plan(
     cluster: SlottedCluster, guard: Guard, serving: Serving, placing: Placing, stop: Stop | None = None
 ) -> SlottedResult:
-    """A plan by the rules of a policy; the same whenever it is asked for."""
+    """Compute a plan by the rules of a policy; equal calls return equal plans."""
     plan = empty_plan(cluster, len(serving.load))
     state = empty_state(cluster, guard)
     slots = plan.job.shape[1]
@@ -97,7 +98,9 @@ def make_plan(
 
 
 def _ask(guard: Guard, state: SlottedState, begin: int, end: int) -> None:
-    """Have the guard's answers for some slots. The two are apart since compiling the second takes seconds."""
+    """Update the guard's answers for some slots. The two kernels are separate because compiling the second
+    takes seconds.
+    """
     if guard.kind == ONE_SERVICE_EACH:
         ask_one_service_each(guard, state.left, state.known, begin, end)
     elif guard.kind != UNGUARDED:
@@ -105,8 +108,9 @@ def _ask(guard: Guard, state: SlottedState, begin: int, end: int) -> None:
 
 
 def _cheapest(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, h: int) -> bool:
-    """Put the loads of a slot on the cheapest nodes that do not train, one service a node; whether it is proven that
-    there are no cheaper ones. Where they cannot take all, the nodes of least excess are taken."""
+    """Put the loads of a slot on the cheapest nodes without jobs, one service per node; return whether that is proved
+    optimal. If they cannot serve all loads, use the nodes of least excess.
+    """
     state.taken[:] = 0
     load = np.ascontiguousarray(serving.load[:, h])
     if load.sum() <= 0:

@@ -11,7 +11,7 @@ PLACE_RULES: Final = ("start_now", "by_performance", "cheapest_block")
 
 
 def placing_of(rules: tuple[CheckedRule, ...]) -> Placing:
-    """How the rules of a line `place` place jobs."""
+    """Return how the rules of a line `place` place jobs."""
     names = {rule.name for rule in rules}
     return Placing(
         rule=next(name for name in PLACE_RULES if name in names),

@@ -1,4 +1,4 @@
-"""A policy for slots run on a built instance: values of the families of variables that its plan is made of."""
+"""A policy for slots on a built instance: values of the families of variables of its plan."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def run_slotted(
 def _of_jobs(
     policy: CheckedPolicy, instance: SlottedInstance, plan: SlottedSchedule, *, starts: bool
 ) -> tuple[str, VariableValues]:
-    """The family of the placement: 1 where a job is on a node in a slot, or with `starts` in its first slot alone."""
+    """Return the family of the placement: 1 if a job is on a node in a slot, or with `starts` only in its
+    first slot.
+    """
     placement = policy.model.placement
     assert placement is not None
     node, slot = np.nonzero(plan.job >= 0)
@@ -93,7 +95,7 @@ def _of_jobs(
 def _of_services(
     policy: CheckedPolicy, loads: CheckedLoads, instance: SlottedInstance, plan: SlottedSchedule
 ) -> tuple[str, VariableValues]:
-    """The family that `serve` names: what each node serves of each load."""
+    """Return the family of `serve`: the served amount of each load by each node."""
     assert loads.variable is not None
     service, node, slot = np.nonzero(plan.share)
     columns = {
@@ -129,7 +131,7 @@ class _Values:
         self.outside = 0
 
     def add(self, name: str, given: VariableValues) -> None:
-        """Take what the family has, count what it has not, and let expressions read all of it."""
+        """Add the entries of the family, count the missing ones, and let expressions read all of it."""
         variable = self.model.variables[name]
         frame = Frame(len(given.values), dict(zip(variable.indexing.variables, given.codes, strict=True)))
         inside = self.ev.in_index_list(variable.indexing, frame)

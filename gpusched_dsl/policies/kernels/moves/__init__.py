@@ -1,1 +1,1 @@
-"""Local search: changes of a schedule, what they gain, and the best one of each neighbourhood."""
+"""Local search: changes of a schedule, their gains, and the best one of each neighbourhood."""

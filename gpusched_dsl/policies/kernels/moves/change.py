@@ -1,4 +1,4 @@
-"""A change of a schedule: which jobs go where, and which node becomes what; and carrying it out.
+"""A change of a schedule: the new places of jobs and kinds of nodes; and its execution.
 
 A job keeps what the change does not name. Units of shared GPUs are given back before any are taken, so that two jobs
 may exchange parts of full GPUs.

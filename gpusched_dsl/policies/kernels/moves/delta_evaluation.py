@@ -1,4 +1,4 @@
-"""What candidates are priced from: sums, first ends and lists that stay the same until a change is carried out.
+"""The data for the prices of candidates: sums, first ends and lists that are constant until a change.
 
 A schedule is searched far more often than it is changed, so the books are written anew after every change, in
 O(J log J + N), and stay free of rounding.
@@ -70,7 +70,7 @@ def empty_books(work: Workload, price_kind: int, pressure: Floats) -> DeltaEvalu
 
 @compiled
 def tolerance(value: float) -> float:
-    """What counts as rounding beside a value."""
+    """Return the rounding tolerance of a value."""
     return EPSILON * max(1.0, abs(value))
 
 
@@ -139,7 +139,7 @@ def _list_ends(work: Workload, plan: Schedule, books: DeltaEvaluation) -> None:
 
 @compiled
 def _list_late(work: Workload, plan: Schedule, books: DeltaEvaluation) -> None:
-    """Late jobs by lateness, the others by what they cost to their end; equal ones by number."""
+    """List late jobs by tardiness, the others by their cost to their end; ties by number."""
     jobs = len(plan.way)
     key = np.zeros(jobs)
     late, costly = 0, 0

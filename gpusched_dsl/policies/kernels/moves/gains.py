@@ -1,4 +1,4 @@
-"""What a change gains or costs, from the books alone: O(jobs of the change), and as exact as the full price.
+"""The gain of a change from the stored sums alone: O(jobs of the change), and as exact as the full price.
 
 With `TOTAL` every job is paid to its end, so a change moves the price by its own jobs. With `FIRST_END` the price of
 running is theta R, theta the first end and R the rates of all nodes. A change moves R by its own nodes, and theta is
@@ -19,7 +19,7 @@ from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 @compiled
 def exchange_gain(work: Workload, plan: Schedule, books: DeltaEvaluation, a: int, b: int) -> float:
-    """The price after job a has taken the place of job b, and b that of a, or its place in the queue, minus the price
+    """Return the price after jobs a and b have exchanged their places, or their places in the queue, minus the price
     before. Infinite if one of them has no such way or finds no room.
 
     A place is a node, a number of units and, for a part, a GPU: nothing is packed anew. Job b runs, on another node.
@@ -62,7 +62,7 @@ def exchange_gain(work: Workload, plan: Schedule, books: DeltaEvaluation, a: int
 
 @compiled
 def reshape_gain(work: Workload, plan: Schedule, books: DeltaEvaluation, n: int, kind: int, ways: Ints) -> float:
-    """The price after node n has become of a kind and its i-th job takes `ways[i]`, minus the price before.
+    """Return the price after node n has become of a kind with `ways[i]` for its i-th job, minus the price before.
 
     Infinite if a way is missing, or if GPUs, rooms or nodes of the kind do not suffice. Parts of GPUs keep their size.
     """
@@ -102,7 +102,7 @@ def reshape_gain(work: Workload, plan: Schedule, books: DeltaEvaluation, n: int,
 
 @compiled
 def shift_gain(work: Workload, plan: Schedule, books: DeltaEvaluation, j: int, m: int, way: int) -> float:
-    """The price after job j, of whole GPUs, has gone to node m, a node that is there, minus the price before.
+    """Return the price after job j, of complete GPUs, has moved to the existing node m, minus the price before.
 
     Infinite if it finds no room.
     """

@@ -21,7 +21,7 @@ FEW = 2000  # distributions of one node
 
 @compiled
 def regroup_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
-    """N7: see above."""
+    """Apply N7: see above."""
     best, margin = np.inf, tolerance(books.sums[0])
     clear(change)
     most = plan.jobs.max() if len(plan.jobs) else 0
@@ -63,7 +63,9 @@ def distributions(gpus: int, jobs: int) -> int:
 
 @compiled
 def next_of_all(sizes: Ints, count: int, parts: int, gpus: int, turn: int) -> bool:
-    """The next distribution of whole GPUs in the order of the alphabet, at turn 0 the first; False if there is none."""
+    """Return the next distribution of complete GPUs in lexicographic order, the first at turn 0; False if
+    there is none.
+    """
     if turn == 0:
         sizes[:count] = parts
         return True

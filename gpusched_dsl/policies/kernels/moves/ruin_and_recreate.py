@@ -1,4 +1,4 @@
-"""A node, or two, packed anew: the best of their jobs and the postponed ones, in the best ways, on the best kind.
+"""Repacks one or two nodes: the best of their jobs and the postponed ones, in the best ways, on the best kind.
 
 A knapsack: f[u, v] is the least price of jobs on u units of the one node and v of the other, against all of them being
 postponed. It is exact: whatever may run on these nodes while the others stay as they are is considered. The table of
@@ -22,8 +22,9 @@ from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
 class PackingTable(NamedTuple):
-    """Row i + 1 of `price` is after job i; its columns are the pairs of units used. `taken` is how job i joined: its
-    way on the first node, W more on the second, NONE if it does not run."""
+    """Row i + 1 of `price` is after job i; its columns are the pairs of units used. `taken` is the way of job i: its
+    way on the first node, W more on the second, NONE if it does not run.
+    """
 
     job: Ints
     price: Floats
@@ -32,7 +33,9 @@ class PackingTable(NamedTuple):
 
 @compiled
 def repack_node(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
-    """One node, which may become of another kind, opened or closed; of the postponed jobs, the `length` dearest."""
+    """Repack one node, which may change its kind, be opened or closed; with the `length` most expensive
+    postponed jobs.
+    """
     clear(change)
     if not separable(work, books):
         return np.inf
@@ -64,7 +67,7 @@ def repack_node(work: Workload, plan: Schedule, books: DeltaEvaluation, length: 
 
 @compiled
 def repack_two(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
-    """Every two nodes in use in turn, which keep their kinds; of the postponed jobs, the `length` dearest.
+    """Repack every two nodes in use, which keep their kinds; with the `length` most expensive postponed jobs.
 
     What is for the better is carried out at once, on a copy, so that one sweep finds many changes; together they are
     the candidate.
@@ -122,14 +125,14 @@ def copy_of(plan: Schedule) -> Schedule:
 
 @compiled
 def separable(work: Workload, books: DeltaEvaluation) -> bool:
-    """Whether a node's price does not depend on others, and its jobs need nothing but whole GPUs."""
+    """Whether a node's price is independent of other nodes, and its jobs need only complete GPUs."""
     plain = work.parts == 1 and work.needs.shape[1] == 0 and work.node_rate.shape[1] == 0
     return bool(books.price_kind == TOTAL and plain)
 
 
 @compiled
 def postponed_jobs(work: Workload, plan: Schedule, length: int) -> Ints:
-    """Jobs that do not run, the dearest first; the `length` first of them (0: all)."""
+    """Return jobs that do not run, the most expensive first; the `length` first of them (0: all)."""
     waiting = np.flatnonzero(plan.way < 0)
     found = waiting[np.argsort(-work.postponed[waiting], kind="mergesort")]
     return found[: min(length, len(found))].copy() if length > 0 else found
@@ -160,7 +163,7 @@ def may_become(work: Workload, plan: Schedule, books: DeltaEvaluation, n: int, k
 
 @compiled
 def price_now(work: Workload, plan: Schedule, books: DeltaEvaluation, n: int) -> float:
-    """What a node costs more than if all of its jobs were postponed."""
+    """Return the cost of a node minus its cost if all of its jobs were postponed."""
     if plan.jobs[n] == 0:
         return 0.0
     k = plan.kind[n]
@@ -180,7 +183,7 @@ def empty_table(jobs: int, pairs: int) -> PackingTable:
 
 @compiled
 def add_jobs(work: Workload, table: PackingTable, jobs: Ints, row: int, k: int, other: int) -> None:
-    """Let jobs join from `row` on, on a node of kind k, or on one of kind `other` (NONE: there is no other)."""
+    """Add jobs from `row`, on a node of kind k, or on one of kind `other` (NONE: there is no other)."""
     first = work.units[k]
     second = 0 if other == NONE else work.units[other]
     wide = second + 1
@@ -242,7 +245,7 @@ def write(
     other: int,
     change: ScheduleChange,
 ) -> None:
-    """Name the jobs that come, stay or go."""
+    """Record the jobs that arrive, stay or leave."""
     at = least(work, table, rows, k, other)[1]
     wide = 1 if other == NONE else work.units[other] + 1
     if at > 0 and plan.kind[n] != k:

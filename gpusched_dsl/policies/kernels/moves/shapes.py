@@ -46,13 +46,13 @@ def faster_type(work: Workload, plan: Schedule, books: DeltaEvaluation, length: 
 
 @compiled
 def double_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
-    """N5: the node becomes one of the same family with twice the GPUs, and its jobs take twice as many."""
+    """Apply N5: the node becomes one of the same family with twice the GPUs, and so do the sizes of its jobs."""
     return best_resize(work, plan, books, length, change, True)
 
 
 @compiled
 def halve_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
-    """N6: the node becomes one of the same family with half the GPUs, and its jobs take half as many."""
+    """Apply N6: the node becomes one of the same family with half the GPUs, and so do the sizes of its jobs."""
     return best_resize(work, plan, books, length, change, False)
 
 
@@ -60,7 +60,7 @@ def halve_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: i
 def best_resize(
     work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange, up: bool
 ) -> float:
-    """The best of the nodes whose jobs take twice as many GPUs, or half as many."""
+    """Return the best of the nodes with twice, or half, the GPUs for all jobs."""
     times, over = (2, 1) if up else (1, 2)
     best, margin = np.inf, tolerance(books.sums[0])
     clear(change)
@@ -110,7 +110,7 @@ def try_ways(
 def _faster_node(
     work: Workload, plan: Schedule, books: DeltaEvaluation, j: int, best: float, margin: float, change: ScheduleChange
 ) -> float:
-    """A job of whole GPUs goes to a node that is there and on which as many of them are faster."""
+    """Move a job of complete GPUs to an existing node on which the same number of GPUs is faster."""
     if plan.gpu[j] >= 0:
         return best
     old, n = plan.way[j], plan.node[j]
@@ -146,7 +146,7 @@ def late_nodes(node: Ints, late: Ints) -> Ints:
 
 @compiled
 def is_first(node: Ints, late: Ints, i: int) -> bool:
-    """Whether none of the jobs before the i-th one stands on its node."""
+    """Whether none of the jobs before the i-th one is on its node."""
     for before in range(i):  # noqa: SIM110
         if node[late[before]] == node[late[i]]:
             return False
@@ -178,7 +178,7 @@ def ways_of(here: Ints, way_at: Ints, kind: int, sizes: Ints, ways: Ints) -> Non
 
 @compiled
 def _time_saved(here: Ints, way: Ints, ways: Ints, time: Floats) -> float:
-    """How much shorter the jobs of a node run, in all."""
+    """Return the total reduction of the times of the jobs of a node."""
     saved = 0.0
     for i in range(len(here)):
         if ways[i] >= 0:
@@ -188,7 +188,7 @@ def _time_saved(here: Ints, way: Ints, ways: Ints, time: Floats) -> float:
 
 @compiled
 def _rescale(sizes: Ints, count: int, parts: int, times: int, over: int) -> bool:
-    """Multiply units by `times / over`, in place; False if that gives other than whole GPUs."""
+    """Multiply units by `times / over`, in place; return False if that is not a number of complete GPUs."""
     for i in range(count):
         if sizes[i] // parts % over != 0:
             return False

@@ -18,7 +18,7 @@ from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 @compiled
 def first_of(count: int, length: int) -> int:
-    """How many of a list a move looks at."""
+    """Return the number of examined jobs of a list."""
     return count if length <= 0 else min(count, length)
 
 
@@ -26,7 +26,7 @@ def first_of(count: int, length: int) -> int:
 def swap_tardy_costly(
     work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange
 ) -> float:
-    """N1: one of the latest jobs and one of the dearest that are on time, on another node."""
+    """Apply N1: one of the latest jobs and one of the most expensive on-time jobs, on another node."""
     best, best_a, best_b = np.inf, NONE, NONE
     margin = tolerance(books.sums[0])
     for i in range(first_of(books.counts[0], length)):
@@ -60,7 +60,7 @@ def swap_tardy_any(
 def swap_postponed_running(
     work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange
 ) -> float:
-    """N3: a postponed job, the most urgent first, takes the place of a less urgent one, which goes to the queue."""
+    """Apply N3: a postponed job, the most urgent first, replaces a less urgent one, which goes to the queue."""
     best, best_a, best_b = np.inf, NONE, NONE
     margin = tolerance(books.sums[0])
     queue = books.queue
