@@ -1,1 +1,1 @@
-"""Benchmarks: a small registry of cases and arms, each arm measured in a process of its own. `make bench` runs them."""
+"""Benchmarks: a small registry of cases and arms, each arm measured in a separate process. `make bench` runs them."""

@@ -1,4 +1,4 @@
-"""The scripts beside the shipped data, loaded as modules: they are in no package."""
+"""Loads the scripts of the shipped data as modules, which belong to no package."""
 
 import importlib.util
 import sys

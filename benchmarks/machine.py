@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine and versions of the measurements."""
 
 import os
 import platform

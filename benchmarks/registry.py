@@ -1,4 +1,4 @@
-"""What is measured: cases, their arms, and the targets that the figures must reach."""
+"""The cases of the benchmarks, their arms, and the targets of the measurements."""
 
 from __future__ import annotations
 

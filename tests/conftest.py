@@ -1,4 +1,4 @@
-"""What holds for all tests: signals, random examples, time.
+"""Common settings of all tests: signals, random examples, time.
 
 A shell starts what runs in the background with SIGINT ignored, and so would be the children of tests: here it has
 Python's own handler, and children its default.

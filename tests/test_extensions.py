@@ -1,4 +1,4 @@
-"""Another package adds one of everything by entry points alone, and each is used from a text to its result."""
+"""Another package adds one extension of each kind by entry points alone, and each is used from text to result."""
 
 from __future__ import annotations
 

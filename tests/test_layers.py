@@ -1,4 +1,4 @@
-"""Dependencies point one way: a layer imports only itself and what is below it, and no modules import each other."""
+"""Dependencies have one direction: a layer imports only itself and lower layers, without import cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel holds every package and puts nothing but `gpusched_dsl` on the path."""
+"""The wheel contains every package and puts only `gpusched_dsl` on the path."""
 
 import re
 import subprocess

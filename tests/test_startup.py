@@ -1,4 +1,4 @@
-"""What a command imports decides how fast it starts: `--help` and `check` load no library they do not need."""
+"""Imports decide the start-up time of a command: `--help` and `check` load no unneeded library."""
 
 import subprocess
 import sys

@@ -1,1 +1,1 @@
-"""How long building takes, aggregation and all passes, against solving the same model without aggregation."""
+"""The time of building, with aggregation and all passes, against solving the same model without aggregation."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.building [KIND ...] [--each N] [--seconds S]`: does building ever take longer than solving?
+"""`python -m benchmarks.building [KIND ...] [--each N] [--seconds S]`: compares the times of building and solving.
 
 Building is reading, grounding, aggregation and all passes; solving is the same model without aggregation, up to S CPU
 seconds, from its text on. Times are CPU times of this process. A model is flagged when building takes longer than

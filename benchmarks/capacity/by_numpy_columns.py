@@ -1,4 +1,4 @@
-"""Written by hand for speed alone: every column's entries in place, as HiGHS stores them; a bound for any tool."""
+"""A hand-written loader for speed: every column's entries in place, as HiGHS stores them; a bound for any tool."""
 
 from pathlib import Path
 from typing import Any

@@ -1,1 +1,1 @@
-"""How far heuristics stay from the proved optimum."""
+"""The distance of heuristics to the proved optimum."""

@@ -1,4 +1,4 @@
-"""What a run without tardiness costs at least, by the charging rule.
+"""A lower bound on the cost of a run without tardiness, by the charging rule.
 
 A job pays no less than its share of a full VM. So a job that ends in time pays at least the optimum of a small linear
 problem: which fraction of it is done in which way, at least cost, the fractions summing to one and their times to at

@@ -1,4 +1,4 @@
-"""The methods compared, as instructions to the engine: what one decision sees, in which order, and how it draws."""
+"""The compared methods as instructions to the engine: the jobs of a decision, their order, and random draws."""
 
 from __future__ import annotations
 

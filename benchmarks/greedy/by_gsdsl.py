@@ -1,4 +1,4 @@
-"""The kernels as they run: `passes` with ranking and price, or `drawn` passes of which the best ten are kept."""
+"""The kernels as they run: `passes` with ranking and price, or `drawn` passes that keep the best ten."""
 
 from pathlib import Path
 

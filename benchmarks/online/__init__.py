@@ -1,1 +1,1 @@
-"""What the loop over time costs beside its plans: `python -m benchmarks online`."""
+"""The overhead of the loop over time beside its plans: `python -m benchmarks online`."""

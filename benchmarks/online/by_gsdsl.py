@@ -1,4 +1,4 @@
-"""A run of so many plans by a policy, taken apart: `build` makes instances, `plan` plans, `loop` is all the rest."""
+"""The parts of a run of many plans by a policy: `build` builds instances, `plan` plans, `loop` is all the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""simpy: a process for each job, a container of GPUs that serves requests in the order in which they come."""
+"""simpy: one process per job, and a container of GPUs that serves requests in the order of arrival."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every arm tells of its run, so that it can be seen that all did the same work."""
+"""The output of every arm about its run, which shows that all did the same work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a cluster as it stands at several decisions: `python -m benchmarks.resolve.data FOLDER [NODES SEED EVENTS]`.
+"""Writes the state of a cluster at several decisions: `python -m benchmarks.resolve.data FOLDER [NODES SEED EVENTS]`.
 
 Each folder 0, 1, ... holds the CSV files of one decision and the scenario that reads them. From one to the next a job
 completes and another arrives, with the data of one of the others, all its times multiplied by a random factor.

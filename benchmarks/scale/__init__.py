@@ -1,1 +1,1 @@
-"""How far models reach: large instances solved to a stated gap, and how time and memory grow with the cluster."""
+"""The limits of models: large instances solved to a stated gap, and the growth of time and memory with the cluster."""

@@ -1,4 +1,4 @@
-"""What the chart of growth shows: seconds and memory by the number of nodes, from the samples of the case `growth`."""
+"""The data of the growth chart: seconds and memory by the number of nodes, from the samples of the case `growth`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One table of all cases of scale: what each run took and reached, and every target beside it."""
+"""One table of all cases of scale: the resources and the result of each run, and its target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python interface on a small problem: which jobs to take so that they fit, and how long to wait."""
+"""The Python interface on a small problem: a choice of jobs that fit, with a waiting time."""
 
 from collections.abc import Iterator
 from pathlib import Path

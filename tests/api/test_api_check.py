@@ -1,4 +1,4 @@
-"""`Model.check` finds what `gsdsl check` finds, with scenarios or without."""
+"""`Model.check` reports the same diagnostics as `gsdsl check`, with and without scenarios."""
 
 from __future__ import annotations
 

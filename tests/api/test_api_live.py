@@ -1,4 +1,4 @@
-"""The live loop of the Python interface: events as dictionaries, decisions as they come."""
+"""The live loop of the Python interface: events as dictionaries, decisions in return."""
 
 from __future__ import annotations
 

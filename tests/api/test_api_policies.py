@@ -1,4 +1,4 @@
-"""Policies from Python: plans, bounds, starts, planning anew with other values, comparisons."""
+"""Policies from Python: plans, bounds, starts, new plans after changed values, comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that were pickled and read again tell the same, also from another process."""
+"""Pickled results equal the originals after reading, also in another process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random small problems with nonlinear terms of whole numbers, which can be enumerated."""
+"""Random small problems with nonlinear terms of integers, which can be enumerated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with conditions by HiGHS and SCIP against an enumeration that knows nothing of the compiler."""
+"""Models with conditions by HiGHS and SCIP against an enumeration that is independent of the compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is particular to the backend `cvxpy`: compiled once, loaded late, convex or refused, duals of conic solvers."""
+"""Properties of the backend `cvxpy`: compiled once, loaded late, convex problems only, duals of conic solvers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, monitors and what they leave behind, with real signals."""
+"""Ctrl-C, monitors and their state afterwards, with real signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Costs beyond what solvers take: the refusal names the cost, and no feasible problem is called infeasible."""
+"""Costs beyond the range of solvers: the error names the cost, and no feasible problem is called infeasible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random nonlinear problems of whole numbers: every backend against complete enumeration."""
+"""Random nonlinear problems of integers: every backend against complete enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solver threads: those that last are reused, never waited for in vain, bound to what they own; others end."""
+"""Solver threads: long-lived ones are reused, their jobs end, they belong to their owner; other threads end."""
 
 from __future__ import annotations
 

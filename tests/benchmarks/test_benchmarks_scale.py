@@ -1,4 +1,4 @@
-"""The cases of scale: every one can be run, and the table and the chart tell what the samples say."""
+"""The cases of scale: every one can run, and the table and the chart agree with the samples."""
 
 import json
 import xml.etree.ElementTree as ElementTree

@@ -1,4 +1,4 @@
-"""The broken files of this folder: each says in its first lines what must be found in it, and by which command.
+"""The broken files of this folder: the first lines of each state the expected diagnostics and the command.
 
     # run: solve --memory-limit 0.01                  the command line; `check` when there is none
     # expect: GSM1203 `n` on line 7                   the code and the underlined text

@@ -1,4 +1,4 @@
-"""Broken files that no repository can hold, because they are not text, are very large or are no files at all.
+"""Broken files that cannot be in the repository, because they are not text, very large, or not files.
 
 Each maker writes into an empty folder. What is to be checked there is `main.gsm`.
 """

@@ -1,4 +1,4 @@
-"""What a newcomer writes out of habit, and what it means: the proposed edits give exactly that, or there are none."""
+"""Typical mistakes of new users and their meaning: the proposed edits give exactly that meaning, or there are none."""
 
 from __future__ import annotations
 

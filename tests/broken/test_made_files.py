@@ -1,4 +1,4 @@
-"""Broken files that are made when the tests run: not text, too large, no files, damaged, leading elsewhere."""
+"""Broken files created by the tests: not text, too large, not files, damaged, or with links to other places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gsdsl compare`: one table of several methods, the best marked, reasons told, rows kept after Ctrl-C."""
+"""`gsdsl compare`: one table of several methods, the best marked, reasons of failures, rows kept after Ctrl-C."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Policies on the command line: solving by them, with bounds and starts, and telling what they are."""
+"""Policies on the command line: plans, bounds, starts, lists and descriptions."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`gsdsl run`: what it prints and writes, several methods, journals, and being interrupted."""
+"""`gsdsl run`: its output and files, several methods, journals, and interruption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/running.md: its example prints what it says, and every figure is in its table."""
+"""docs/running.md: its example prints the shown output, and its table has every metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prints what backends skipped."""
+"""Prints the skipped tests of backends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small problems with nonlinear terms: each is a definition of its own with a column behind the declared ones."""
+"""Small problems with nonlinear terms: each is a separate definition with a column after the declared ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of small problems that every backend runs. What each needs is stated; a backend that lacks it skips."""
+"""The list of small problems that every backend runs. Each states its requirements; a backend without them skips it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV as others write it: any cells come out as they went in, each at its line."""
+"""CSV of other programs: cells are read as they were written, each at its line."""
 
 from __future__ import annotations
 

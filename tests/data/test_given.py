@@ -1,4 +1,4 @@
-"""From the text of a scenario to arrays: what is given, read, bound and reported, all the way."""
+"""From the text of a scenario to arrays: given, read and bound values, and reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of parameters and checks on data: what is told of the values that break them."""
+"""Bounds of parameters and checks on data: the reports about violations."""
 
 from __future__ import annotations
 

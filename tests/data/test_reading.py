@@ -1,4 +1,4 @@
-"""What a scenario gives, read: table columns, items of data statements, files read once."""
+"""The values of a scenario: table columns, items of data statements, files read once."""
 
 from __future__ import annotations
 

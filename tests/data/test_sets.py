@@ -1,4 +1,4 @@
-"""Labels to sets: roots, subsets, tuple sets, and what can be wrong with their elements."""
+"""Labels to sets: roots, subsets, tuple sets, and the errors of their elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables and sets as others write them: what is written is read, or refused; nothing reads as something else."""
+"""Tables and sets of other programs: read or refused, and never read as something else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading data files: what comes out, and every way in which a file can be wrong."""
+"""Readers of data files: their results, and every possible error of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/policies.md shows is what happens: its policies, their test, their words, its Python."""
+"""The examples of docs/policies.md are correct: its policies, their test, their descriptions, its Python."""
 
 import json
 import os

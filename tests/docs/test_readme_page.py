@@ -1,4 +1,4 @@
-"""What README.md shows is what happens: its example, its output, its diagnostic, its Python."""
+"""The examples of README.md are correct: its model, its output, its diagnostic, its Python."""
 
 import importlib.util
 import re

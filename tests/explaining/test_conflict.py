@@ -1,4 +1,4 @@
-"""Conflicts are conflicts, and minimal: held against looking at every point."""
+"""Conflicts are conflicts, and minimal: against enumeration of every point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models whose conflict, relaxation or ray is known: each says in its first lines what `explain` must find.
+"""Models with a known conflict, relaxation or ray: the first lines of each state the expected output of `explain`.
 
 # status: infeasible
 # rows: once[j7], due[j7]             the rows of the conflict, all of them

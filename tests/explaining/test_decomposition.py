@@ -1,4 +1,4 @@
-"""The blocks of a problem and what becomes of them, as text and as JSON."""
+"""The blocks of a problem and their use, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cheapest relaxation: enough, and no cheaper one, held against enumeration."""
+"""The cheapest relaxation: sufficient, and with the least cost, against enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tightening as a solve would do it is told; conflicts are looked for in the problem before it."""
+"""`explain` reports the tightening of a solve, but searches conflicts in the problem before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to solve a generated model, and whether what came out is right."""
+"""Methods to solve a generated model, and checks of the results."""
 
 from __future__ import annotations
 

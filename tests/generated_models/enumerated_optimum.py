@@ -1,4 +1,4 @@
-"""The optimum of a small generated model by enumeration, and what is wrong with a given point.
+"""The optimum of a small generated model by enumeration, and the errors of a given point.
 
 Integer columns are enumerated; with continuous columns an exact linear program is left for every choice of integers and
 of pieces (which argument of a `max` is the largest, which side of an `or` is satisfied).

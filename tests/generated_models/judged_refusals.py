@@ -1,4 +1,4 @@
-"""Whether a refusal is right: what its message claims, against the model and what can be enumerated of it."""
+"""Checks whether a refusal is correct: its claim, against the model and enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of a generated model: those after which it says the same, and changes of its data."""
+"""Changes of a generated model: equivalent ones, and changes of its data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that were once solved wrongly, each a `.gsm` file whose first lines say what is right."""
+"""Models that were once solved wrongly, each a `.gsm` file with the correct result in its first lines."""
 
 from __future__ import annotations
 

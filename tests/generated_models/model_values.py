@@ -1,4 +1,4 @@
-"""What a generated model says about given values of its variables. Nothing here uses the package."""
+"""The value of a generated model for given values of its variables, independent of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small problems kept by name, so that columns and rows can come and go: what a column is does not depend on where."""
+"""Small problems by name, so that columns and rows can be added and removed without a change of the others."""
 
 from __future__ import annotations
 

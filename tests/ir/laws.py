@@ -1,4 +1,4 @@
-"""Random laws of every class, for tests that hold for all of them."""
+"""Random distributions of every class, for tests that apply to all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of a root set: which columns and rows belong to whom, and what makes no blocks."""
+"""Blocks of a root set: the block of each column and row, and problems without blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing two problems: held to a comparison key by key, on problems whose columns and rows come, go and move."""
+"""Comparison of two problems: against a comparison key by key, with added, removed and moved columns and rows."""
 
 from __future__ import annotations
 

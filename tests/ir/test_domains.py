@@ -1,4 +1,4 @@
-"""Domains find every tuple they hold at its position and nothing else."""
+"""Domains find every one of their tuples at its position and nothing else."""
 
 from __future__ import annotations
 

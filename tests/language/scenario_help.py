@@ -1,4 +1,4 @@
-"""A model, scenarios of it, and what is found in them."""
+"""A model, its scenarios, and its diagnostics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole models: those of the tour, inheritance and every choice of an option, the graph library left alone."""
+"""Complete models: those of the tour, inheritance and every choice of an option, without the graph library."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The checker on texts nobody wrote by hand: mutated models never make it fail, the order of declarations is free."""
+"""The checker on generated texts: mutated models never make it fail, and the order of declarations is free."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Tests and online blocks: what is understood of them, and every name that does not fit."""
+"""Tests and online blocks: their checked form, and every invalid name."""
 
 from __future__ import annotations
 

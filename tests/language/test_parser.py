@@ -1,4 +1,4 @@
-"""What each construct of the language parses to."""
+"""The syntax tree of each construct of the language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Syntax errors: the right code at the right place, told apart, many per file, and nothing lost around them."""
+"""Syntax errors: the correct code at the correct place, separate errors, many per file, and no loss around them."""
 
 from __future__ import annotations
 

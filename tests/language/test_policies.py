@@ -1,4 +1,4 @@
-"""Policies: what is understood of them after inheritance, and every line that does not fit the model."""
+"""Policies: their checked form after inheritance, and every line that does not fit the model."""
 
 from __future__ import annotations
 

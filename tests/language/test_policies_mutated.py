@@ -1,4 +1,4 @@
-"""Policies nobody wrote by hand: checking, telling and listing them never fails, and every finding has its place."""
+"""Generated policies: checking, describing and listing them never fails, and every diagnostic has its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`remember` and `again`: what they may see, in which units, and how they are inherited."""
+"""`remember` and `again`: their names in scope, their units, and their inheritance."""
 
 from __future__ import annotations
 

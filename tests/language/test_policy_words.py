@@ -1,4 +1,4 @@
-"""Policies in plain English: what is told, in the author's words, and where each line comes from."""
+"""Policies in plain English, in the author's names, with the origin of each line."""
 
 from __future__ import annotations
 

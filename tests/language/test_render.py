@@ -1,4 +1,4 @@
-"""Diagnostics as people and programs see them."""
+"""Diagnostics as text and as JSON."""
 
 from __future__ import annotations
 

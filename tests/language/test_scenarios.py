@@ -1,4 +1,4 @@
-"""Scenarios against their model: what is given, and what replaces what."""
+"""Scenarios against their model: their values, and replacements of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checker makes of expressions: conversion factors, types, resolved names, indices."""
+"""The checked form of expressions: conversion factors, types, resolved names, indices."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Units: exact scales, algebra, conversion, text, and what is said about unknown ones."""
+"""Units: exact scales, algebra, conversion, text, and messages about unknown units."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""What is proved of online blocks: sound ones pass, and each way to lose what a plan must know is told where it is."""
+"""Proofs about online blocks: correct blocks pass, and each way to lose needed state is reported at its place."""
 
 from __future__ import annotations
 

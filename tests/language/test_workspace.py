@@ -1,4 +1,4 @@
-"""Files, what they import, and what they may not."""
+"""Files, their imports, and forbidden imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Capacity planning whose rent ends with the first job, without a solver: the cheapest schedule by trying them all."""
+"""Capacity planning with rent until the first end, without a solver: the cheapest schedule by enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan costs and which rules it breaks, by the formulas as the paper prints them: products, maxima and all."""
+"""The cost and the violations of a plan by the printed formulas of the paper: products, maxima and all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPU sharing without a solver: what a schedule costs, and the cheapest schedule by trying them all.
+"""GPU sharing without a solver: the cost of a schedule, and the cheapest schedule by enumeration.
 
 Nothing of the compiler is used here: this is the yardstick that its answers are held against.
 """

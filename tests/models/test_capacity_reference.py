@@ -1,4 +1,4 @@
-"""The yardstick reproduces the worked instances by enumeration alone: no compiler, no solver."""
+"""The reference reproduces the worked instances by enumeration alone: no compiler, no solver."""
 
 import pytest
 from capacity_oracles import ORACLES, Oracle

@@ -1,4 +1,4 @@
-"""The data files beside the models are what their scripts make, and what their READMEs say."""
+"""The data files of the models equal the output of their scripts, and agree with their READMEs."""
 
 import csv
 import json

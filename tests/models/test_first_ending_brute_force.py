@@ -1,4 +1,4 @@
-"""The model whose rent ends with the first job against enumeration: both ways to write the product, all options."""
+"""The model with rent until the first end against enumeration: both forms of the product, all options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Enumeration alone reproduces the worked instances whose rent ends with the first job."""
+"""Enumeration alone reproduces the worked instances with rent until the first end."""
 
 import pytest
 from capacity_oracles import ORACLES

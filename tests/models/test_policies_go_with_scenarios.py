@@ -1,4 +1,4 @@
-"""The scenarios and the policies that come with the package go together: no plan breaks the model that judges it."""
+"""The scenarios and policies of the package fit together: no plan violates the model that evaluates it."""
 
 from __future__ import annotations
 

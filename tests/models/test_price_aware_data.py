@@ -1,4 +1,4 @@
-"""The data of the price-aware day are what their script makes, and follow their rules."""
+"""The data of the price-aware day equal the output of their script, and follow their rules."""
 
 from __future__ import annotations
 

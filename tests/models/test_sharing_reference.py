@@ -1,4 +1,4 @@
-"""The yardstick reproduces the worked instances of GPU sharing by enumeration alone: no compiler, no solver."""
+"""The reference reproduces the worked instances of GPU sharing by enumeration alone: no compiler, no solver."""
 
 import pytest
 from sharing_oracles import ORACLES, RS7, Oracle

@@ -1,4 +1,4 @@
-"""No job works before its delay is over, wherever it goes, and nobody pays for one that a failure has halted."""
+"""No job works before the end of its delay, on any node, and nobody pays for a job that a failure has halted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A solver that fails at a plan does not end a run: the fallback plans, else what runs goes on; warnings count it."""
+"""A solver that fails at a plan does not end a run: the fallback plans, or running jobs continue; warnings count it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs to change one's mind keeps plans as they are, unless there is good reason."""
+"""Prices of changes keep plans unchanged unless a change saves more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a run's data one after the other: what one takes over from the one before is what it would have made."""
+"""Incremental parts of a run's data equal freshly built parts."""
 
 from __future__ import annotations
 

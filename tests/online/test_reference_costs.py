@@ -1,4 +1,4 @@
-"""Costs of whole runs against those of an independent program on the same instances: our world charges as it does.
+"""Costs of complete runs against those of an independent program on the same instances.
 
 The program is the C++ simulator of F. Filippini et al. (ai-sprint-eu-project/GPUScheduler): a decision at each arrival
 and first completion, a node in use pays its whole VM, a late job its weight.

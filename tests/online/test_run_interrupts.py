@@ -1,4 +1,4 @@
-"""Ctrl-C and `stop` end a run at once: the plan at hand is dropped, what was planned before is kept and goes on."""
+"""Ctrl-C and `stop` end a run at once: the current plan is dropped, and earlier plans are kept and continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop that decides window after window, against optima of the whole horizon and cases worked out by hand."""
+"""The loop over windows, against optima of the complete horizon and cases computed by hand."""
 
 from __future__ import annotations
 

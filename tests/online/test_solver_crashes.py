@@ -1,4 +1,4 @@
-"""A solver that crashes does not end a run: it is asked again, and then the fallback plans."""
+"""A solver that crashes does not end a run: it is called again, and then the fallback plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fast replay gives what the loop gives event by event: the world, its costs, and who waits for ever."""
+"""Fast replay equals the simulation by events: the world, its costs, and the jobs that wait for ever."""
 
 from __future__ import annotations
 

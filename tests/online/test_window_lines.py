@@ -1,4 +1,4 @@
-"""Lines of blocks with a window mean what they mean elsewhere: events, periods, due dates, charges, counts of slots."""
+"""Lines of blocks with a window mean the same as elsewhere: events, periods, due dates, charges, counts of slots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The single-job problem as a convex programme in CVXPY, for laws whose partial expectation it can express."""
+"""The single-job problem as a convex program in CVXPY, for distributions with an expressible partial expectation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What policies see of a model: kinds of nodes, ways to run, units and prices, read off its placement."""
+"""A model's placement as policies read it: kinds of nodes, ways to run, units and prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws as arrays against the single laws they are made of."""
+"""Distributions as arrays against the single distributions."""
 
 from __future__ import annotations
 

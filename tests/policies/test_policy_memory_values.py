@@ -1,4 +1,4 @@
-"""What policies remember and when they want to plan again: the way chosen, the way in the end, and who has neither."""
+"""The memory of policies and the times of their new plans: the chosen way, the final way, and jobs with neither."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ordinary evaluator gives every number of a policy, those that know the time of the decision, too."""
+"""The ordinary evaluator computes every number of a policy, also those that use the time of the decision."""
 
 from __future__ import annotations
 

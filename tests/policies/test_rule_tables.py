@@ -1,4 +1,4 @@
-"""What the language knows of rules, moves, prices and draws is what the engine runs."""
+"""The rules, moves, prices and draws of the language equal those of the engine."""
 
 from __future__ import annotations
 

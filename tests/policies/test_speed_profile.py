@@ -1,4 +1,4 @@
-"""The single-job problem: worked instances, one by one and together, and what must hold of any solution."""
+"""The single-job problem: worked instances, one by one and together, and properties of any solution."""
 
 from __future__ import annotations
 

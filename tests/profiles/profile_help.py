@@ -1,4 +1,4 @@
-"""Profiles written to files and read back, with what was found."""
+"""Profiles written to files and read again, with their diagnostics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gsdsl profile` from outside: tables in, tables out, errors told."""
+"""`gsdsl profile` from outside: tables in, tables out, errors."""
 
 from __future__ import annotations
 

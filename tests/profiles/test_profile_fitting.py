@@ -1,4 +1,4 @@
-"""What is learnt from profiles: planted laws are found again, errors are those of jobs never seen, gaps are filled."""
+"""Learning from profiles: planted distributions are found, errors are those of unknown jobs, gaps are filled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profile tables: what is read, and what is wrong with them told by line and column."""
+"""Profile tables: the read data, and errors by line and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped profile and what is predicted from it: measurements unchanged, predictions those of the command."""
+"""The shipped profile and its predictions: unchanged measurements, and predictions equal to those of the command."""
 
 from __future__ import annotations
 

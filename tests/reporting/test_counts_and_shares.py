@@ -1,4 +1,4 @@
-"""Counts agree with their nouns, and shares and times are told in sensible digits, wherever people read them."""
+"""Counts agree with their nouns, and shares and times have sensible digits in all output."""
 
 from __future__ import annotations
 

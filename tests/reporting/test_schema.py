@@ -1,4 +1,4 @@
-"""The published schema describes what is written."""
+"""The published schema describes the written documents."""
 
 import json
 from collections.abc import Callable

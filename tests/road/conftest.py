@@ -1,4 +1,4 @@
-"""Small texts through the whole road: a model body, its data, and what comes out."""
+"""Small texts from parsing to the result: a model body, its data, and the solution."""
 
 from __future__ import annotations
 

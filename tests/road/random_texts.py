@@ -1,4 +1,4 @@
-"""Random models, each twice: as a text, and as a matrix that plain loops over dictionaries make.
+"""Random models in two forms: as a text, and as a matrix built by plain loops over dictionaries.
 
 Nothing here uses the package. An expression is a text with its binding strength and a function of the indices; numbers
 are multiples of a quarter, so that both ways compute exactly.

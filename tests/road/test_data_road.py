@@ -1,4 +1,4 @@
-"""A scenario whose data come from every kind of file, against enumeration over the same Python values."""
+"""A scenario with data from every kind of file, against enumeration over the same Python values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Re-solving capacity planning while jobs arrive and complete: what `resolve` says is what a cold start says."""
+"""Re-solving capacity planning while jobs arrive and complete: `resolve` equals a cold start."""
 
 from __future__ import annotations
 

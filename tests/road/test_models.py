@@ -1,4 +1,4 @@
-"""Every model of this folder through the command line and the Python interface: what one says, the other says."""
+"""Every model of this folder gives equal results on the command line and in Python."""
 
 from __future__ import annotations
 

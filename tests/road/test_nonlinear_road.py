@@ -1,4 +1,4 @@
-"""The whole road for formulas that are not linear: random texts solved by each backend, against plain enumeration."""
+"""Nonlinear formulas from text to result: random texts solved by each backend, against plain enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random models: the compiled problem is, entry by entry, the one that plain loops make, and so is every value."""
+"""Random models: every entry of the compiled problem, and every value, equals that of plain loops."""
 
 from __future__ import annotations
 

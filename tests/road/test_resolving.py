@@ -1,4 +1,4 @@
-"""Changing values and solving again gives what a fresh solve with the same values gives."""
+"""A re-solve with changed values equals a fresh solve with the same values."""
 
 from __future__ import annotations
 

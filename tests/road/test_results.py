@@ -1,4 +1,4 @@
-"""What is written of a result can be read back, whatever the labels."""
+"""Written results can be read again, for any labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A million of everything: it must fit, and take seconds.
+"""A million elements: the problem must fit in memory and take seconds.
 
 Bounds are of processor time, ten times what a small machine needs.
 """

@@ -1,4 +1,4 @@
-"""What expressions mean at their edges: beyond the ends of ordered sets, guards, empty and very wide sets."""
+"""Edge cases of expressions: beyond the ends of ordered sets, guards, empty and very wide sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend that answers what it was told to, and remembers what it was asked."""
+"""A backend with scripted results that records its requests."""
 
 from __future__ import annotations
 

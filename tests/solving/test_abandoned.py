@@ -1,4 +1,4 @@
-"""A solve whose aggregation or tightening ended early says so in one warning, and its result is exact all the same."""
+"""A solve with aggregation or tightening that ended early gives one warning, and its result is still exact."""
 
 from __future__ import annotations
 

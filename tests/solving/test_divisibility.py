@@ -1,4 +1,4 @@
-"""Equations without integer solutions are found before a solver sees them, and no others are called so."""
+"""Equations without integer solutions are detected before a solver runs, and no others."""
 
 from __future__ import annotations
 

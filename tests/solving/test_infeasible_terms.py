@@ -1,4 +1,4 @@
-"""Problems whose terms cannot have the values that rows ask for end as `infeasible`, whatever the backend."""
+"""Problems with terms that cannot reach the required values end as `infeasible`, with every backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Re-solving a problem whose columns and rows came, went or moved: the same answers as from scratch, sooner."""
+"""Re-solving after columns and rows were added, removed or moved: results equal those from scratch, faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens around the solver: requests, screening, verification, objectives in order, re-solves."""
+"""The steps around the solver: requests, trivial checks, verification, lexicographic objectives, re-solves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statuses, gaps and messages of small problems, by every backend that takes them."""
+"""Statuses, gaps and messages of small problems, by every backend that supports them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns left whole by their rows alone: a solver that stops between two vertices is asked for one of them."""
+"""Columns made integer only by their rows: a solver that stops between two vertices is asked for a vertex."""
 
 from __future__ import annotations
 

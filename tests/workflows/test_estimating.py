@@ -1,4 +1,4 @@
-"""Estimates against what is known exactly: laws given what was done, runs that draw nothing, and what copies share."""
+"""Estimates against exact results: conditional distributions, runs without random quantities, and shared state."""
 
 from __future__ import annotations
 

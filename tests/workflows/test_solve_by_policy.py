@@ -1,4 +1,4 @@
-"""Plans of policies before the judge: what the model says of them is what they cost, and what they break is told."""
+"""Plans of policies before the judge: the model determines their cost, and violations are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random small instances solved as users solve them, nodes counted, and whole: the same optimum, plans that hold."""
+"""Random small instances solved with nodes aggregated and without: the same optimum, feasible plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A model grounded whole and aggregated by some treatments, both solved, and the plan of single elements checked."""
+"""A model grounded completely and aggregated by some treatments: both solved, and the plan of single
+elements checked.
+"""
 
 from __future__ import annotations
 

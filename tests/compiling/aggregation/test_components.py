@@ -1,4 +1,4 @@
-"""How the columns of an element are taken apart: columns without rows stay together, and there are never too many."""
+"""Components of the columns of an element: columns without rows stay together, and there are never too many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting what elements do in each slot: the optimum of the problem with elements named, or a refusal."""
+"""Counts of elements per slot: the optimum of the problem with named elements, or a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All whole points of small systems, against trying every one."""
+"""All integer points of small systems, against enumeration."""
 
 from __future__ import annotations
 

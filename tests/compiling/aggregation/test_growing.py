@@ -1,4 +1,4 @@
-"""Pools of patterns, from which those that matter are taken while solving: the same optima as with all of them."""
+"""Pools of patterns with generated patterns: the same optima as with all patterns."""
 
 from __future__ import annotations
 

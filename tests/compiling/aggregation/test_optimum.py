@@ -1,4 +1,4 @@
-"""Counting nodes gives the optimum of the whole problem: random small instances of the shipped models."""
+"""Counted nodes give the optimum of the full problem: random small instances of the shipped models."""
 
 from __future__ import annotations
 

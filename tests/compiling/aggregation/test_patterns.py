@@ -1,4 +1,4 @@
-"""Patterns: those of one element against trying every use of it, and whole problems counted by pattern."""
+"""Patterns: those of one element against enumeration of its uses, and complete problems aggregated by patterns."""
 
 from __future__ import annotations
 

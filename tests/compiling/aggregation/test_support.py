@@ -1,4 +1,4 @@
-"""The part of a problem in which a plan is not zero says what the whole problem says, of broken plans too."""
+"""The nonzero part of a problem gives the same verification as the full problem, also for infeasible plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Continuous columns that are whole by themselves, and such that are not."""
+"""Continuous columns that are always integer, and columns that are not."""
 
 from __future__ import annotations
 

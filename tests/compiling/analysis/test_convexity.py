@@ -1,4 +1,4 @@
-"""What is said to be convex is so at many points, and what is not said to be bends the other way somewhere."""
+"""Terms classified as convex are convex at many points, and all others are nonconvex somewhere."""
 
 from __future__ import annotations
 

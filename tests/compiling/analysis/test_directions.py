@@ -1,4 +1,4 @@
-"""Directions: the half of a definition that is said to be unneeded can go without a change of the optimum."""
+"""Directions: a half of a definition that is classified as unneeded can be removed without a change of the optimum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenario values become arrays: computed texts, elements and labels, and what depends on them."""
+"""Scenario values become arrays: computed texts, elements and labels, and derived values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is taken over from an earlier instance: the arrays are those of a cold build, nothing stale among them."""
+"""Reuse from an earlier instance: the arrays equal those of a cold build, without stale values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The single-job problem, solved from its text: optima known to better than 1e-6 by other algorithms."""
+"""The single-job problem, solved from its text: optima known to better than 1e-6 from other algorithms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A problem with some variables fixed has the optimum of the whole problem in which their bounds are their values."""
+"""A problem with fixed variables has the optimum of the full problem with these values as bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grounded rows and terms say what the formulas say: the one evaluator, at a random point, agrees with the matrix."""
+"""Grounded rows and terms equal the formulas: at a random point, the evaluator agrees with the matrix."""
 
 from __future__ import annotations
 

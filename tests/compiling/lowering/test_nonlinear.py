@@ -1,4 +1,4 @@
-"""Definitions and conditional rows say what the formulas say: at random points, the evaluator and the rows agree."""
+"""Definitions and conditional rows equal the formulas: at random points, the evaluator and the rows agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that a defect reaches: against going from row to row, and along a chain that would take a round for each row."""
+"""Rows that a defect reaches: against a search from row to row, and along a chain that needs one round per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A problem as text that people can read: what a pass made of it is then seen at a glance."""
+"""A problem as readable text, which shows the result of a pass at a glance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The optimum of a small problem with definitions and conditions by enumeration, and what must hold after a pass.
+"""The optimum of a small problem with definitions and conditions by enumeration, and the invariants of a pass.
 
 Whole columns are enumerated. With continuous columns a linear program is left for every choice of whole values and of
 pieces (which argument of a `max` is the largest, on which segment a curve is, on which side a comparison stands): that

@@ -1,4 +1,4 @@
-"""Random small problems with definitions over whole columns, all of whose values are whole."""
+"""Random small problems with definitions over integer columns, with only integer values."""
 
 from __future__ import annotations
 

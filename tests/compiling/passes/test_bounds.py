@@ -1,4 +1,4 @@
-"""Propagated bounds: what is found on known problems, and that no feasible point lies outside on random ones."""
+"""Propagated bounds: expected bounds of known problems, and no feasible point outside on random ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms of which the bounds leave one value or a line."""
+"""Terms for which the bounds leave only one value or a line."""
 
 from __future__ import annotations
 

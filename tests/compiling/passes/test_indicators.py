@@ -1,4 +1,4 @@
-"""Rows under a condition become rows with the smallest big M; what holds anyway goes."""
+"""Rows with a condition become rows with the smallest big M; redundant rows are removed."""
 
 from __future__ import annotations
 

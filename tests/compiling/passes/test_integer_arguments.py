@@ -1,4 +1,4 @@
-"""Powers, exponentials and logarithms of whole arguments become curves through the values that these can have."""
+"""Powers, exponentials and logarithms of integer arguments become curves through their possible values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole numbers times bounded expressions, by binary digits."""
+"""Integers times bounded expressions, by binary digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms that would become far too many rows are refused by their names, before any array is made."""
+"""Terms that would become far too many rows are refused by name, before any array is allocated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows about one quotient become linear rows; what may divide by 0 is refused."""
+"""Rows about one quotient become linear rows; a possible division by 0 is refused."""
 
 from __future__ import annotations
 

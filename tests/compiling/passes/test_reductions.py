@@ -1,4 +1,4 @@
-"""Fixed columns, redundant rows and scaling: what goes, and that nothing else changes."""
+"""Fixed columns, redundant rows and scaling: the removed parts, and no other changes."""
 
 from __future__ import annotations
 

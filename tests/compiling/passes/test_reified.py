@@ -1,4 +1,4 @@
-"""Comparisons whose truth is a decision become rows under conditions, in the half that is needed."""
+"""Comparisons with a decision as truth value become rows with conditions, in the needed half."""
 
 from __future__ import annotations
 

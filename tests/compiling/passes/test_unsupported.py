@@ -1,4 +1,4 @@
-"""Refusals name the term, the backend, the reason, and the backends that would take it."""
+"""Refusals name the term, the backend, the reason, and backends that support it."""
 
 from __future__ import annotations
 

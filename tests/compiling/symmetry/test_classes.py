@@ -1,4 +1,4 @@
-"""Classes against comparing every two elements entry by entry; what told them apart; what relates them."""
+"""Classes against a comparison of every two elements entry by entry; their distinguishing data; their relations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data that tell apart what is declared identical: GSM3013, for whole sets and for classes of them."""
+"""Data that distinguish elements declared identical: GSM3013, for complete sets and for their classes."""
 
 from __future__ import annotations
 

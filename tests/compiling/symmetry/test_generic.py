@@ -1,4 +1,4 @@
-"""Each kind of expression that could tell elements apart, and each that cannot."""
+"""Each kind of expression that could distinguish elements, and each that cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What couples the elements of a set is refused, and its line named."""
+"""Couplings of the elements of a set are refused, with their line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One element of every class stands for all: sizes, rows and objectives of random and of shipped models."""
+"""One element of every class represents all: sizes, rows and objectives of random and of shipped models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets of which at most one column is 1: which rows say so, and that every feasible point agrees."""
+"""Sets with at most one column equal to 1: their rows, and agreement with every feasible point."""
 
 from __future__ import annotations
 

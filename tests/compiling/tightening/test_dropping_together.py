@@ -1,4 +1,4 @@
-"""The passes that drop columns and integrality, one behind the other: what one leaves is what the next one takes."""
+"""Consecutive passes that drop columns and integrality: the output of one is the input of the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which whole columns are left to the vertices: networks and nested rows, and nothing that would change an optimum."""
+"""Integer columns that vertices satisfy anyway: networks and nested rows, without a change of the optimum."""
 
 from __future__ import annotations
 

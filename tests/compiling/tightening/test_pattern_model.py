@@ -1,4 +1,4 @@
-"""Capacity planning with counted nodes: only counts are searched, also where an author says that jobs are 0 or 1."""
+"""Capacity planning with counted nodes: only counts are integer, also if a model declares jobs as 0 or 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Penalties that a choice determines: what they cost per choice, what stays, and the way back."""
+"""Penalties determined by a choice: their cost per choice, the remaining rows, and the postsolve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tightening passes one behind the other, as a solve runs them, and each switched off."""
+"""Tightening passes in the order of a solve, and each of them disabled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gsdsl trace`: what it tells, writes and refuses."""
+"""`gsdsl trace`: its output, files and errors."""
 
 from __future__ import annotations
 

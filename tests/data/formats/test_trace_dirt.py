@@ -1,4 +1,4 @@
-"""Dirt in traces: every row is kept or left out with a reason, and files that are no traces are told."""
+"""Irregular traces: every row is kept or skipped with a reason, and invalid files are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every reader of traces on excerpts of what was published: rows worked out by hand."""
+"""Every reader of traces on excerpts of published files, with rows computed by hand."""
 
 from __future__ import annotations
 

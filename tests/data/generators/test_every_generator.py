@@ -1,4 +1,4 @@
-"""What all generators have in common: columns as declared, the same seed the same table, another one another."""
+"""Common properties of all generators: declared columns, equal tables for equal seeds, others for other seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole files of prices, where they are at hand: a year of clocks, gaps and negative prices in each."""
+"""Complete files of prices, if available: a year of clock changes, gaps and negative prices in each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run in a process of its own that appends steps until it is killed, and says each once it is durable.
+"""A run in a separate process that appends steps until it is killed, and reports each once it is durable.
 
     journal_child.py PATH STEPS
 

@@ -1,4 +1,4 @@
-"""Journals that nothing happens to: what goes in comes out, runs are resumed, others may read."""
+"""Undamaged journals: records are read as written, runs are resumed, and other processes may read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of capacity planning that no run can take, and events that a run with them must still answer."""
+"""Events of capacity planning that no run can accept, and events that a run with them must still answer."""
 
 from __future__ import annotations
 

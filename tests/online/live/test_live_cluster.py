@@ -1,4 +1,4 @@
-"""Live runs of capacity planning: what events do, and kills of the real thing."""
+"""Live runs of capacity planning: the effects of events, and real kills of the process."""
 
 from __future__ import annotations
 

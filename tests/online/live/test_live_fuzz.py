@@ -1,4 +1,4 @@
-"""Extreme events in any order: every line is answered, and a run that was killed comes to the same decisions."""
+"""Extreme events in any order: every line is answered, and a killed run makes the same decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example of docs/live.md gives what the page says."""
+"""The example of docs/live.md gives the shown output."""
 
 from __future__ import annotations
 

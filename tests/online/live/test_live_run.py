@@ -1,4 +1,4 @@
-"""Live runs: events that are acknowledged count, once; after a kill the same decisions are made, and none twice."""
+"""Live runs: acknowledged events count once; after a kill the same decisions are made, and none twice."""
 
 from __future__ import annotations
 

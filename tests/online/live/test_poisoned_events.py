@@ -1,4 +1,4 @@
-"""No event ends a live run: what cannot be planned for is refused before it is recorded, and the run goes on."""
+"""No event ends a live run: events that cannot be planned for are refused before they are recorded."""
 
 from __future__ import annotations
 

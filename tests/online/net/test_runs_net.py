@@ -1,4 +1,4 @@
-"""Random runs: one result by every road, and that of a simulator which knows the documentation alone."""
+"""Random runs: equal results by every method of execution, and by a simulator based on the documentation alone."""
 
 from __future__ import annotations
 

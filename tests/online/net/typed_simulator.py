@@ -1,4 +1,4 @@
-"""The simulator for nodes of several types: which way a job runs, what that takes, and what a policy remembers."""
+"""The simulator for nodes of several types: the way of a job, its time and use, and the memory of a policy."""
 
 from __future__ import annotations
 

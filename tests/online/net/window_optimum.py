@@ -1,4 +1,4 @@
-"""The best plan of one small window by going through all of them, and what a plan costs by the printed formula."""
+"""The best plan of one small window by enumeration, and the cost of a plan by the printed formula."""
 
 from __future__ import annotations
 

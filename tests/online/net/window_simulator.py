@@ -1,4 +1,4 @@
-"""A simulator of blocks that plan window after window, from `docs/online.md` and `docs/policies.md` alone.
+"""A simulator of blocks with windows, from `docs/online.md` and `docs/policies.md` alone.
 
 It takes the decisions of the plans that were made, executes them slot by slot, and charges them by the formulas that
 the case states. Plans of policies it makes by itself. Times are hours, money is $.

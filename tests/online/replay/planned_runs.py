@@ -1,4 +1,4 @@
-"""A run planned anew at every event by the policy itself, on the jobs that are there: what a replay stands for."""
+"""A run planned again at every event by the policy, on the present jobs: the reference of a replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue on a cluster, simulated step by step with plain lists and no cleverness: what replays are compared with."""
+"""A queue on a cluster, simulated step by step with plain lists: the reference of replays."""
 
 from __future__ import annotations
 

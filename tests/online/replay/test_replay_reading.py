@@ -1,4 +1,4 @@
-"""Replays are what the policy decides where it is asked at every event, with the jobs that are there."""
+"""Replays equal the decisions of the policy at every event, with the present jobs."""
 
 from __future__ import annotations
 

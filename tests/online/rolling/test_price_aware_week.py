@@ -1,4 +1,4 @@
-"""The shipped week in rolling windows: its data are what the scripts make, and windows that are driven lose nothing."""
+"""The shipped week in rolling windows: its data equal the output of the scripts, and its runs lose nothing."""
 
 from __future__ import annotations
 

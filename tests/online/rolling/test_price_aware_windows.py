@@ -1,4 +1,4 @@
-"""Windows of price-aware scheduling against enumeration: what is carried in, left, rejected, late or undone."""
+"""Windows of price-aware scheduling against enumeration: carried, left, rejected, late or undone work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stochastic scheduler over time against worked examples: when it plans again, what runs cost, what never matters.
+"""The stochastic scheduler over time against worked examples: times of plans, costs of runs, irrelevant changes.
 
 F. Filippini, J. Anselmi, D. Ardagna, B. Gaujal (2024), section VI. One job on ladder A, of any length up to 100 epochs
 and due after 60 h, goes to a faster way after 17.377049, 51.803279 and 57.540984 h; its expected cost is 3302 / 61.

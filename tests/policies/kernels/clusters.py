@@ -1,4 +1,4 @@
-"""Workloads made by hand or at random, and the instructions of the specification's policies for them."""
+"""Workloads by hand or at random, and the instructions of the specification's policies for them."""
 
 from __future__ import annotations
 

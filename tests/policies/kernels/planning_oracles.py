@@ -1,4 +1,4 @@
-"""The worked instances of capacity planning as arrays, with what the greedy method makes of them."""
+"""The worked instances of capacity planning as arrays, with the plans of the greedy method."""
 
 from __future__ import annotations
 

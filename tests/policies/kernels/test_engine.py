@@ -1,4 +1,4 @@
-"""The engine on worked instances, and what holds of every run: seeds, threads, stopping, the pool."""
+"""The engine on worked instances, and properties of every run: seeds, threads, stopping, the pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orders by several keys against sorting with tuples; equal within a tolerance; what is left out."""
+"""Orders by several keys against sorting with tuples; equality within a tolerance; excluded elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes packed anew: the best content of one or two nodes, against trying every content."""
+"""Repacked nodes: the best content of one or two nodes, against enumeration."""
 
 from __future__ import annotations
 

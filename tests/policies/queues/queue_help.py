@@ -1,4 +1,4 @@
-"""Queues that policies make on scenarios, read off their plans and priced by the model."""
+"""Queues of policies on scenarios, read from their plans and priced by the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions of policies on scenarios of a text, with what the policies read."""
+"""Decisions of policies on scenarios of a text, with the data that the policies read."""
 
 from __future__ import annotations
 

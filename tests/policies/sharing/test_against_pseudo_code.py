@@ -1,4 +1,4 @@
-"""Whole plans of the stochastic scheduler against the pseudo-code in plain Python, on clusters with shared GPUs."""
+"""Complete plans of the stochastic scheduler against the pseudo-code in plain Python, on clusters with shared GPUs."""
 
 from __future__ import annotations
 

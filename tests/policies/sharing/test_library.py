@@ -1,4 +1,4 @@
-"""The file of policies is sound and laid out as it should be, and tells of each policy what it does."""
+"""The file of policies is correct and formatted, and describes each policy."""
 
 from __future__ import annotations
 

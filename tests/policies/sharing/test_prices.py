@@ -1,4 +1,4 @@
-"""What the engine takes a plan to cost is what the model charges for it: by GPUs in use, lateness as expected."""
+"""The engine's cost of a plan equals the charges of the model: by GPUs in use, with expected tardiness."""
 
 from __future__ import annotations
 

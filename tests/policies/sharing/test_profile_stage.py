@@ -1,4 +1,4 @@
-"""What a policy reads of the single-job problem, on worked cases."""
+"""The results of the single-job problem for a policy, on worked cases."""
 
 from __future__ import annotations
 

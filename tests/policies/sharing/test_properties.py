@@ -1,4 +1,4 @@
-"""What holds for every plan of every policy for GPU sharing, on random clusters."""
+"""Properties of every plan of every policy for GPU sharing, on random clusters."""
 
 from __future__ import annotations
 

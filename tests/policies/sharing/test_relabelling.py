@@ -1,4 +1,4 @@
-"""Equal nodes trade places: against every labelling, and without changing what runs how."""
+"""Relabelling of equal nodes: against every labelling, and without a change of the plan."""
 
 from __future__ import annotations
 

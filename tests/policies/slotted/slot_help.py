@@ -1,4 +1,4 @@
-"""Plans that policies make on scenarios of the price-aware model, read off their values and priced by the model."""
+"""Plans of policies on scenarios of the price-aware model, read from their values and priced by the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policies for slots node by node, in plain words and without haste: what the kernels are held against."""
+"""The policies for slots node by node in plain Python: the reference of the kernels."""
 
 from __future__ import annotations
 

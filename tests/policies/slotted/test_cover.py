@@ -1,4 +1,4 @@
-"""The cheapest nodes that take some loads, found by trying every assignment of nodes to services."""
+"""The cheapest nodes for some loads, by enumeration of every assignment of nodes to services."""
 
 from __future__ import annotations
 

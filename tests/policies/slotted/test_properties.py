@@ -1,4 +1,4 @@
-"""What holds for every plan, whatever the policy."""
+"""Properties of every plan of any policy."""
 
 from __future__ import annotations
 

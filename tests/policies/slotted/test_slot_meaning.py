@@ -1,4 +1,4 @@
-"""What the slot of a placement means: a slot that a job occupies, or the slot in which it starts."""
+"""The meaning of the slot of a placement: a slot that a job occupies, or the slot in which it starts."""
 
 from __future__ import annotations
 

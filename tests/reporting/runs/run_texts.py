@@ -1,4 +1,4 @@
-"""Small runs for tests: the worked example of three jobs, and random ones; and what a run looked like plan by plan."""
+"""Small runs for tests: the worked example of three jobs, and random ones; and a trace of a run plan by plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lower bound against brute force over mixtures of ways, against linear programs, and against what runs cost."""
+"""The lower bound against enumeration of mixtures of ways, against linear programs, and against the cost of runs."""
 
 from __future__ import annotations
 

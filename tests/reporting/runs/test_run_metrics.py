@@ -1,4 +1,4 @@
-"""Figures of runs against a second account in plain Python of what was seen plan by plan."""
+"""Metrics of runs against a second computation in plain Python from the trace plan by plan."""
 
 from __future__ import annotations
 

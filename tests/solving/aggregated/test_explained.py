@@ -1,4 +1,4 @@
-"""What `explain` says of elements that are counted, and of what keeps others from being counted."""
+"""The output of `explain` about aggregated elements, and about obstacles to aggregation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans that are checked where they are not zero only: results read as if the whole problem had been grounded."""
+"""Plans verified only where they are nonzero: results equal those of the full problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solving again with nodes counted: jobs arrive, nodes leave, numbers change; what a cold start says is said."""
+"""Re-solving with aggregated nodes: jobs arrive, nodes leave, numbers change; results equal a cold start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is recognised and what is not, uses that rows share, and rounding cuts against all whole points."""
+"""Recognised and unrecognised structures, uses shared by rows, and rounding cuts against all integer points."""
 
 from __future__ import annotations
 

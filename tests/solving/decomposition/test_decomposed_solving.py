@@ -1,4 +1,4 @@
-"""Problems solved block by block from the text to the plan: what the driver makes of it, alone and again."""
+"""Problems solved block by block from the text to the plan, separately and again."""
 
 from __future__ import annotations
 

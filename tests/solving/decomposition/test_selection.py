@@ -1,4 +1,4 @@
-"""Who is solved block by block: problems whose author names blocks, that have them, and that are large enough."""
+"""Which problems are solved block by block: those with named blocks, with that structure, and large enough."""
 
 from __future__ import annotations
 

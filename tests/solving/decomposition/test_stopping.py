@@ -1,4 +1,4 @@
-"""Time limit, monitor and Ctrl-C: the best plan found, with a bound that holds."""
+"""Time limit, monitor and Ctrl-C: the best plan so far, with a valid bound."""
 
 from __future__ import annotations
 

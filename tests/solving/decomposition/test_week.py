@@ -1,4 +1,4 @@
-"""The generated week: its numbers, its files, and what decomposition makes of it."""
+"""The generated week: its numbers, its files, and its decomposition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts by name: plans of yesterday's jobs, and plans that say only where some jobs run."""
+"""Starts by name: plans of yesterday's jobs, and plans with the places of only some jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts that say something of some columns, and starts that break rows, made feasible points."""
+"""Partial and infeasible starts, completed to feasible points."""
 
 from __future__ import annotations
 

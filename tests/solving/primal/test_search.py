@@ -1,4 +1,4 @@
-"""The search for a start: only feasible points, the same for the same seed, in time, and stopped when asked."""
+"""The search for a start: only feasible points, equal for equal seeds, in time, and stopped on request."""
 
 from __future__ import annotations
 

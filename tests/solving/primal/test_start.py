@@ -1,4 +1,4 @@
-"""When a solve searches for a start, what the backend gets to see, and what becomes of limits and proofs."""
+"""When a solve searches for a start, the input of the backend, and the effect on limits and proofs."""
 
 from __future__ import annotations
 
