@@ -31,9 +31,9 @@ class Loading(StrEnum):
         """Return why a re-solve with that backend rebuilt the problem; None if it did not."""
         reasons = {
             Loading.TOO_MUCH_CHANGED: "too much changed: most columns and rows are new",
-            Loading.TERMS_CHANGED: "the structure changed: other nonlinear terms, or other columns beside them",
+            Loading.TERMS_CHANGED: "the structure changed: other nonlinear terms, or other columns with them",
             Loading.BACKEND_CANNOT_UPDATE: f"the backend `{backend}` cannot change a loaded problem",
-            Loading.SEVERAL_OBJECTIVES: "several objectives are solved one after the other, each from anew",
+            Loading.SEVERAL_OBJECTIVES: "several objectives are solved one after another, each from scratch",
             Loading.NO_SESSION: "there was no loaded problem: it needed no solver, was solved by blocks, or was closed",
         }
         return reasons.get(self)

@@ -11,7 +11,7 @@ from model_tree import Arith, Compare, Model, Node, Ref, Square, walk
 # What may be said instead of an answer: decomposition is asked for and there are no blocks, the backend lacks
 # something, a bound is missing, the values between which a condition changes are not known.
 REFUSALS = {"GSM3201", "GSM4003", "GSM4013", "GSM3202", "GSM3205"}
-_NAMED = re.compile(r"when `(\w+)` has an? (upper|lower) bound")
+_NAMED = re.compile(r"if `(\w+)` has an? (upper|lower) bound")
 
 
 def false_claim(model: Model, backend: str, decompose: str, code: str, message: str) -> str:

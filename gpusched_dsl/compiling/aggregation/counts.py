@@ -121,7 +121,7 @@ class _Counts:
             self._gathered,
             did=f"{names}: counts over {count} elements of `{root}` in each of {len(self.slots.slots):,} slots",
             proof=(
-                "an element does one thing in each slot, and only changes between slots matter:  "
+                "an element does one thing in each slot, and only changes between slots matter: "
                 "continued work keeps its element, and new work takes any free element"
             ),
         )

@@ -170,7 +170,7 @@ class RunBuilder(DeclarationBuilder):
             if not distinct and len(inside) > 1:
                 self.diagnostics.error(
                     "GSM1025",
-                    f"`{function.text}` takes one column",
+                    f"`{function.text}` has one column",
                     self.span(inside[1]),
                     help="for a set of tuples, write several columns: `(job, type)` or `distinct(job, type)`",
                 )

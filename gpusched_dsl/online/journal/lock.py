@@ -29,7 +29,7 @@ class WriterLock:
             code = getattr(failure, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise in_use(journal) from failure
-            raise cannot_open(journal, f"its lock `{path.name}` cannot be taken ({failure})") from failure
+            raise cannot_open(journal, f"its lock `{path.name}` cannot be acquired ({failure})") from failure
 
     def release(self) -> None:
         self._connection.close()

@@ -19,7 +19,7 @@ REASONS: Final = {
     FINISHED: "it ran to its end",
     LEFT_OUT: "the queue of the policy excludes it",
     NO_ROOM: "no node of its listed ways is large enough, even if empty",
-    BEHIND: "it waits behind a job that never starts",
+    BEHIND: "it waits for a job that never starts",
     UNOPENED: "no rule of the policy uses an empty node",
 }
 

@@ -137,7 +137,7 @@ _LENGTH = (Parameter("length", "number of examined jobs of the list of a move, t
 IMPROVE = {
     "swap_tardy_costly": RuleShape("a late job swaps places with a costly job that is on time", _LENGTH),
     "swap_tardy_any": RuleShape("a late job swaps places with any other job", _LENGTH),
-    "swap_postponed_running": RuleShape("a postponed job takes the place of a less urgent one that runs", _LENGTH),
+    "swap_postponed_running": RuleShape("a postponed job replaces a less urgent running job", _LENGTH),
     "faster_type": RuleShape("the node of a late job becomes a faster type of the same size", _LENGTH),
     "double_gpus": RuleShape("the node of a late job and all its jobs get twice the GPUs", _LENGTH),
     "halve_gpus": RuleShape("the node of a late job and all its jobs get half the GPUs", _LENGTH),
