@@ -57,7 +57,7 @@ def failing(place: str, monkeypatch: pytest.MonkeyPatch) -> Backend:
     [
         ("open", "TypeError: no such matrix"),
         ("solve", "IndexError: list index out of range"),
-        ("nothing", "gave `str`"),
+        ("nothing", "returned `str`"),
     ],
 )
 def test_the_failure_of_another_package(place: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:

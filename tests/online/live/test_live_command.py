@@ -32,7 +32,7 @@ def test_a_live_run(file: str, tmp_path: Path, capfdbinary: pytest.CaptureFixtur
     first = [json.loads(text) for text in captured.out.splitlines()]
     assert [r["kind"] for r in first] == ["started", "ack", "decision"]
     assert first[2]["entries"]["run"][0]["index"][0] == "old"
-    assert b"has all of them" in captured.err
+    assert b"all of them are in" in captured.err
     assert live(file, [line("tick", "a", 1), line("end", "b", 2)], *journal, "--tell-from", "1") == 0
     again = [json.loads(text) for text in capfdbinary.readouterr().out.splitlines()]
     assert [r["kind"] for r in again] == ["started", "decision", "ack", "ack", "finished"]
