@@ -17,10 +17,9 @@ from gpusched_dsl.ir.solver_result import SolverResult
 class Capabilities:
     """The constructs that a backend supports; the pipeline reformulates or rejects the rest.
 
-    `accepts` are the operations beyond linear rows that it takes as they are, named as in `Target`; with `convex` it
-    takes them where they make the problem convex. `nonlinear_integers`: such operations and integers in one problem.
-    `tightens`: it heeds the option `tight`.
-    `in_place_update`: its sessions have `update`; `carries`: they have `carry` too, for linear problems.
+    `accepts` are the supported operations beyond linear rows, named as in `Target`; with `convex` only in convex use.
+    `nonlinear_integers`: such operations and integers in one problem. `tightens`: it supports the option `tight`.
+    `in_place_update`: its sessions have `update`; `carries`: they also have `carry`, for linear problems.
     """
 
     integers: bool = True
@@ -41,10 +40,10 @@ class SolveOptions:
     """`time_limit` in seconds; `gap` as `relative_gap` of `ir/solver_result.py`; `extra` are the solver's own options.
 
     `threads` None leaves the number to the solver. `tighten`: problems with integers get the tightening passes;
-    `without` names tightening passes to leave out, `all` every one. `decompose`: `auto` solves large problems whose
-    model says `decompose by` block by block, `on` all of them, `off` none. `heuristic`: our own search for a start,
-    within a share of the time limit: `off`, `on`, or `auto`, where the problem is large and no start is given.
-    `tight` asks for points that are more exact than usual (`ir/tolerances.py`); it is set for a second run only.
+    `without` names tightening passes to skip, `all` every one. `decompose`: `auto` uses the blocks of `decompose by`
+    for large problems, `on` for all, `off` for none. `heuristic`: our own search for a start, within a share of the
+    time limit: `off`, `on`, or `auto`: if the problem is large and no start is given. `tight` requests points that are
+    more exact than usual (`ir/tolerances.py`); it is set only for a second run.
     """
 
     time_limit: float | None = None
@@ -61,9 +60,9 @@ class SolveOptions:
 
 @dataclass(frozen=True, slots=True)
 class SolverProgress:
-    """A look at a running solve; objective and bound are None while unknown.
+    """The state of a running solve; objective and bound are None while unknown.
 
-    `iterations` are the plans that a policy has made; solvers tell `nodes`.
+    `iterations` counts the plans of a policy; solvers report `nodes`.
     """
 
     seconds: float
@@ -83,7 +82,7 @@ class Monitor(Protocol):
 
 
 class Silent:
-    """The monitor that neither shows nor stops anything."""
+    """A monitor that neither shows nor stops anything."""
 
     def progress(self, progress: SolverProgress) -> None:
         pass
@@ -97,7 +96,7 @@ class Session(Protocol):
     """One problem loaded into one solver."""
 
     def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
-        """Solve; `start` is a full point to begin from. Ctrl-C stops the solver and returns the best point found."""
+        """Solve; `start` is a complete point to start from. Ctrl-C stops the solver and returns its best point."""
         ...
 
     def update(self, problem: Problem) -> None:
@@ -107,7 +106,7 @@ class Session(Protocol):
     def carry(self, problem: Problem, changes: Changes) -> None:
         """Load a linear problem with columns and rows added and removed by `changes` (only with `carries`).
 
-        The problem is that of `changes.new` but for the size of its costs and sides that cross by a rounding error.
+        The problem is that of `changes.new` except for the size of its costs and sides that cross by a rounding error.
         """
         ...
 
@@ -125,7 +124,7 @@ class Backend(Protocol):
         ...
 
     def versions(self) -> dict[str, str]:
-        """Name and version of the solver and of its Python package."""
+        """Return name and version of the solver and of its Python package."""
         ...
 
     def open(self, problem: Problem) -> Session: ...

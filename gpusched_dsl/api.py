@@ -32,10 +32,10 @@ WarmStart: TypeAlias = Any  # a Result, the path of a JSON result, the name of a
 
 
 def load(path: str | Path, *, allow_outside: bool = False, memory: int = DEFAULT_MEMORY) -> Model:
-    """Read a `.gsm` file and all that it imports.
+    """Read a `.gsm` file and all of its imports.
 
-    Imports and data must lie in its folder unless `allow_outside`; `memory` is the most bytes that building a problem
-    may take. Raises DiagnosticError with every syntax error.
+    Imports and data must be in its folder unless `allow_outside`; `memory` is the largest number of bytes for building
+    a problem. Raises DiagnosticError with every syntax error.
     """
     began = time.perf_counter()
     check_values({"path": path, "memory": memory})
@@ -72,9 +72,9 @@ def compile(
     allow_outside: bool = False,
     memory: int = DEFAULT_MEMORY,
 ) -> Problem:
-    """The problem that a text and one of its scenarios (the only one if None) state: arrays with the author's names.
+    """Return the problem of a text and one of its scenarios (the only one if None): arrays with the names of the model.
 
-    Raises DiagnosticError with everything wrong in text and data.
+    Raises DiagnosticError with all errors in text and data.
     """
     return loads(text, base=base, allow_outside=allow_outside, memory=memory).ground(scenario, settings=settings)
 
@@ -82,9 +82,9 @@ def compile(
 class Model(ModelRuns):
     """A text with its scenarios, ready to be solved.
 
-    `solve` checks, builds and solves a scenario; `set` gives sets and parameters other values, which hold for all that
-    follows; `resolve` solves the last scenario again with them, without reading and checking the text anew. `run`
-    drives a scenario over time.
+    `solve` checks, builds and solves a scenario; `set` gives sets and parameters other values for all later calls;
+    `resolve` solves the last scenario again with them, without reading and checking the text again. `run` runs a
+    scenario over time.
     """
 
     _solved: SolvedScenario | None = None  # the last solve or re-solve
@@ -92,10 +92,10 @@ class Model(ModelRuns):
     # --- problems ----------------------------------------------------------------------------------------------------
 
     def ground(self, scenario: str | None = None, *, settings: Mapping[str, Setting] | None = None) -> Problem:
-        """The problem of a scenario (the only one if None), with the values that were set.
+        """Return the problem of a scenario (the only one if None), with the values from `set`.
 
         `settings` are options and parameters without indices, written as in a scenario: `{"period": "30[min]",
-        "node_rule": "force"}`. Raises DiagnosticError with everything wrong.
+        "node_rule": "force"}`. Raises DiagnosticError with all errors.
         """
         return self._build(scenario, settings).problem
 
@@ -120,18 +120,20 @@ class Model(ModelRuns):
     ) -> Result:
         """Build and solve a scenario (the only one if None) by a solver or a policy.
 
-        `gap` is relative, `time_limit` in seconds, `settings` as in `ground`, `solver_options` go to the solver under
-        its own names. `warm_start` is a `Result`, the path of a JSON result, or values by variable:
-        `{"run": {("j1", "n1"): 1}}`, a scalar or a table; or the name of a policy, which makes a plan to start from.
-        `monitor` receives progress and may stop what works. The time limit counts from the call and covers reading,
-        building and solving; what it, the monitor or Ctrl-C ends has the best point that there is by then.
-        `heuristic` is `auto`, `on` or `off`: a search for a good start before the solver's own.
-        `without` names tightening passes to leave out, `("all",)` every one; `decompose` is `auto`, `on` or `off`.
-        `judge` is the solver that completes and checks the plan of a policy; with `bound` it also proves a bound for it
-        (within `time_limit`, or 60 seconds). A warm start is then the plan before, for policies that `keep running`.
-        An infeasible or unbounded problem is a result, not an error, and so is a plan that breaks the model. Raises
-        DiagnosticError with everything wrong in text, data, options and with what the solver claims; ValueError for
-        `bound` with a solver, which proves one by itself.
+        `gap` is relative, `time_limit` in seconds, `settings` as in `ground`, `solver_options` are the solver's own
+        options. `warm_start` is a `Result`, the path of a JSON result, or values by variable: `{"run": {("j1", "n1"):
+        1}}`, a scalar or a table; or the name of a policy, whose plan is the start. `monitor` receives progress and may
+        stop the solve. The time limit counts from the call and covers reading, building and solving; after the time
+        limit, a stop by the monitor or Ctrl-C, the result has the best point so far.
+
+        `heuristic` is `auto`, `on` or `off`: a search for a good start before the solver's own. `without` names
+        tightening passes to skip, `("all",)` every one; `decompose` is `auto`, `on` or `off`. `judge` is the solver
+        that completes and verifies the plan of a policy; with `bound` it also proves a bound (within `time_limit`, or
+        60 seconds). For policies with `keep running`, the warm start is the previous plan.
+
+        An infeasible or unbounded problem is a result, not an error, and so is a plan that violates the model. Raises
+        DiagnosticError with all errors in text, data and options and wrong claims of the solver; ValueError for `bound`
+        with a solver, which proves a bound itself.
         """
         clock = Deadline()
         from gpusched_dsl.workflows.method import choose_method
@@ -170,10 +172,10 @@ class Model(ModelRuns):
         why: bool = True,
         without: Collection[str] = (),
     ) -> Explanation:
-        """Sizes, class and reformulations of a scenario; with `why` also why it has no solution, or no end.
+        """Return sizes, class and reformulations of a scenario; with `why` also why it is infeasible or unbounded.
 
-        For that it is solved for feasibility within `time_limit` seconds (None: no limit). `without` as in `solve`.
-        Raises DiagnosticError with everything wrong in text and data.
+        `why` needs solves, within `time_limit` seconds (None: no limit). `without` as in `solve`. Raises
+        DiagnosticError with all errors in text and data.
         """
         from gpusched_dsl.explaining.explain import explain
 
@@ -191,14 +193,14 @@ class Model(ModelRuns):
         )
 
     def set(self, name: str, value: Any) -> None:
-        """Give a set or parameter another value, for every solve from now on.
+        """Give a set or parameter another value, for all later solves.
 
-        A parameter takes a number in its declared unit (for every key if it has indices), a dictionary `{"j1": 3.0}` or
-        `{("j1", "v1", 2): 0.5}`, or a polars or pandas table with a column per index and one of values; a set takes the
-        list of its elements, or a table with a column per component. The value is read now: changing a dictionary later
-        has no effect. All keys are given anew; those left out take the default or are reported.
-        Raises DiagnosticError (GSM6012) when no model has a parameter or set of this name or the value has no readable
-        form. Keys and values are checked with the other data by the next `resolve`, `solve` or `ground`.
+        A parameter accepts a number in its declared unit (for every key if it has indices), a dictionary `{"j1": 3.0}`
+        or `{("j1", "v1", 2): 0.5}`, or a polars or pandas table with a column per index and one of values; a set
+        accepts the list of its elements, or a table with a column per component. The value is read immediately: a later
+        change of a dictionary has no effect. The value replaces all keys; missing keys get the default or are reported.
+        Raises DiagnosticError (GSM6012) if no model has a parameter or set of this name or the value has an unsupported
+        form. The next `resolve`, `solve` or `ground` checks keys and values with the other data.
         """
         if self._solved is not None:
             return self._values.assign(self._solved.config.scenario.scenario.model, name, value)
@@ -222,13 +224,13 @@ class Model(ModelRuns):
         warm_start: WarmStart = None,
         monitor: Monitor | None = None,
     ) -> Result:
-        """Solve the last scenario again with the values that have been set, from its last solution.
+        """Solve the last scenario again with the values from `set`, from its last solution.
 
-        Text is not checked, data files are not read again, sets and parameters whose inputs did not change are taken
-        over. Numbers are changed in the loaded problem; where elements came or went, its basis is carried over (HiGHS);
-        else it is built anew and `rebuilt` of the result says why. Options are those of the last solve but for the ones
-        given. After a policy, it plans anew; what runs is kept only where `warm_start` tells it.
-        Raises DiagnosticError: GSM6010 when nothing has been solved yet, else as `solve` does.
+        The text is not checked and data files are not read again; sets and parameters with unchanged inputs are reused.
+        Numbers are changed in the loaded problem; if elements were added or removed, its basis is kept (HiGHS);
+        otherwise the problem is rebuilt and `rebuilt` of the result has the reason. Options are those of the last solve
+        except for the given ones. A policy plans again; running jobs are kept only with `warm_start`. Raises
+        DiagnosticError: GSM6010 before the first solve, else as `solve` does.
         """
         clock = Deadline()
         from gpusched_dsl.workflows.solve import solve_scenario
@@ -264,13 +266,12 @@ class Model(ModelRuns):
         bound: bool = False,
         monitor: Monitor | None = None,
     ) -> Comparison:
-        """A scenario (the only one if None) by several solvers and policies: `.table`, `.best`, `.to_dict()`.
+        """Compare solvers and policies on a scenario (the only one if None): `.table`, `.best`, `.to_dict()`.
 
-        Policies that draw run once for each of `seeds`. With `bound`, the judge proves one where no solver is among the
-        methods. The time limit is that of each method, and covers reading and building. Ctrl-C keeps the rows that are
-        there; before the first it raises KeyboardInterrupt. Raises DiagnosticError as `solve` does for text, data and
-        names;
-        what a single method is refused for stands in its row.
+        Randomised policies run once for each of `seeds`. With `bound`, the judge proves one if no method is a solver.
+        The time limit is that of each method, and covers reading and building. Ctrl-C keeps the finished rows; before
+        the first row it raises KeyboardInterrupt. Raises DiagnosticError as `solve` does for text, data and names;
+        errors of a single method are in its row.
         """
         clock = Deadline()
         from gpusched_dsl.backends.isolation.backend import guard
@@ -308,7 +309,7 @@ class Model(ModelRuns):
 
 
 class _SolverRelease(Listener):
-    """Frees the solver of the last solve before the next one starts: two solvers need the memory of two."""
+    """Frees the solver of the last solve before the next solve starts: two solvers need twice the memory."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -318,6 +319,6 @@ class _SolverRelease(Listener):
 
 
 def _names(without: Collection[str]) -> frozenset[str]:
-    """The names of passes; raises DiagnosticError (GSM4011) for a text, which would be a collection of letters."""
+    """Return the names of passes; raise DiagnosticError (GSM4011) for a text, which is a collection of letters."""
     check_values({"without": without})
     return frozenset(without)

@@ -11,23 +11,22 @@ from gpusched_dsl.reporting.report import Report
 
 @dataclass(frozen=True, eq=False)
 class Explanation(ExplanationData, Report):
-    """Sizes, class, reformulations, and why there is no solution or no end.
+    """Sizes, class, reformulations, and why a problem is infeasible or unbounded.
 
-    `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (not found out in time) or `not asked`. `problem`
-    is the problem as stated, `reformulated` what the backend gets, `searched` its linear form that was looked at, None
-    where there is none or nothing was asked; `aggregation` tells of interchangeable elements; rows and columns of
-    `conflict`, `relaxations` and `ray` are those of `searched.problem`. `refused` are the terms that the backend
-    does not take.
+    `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (undecided in time) or `not asked`. `problem` is the
+    problem as stated, `reformulated` that of the backend, `searched` its examined linear form, None if there is none or
+    no search; `aggregation` has the interchangeable elements; rows and columns of `conflict`, `relaxations` and `ray`
+    are those of `searched.problem`. `refused` are the terms that the backend does not support.
     """
 
     def __str__(self) -> str:
-        """All of it as text, as `gsdsl explain` prints it."""
+        """Return the complete text of `gsdsl explain`."""
         from gpusched_dsl.explaining.text import explanation_text
 
         return explanation_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as `docs/schema/explanation.schema.json` describes it."""
+        """Return the document of `docs/schema/explanation.schema.json`."""
         from gpusched_dsl.explaining.document import document
 
         return document(self)

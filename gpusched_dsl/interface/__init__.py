@@ -1,1 +1,1 @@
-"""The parts of `Model`, the Python interface, that `api.py` puts together."""
+"""The parts of the class `Model` of `api.py`."""

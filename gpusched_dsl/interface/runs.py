@@ -1,4 +1,4 @@
-"""The part of a `Model` that drives its scenarios over time."""
+"""The part of a `Model` that runs its scenarios over time."""
 
 from __future__ import annotations
 
@@ -43,16 +43,17 @@ class ModelRuns(ModelScenarios):
     ) -> RunResult | RunComparison:
         """Run a scenario over time by an online block (the only one if None), with every plan by `method`.
 
-        A `RunResult`: `.metrics`, `.jobs`, `.schedule`, `.steps`, `.costs`, `.bound`, `.save(path)`; of several methods
-        a `RunComparison` with all of them. `time_limit` is in seconds for each plan, which `fallback` makes where the
-        method finds none; `seed` is that of all draws. `journal` records the run in a file, and goes on with the one
-        that it has; with `replay` its plans are made again and compared. With `bound`, runs in windows are bounded by
-        the relaxation of the whole horizon. `tell` is called with each plan. Ctrl-C, and `stop`, which is asked before
-        each event and while plans are made, end the run without the plan at hand, resumable from its journal.
-        With `verify` at "sample" some plans of policies are checked against the model, and a fast replay at some
-        times; with "full" all plans are, and the replay is driven event by event too; with "none" nothing is.
-        Values that have been `set` hold. Raises DiagnosticError as `solve` does, and for online blocks and journals;
-        ValueError for a journal with several methods, or with values that were `set`, which it could not tell apart.
+        Returns a `RunResult`: `.metrics`, `.jobs`, `.schedule`, `.steps`, `.costs`, `.bound`, `.save(path)`; for
+        several methods a `RunComparison`. `time_limit` is in seconds per plan; `fallback` plans if the method finds no
+        plan in time; `seed` is the seed of all random draws. `journal` records the run in a file, or continues the run
+        in that file; with `replay` its plans are computed again and compared. `bound` bounds runs with windows by the
+        relaxation of the complete horizon. `tell` is called with each plan. Ctrl-C and `stop` (called before each event
+        and during planning) end the run without the current plan; its journal can resume it.
+
+        With `verify` "sample", some plans of policies are verified against the model, and a fast replay at some times;
+        with "full" all plans are verified, and the replay is also simulated by events; with "none" nothing is verified.
+        Values from `set` apply. Raises DiagnosticError as `solve` does, and for online blocks and journals; ValueError
+        for a journal with several methods, or with values from `set`, which it could not distinguish.
         """
         from gpusched_dsl.workflows.run import run_method, run_methods
 
@@ -86,11 +87,12 @@ class ModelRuns(ModelScenarios):
         fallback: str | None = None,
         settings: Mapping[str, Setting] | None = None,
     ) -> Estimate:
-        """When a job would start and end in a run, its share of the cost, and how likely it is late.
+        """Estimate the start and end of a job in a run, its share of the cost, and the probability that it is late.
 
-        The run goes to the time `at`, in the unit of its clock (None: when the job is submitted), and from there
-        `samples` times to the end of the job, with what nobody can know by then drawn anew: `.quantile("end", 0.9)`,
-        `.late`, `.to_dict()`. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 where nothing can be told.
+        The run is simulated up to the time `at`, in the unit of its clock (None: the submission of the job), and from
+        there `samples` times to the end of the job, with unknown quantities drawn again: `.quantile("end", 0.9)`,
+        `.late`, `.to_dict()`. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if the job is not in any plan
+        at that time.
         """
         from gpusched_dsl.workflows.estimate import estimate
 
@@ -117,8 +119,8 @@ class ModelRuns(ModelScenarios):
     ) -> DecisionExplanation:
         """Explain why a job runs on its node, or waits, in the plan that is current at a time of a run.
 
-        `.lines()` tells it in words, `.to_dict()` as plain data. `journal` gives the plans that it has, the others are
-        made again. Raises DiagnosticError as `estimate` does.
+        `.lines()` returns text, `.to_dict()` plain data. Recorded plans come from `journal`, all others are computed
+        again. Raises DiagnosticError as `estimate` does.
         """
         from gpusched_dsl.workflows.why import why
 
@@ -141,10 +143,11 @@ class ModelRuns(ModelScenarios):
         fallback: str | None = None,
         settings: Mapping[str, Setting] | None = None,
     ) -> LiveEventLoop:
-        """A loop that events drive: `loop.on_event({"kind": "arrival", "time": 1.5, "job": "j7", "values": {...}})`.
+        """Return a loop driven by events: `loop.on_event({"kind": "arrival", "time": 1.5, "job": "j7", "values":
+        {...}})`.
 
-        Events are those of `gsdsl run --live` (docs/live.md), as dictionaries; each call gives what was decided. Values
-        that have been `set` hold. `time_limit` is in seconds for each plan. Raises DiagnosticError as `run` does.
+        Events are those of `gsdsl run --live` (docs/live.md), as dictionaries; each call returns the decisions. Values
+        from `set` apply. `time_limit` is in seconds per plan. Raises DiagnosticError as `run` does.
         """
         from gpusched_dsl.online.loops.external import LiveEventLoop
         from gpusched_dsl.online.open import open_run
@@ -163,7 +166,7 @@ class ModelRuns(ModelScenarios):
         journal: str | Path | None = None,
         **given: Any,
     ) -> RunConfig:
-        """The options of a run, each checked (GSM4011), with the values that were set."""
+        """Return the options of a run, each checked (GSM4011), with the values from `set`."""
         from gpusched_dsl.online.run_config import RunConfig
 
         check_given(scenario=scenario, settings=settings, journal=journal, **given)

@@ -1,4 +1,4 @@
-"""The texts and scenarios of a `Model`, with the values that were set."""
+"""The texts and scenarios of a `Model`, with the values from `set`."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class ModelScenarios:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names of all models, those of imports too."""
+        """Return the names of all models, including those of imports."""
         return tuple(self._workspace.models)
 
     @property
     def scenarios(self) -> tuple[str, ...]:
-        """The names of all scenarios, those of imports too."""
+        """Return the names of all scenarios, including those of imports."""
         return tuple(self._workspace.scenarios)
 
     def policies(self, model: str | None = None) -> list[ListedPolicy]:
-        """The policies of the text, and those of the standard library for its models (or for one of them).
+        """Return the policies of the text, and those of the standard library for its models (or for one of them).
 
         `policy` of each has name, model, doc, lines and numbers. Raises DiagnosticError (GSM6018) for an unknown model.
         """
@@ -64,11 +64,11 @@ class ModelScenarios:
         return self._warnings
 
     def check(self, *, strict: bool = True) -> tuple[Diagnostic, ...]:
-        """Everything that can be wrong in the text and the data of its scenarios, found without a solver.
+        """Return all diagnostics of the text and the data of its scenarios that need no solver.
 
-        These are the findings of `gsdsl check`: names, types and units of all blocks, with scenarios or without, then
-        the data of each scenario that is complete. Returns the warnings; raises DiagnosticError if there is an error,
-        unless `strict` is False: then errors are in the tuple. Values that have been `set` take no part.
+        These are the diagnostics of `gsdsl check`: names, types and units of all blocks, with and without scenarios,
+        then the data of each complete scenario. Returns the warnings; raises DiagnosticError if there is an error,
+        unless `strict` is False: then errors are in the tuple. Values from `set` are ignored.
         """
         from gpusched_dsl.workflows.check import check_all
 
@@ -86,7 +86,7 @@ class ModelScenarios:
     # --- selection ---------------------------------------------------------------------------------------------------
 
     def _scenario(self, scenario: str | None, settings: Mapping[str, Setting] | None) -> SelectedScenario:
-        """The checked scenario of that name (the only one if None), without the values that were set."""
+        """Return the checked scenario of that name (the only one if None), without the values from `set`."""
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         key = (name, tuple(texts.items()))
         if key not in self._checked:
@@ -103,7 +103,7 @@ class ModelScenarios:
         return self._checked[key]
 
     def _select(self, checked: SelectedScenario) -> SelectedScenario:
-        """The scenario with the values that were set."""
+        """Return the scenario with the values from `set`."""
         return replace(checked, replaced=self._values.chunks(checked.scenario.model))
 
     def _build(

@@ -1,7 +1,7 @@
 """Rules of other packages: entry points of the group `gpusched_dsl.rules` name a `PlaceRule`, `FinishRule` or `Move`.
 
 With such a rule in `place` or `finish`, the loop over jobs runs in Python and calls compiled and added rules in turn.
-Added rules get codes from `FIRST_ADDED` on, in the order of their names.
+Added rules have codes from `FIRST_ADDED`, in the order of their names.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ Place = tuple[int, int]  # a node and a way
 
 @dataclass(frozen=True, slots=True)
 class PlaceRule:
-    """`function(work, plan, job, way)` gives a node and the way to run the job on it; None: the next rule may.
+    """`function(work, plan, job, way)` returns a node and a way to run the job on it; None passes to the next rule.
 
-    `way` is the job's choice, NONE if it has none. The function changes nothing; there must be room for what it gives.
-    `words` say what the rule does, for those who ask for a policy to be explained.
+    `way` is the job's choice, NONE if it has none. The function changes nothing; the returned node must have room.
+    `words` describe the rule for `gsdsl explain --policy`.
     """
 
     name: str
@@ -59,7 +59,7 @@ class PlaceRule:
 
 @dataclass(frozen=True, slots=True)
 class FinishRule:
-    """`function(work, plan, queue)` changes a schedule in place once every job has had its turn."""
+    """`function(work, plan, queue)` changes a schedule in place after all jobs were placed."""
 
     name: str
     words: str
@@ -68,7 +68,7 @@ class FinishRule:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """`function` is one of local search, as `local_search.py` describes it."""
+    """`function` is a move of local search, described in `local_search.py`."""
 
     name: str
     words: str
@@ -84,11 +84,11 @@ class PlugIns:
     moves: Mapping[str, Move] = field(default_factory=dict)
 
     def place_codes(self) -> dict[str, int]:
-        """The codes of all placing rules, built in and added."""
+        """Return the codes of all placing rules, built in and added."""
         return PLACE_CODES | {name: FIRST_ADDED + at for at, name in enumerate(sorted(self.place))}
 
     def finish_codes(self) -> dict[str, int]:
-        """The codes of all finishing rules, built in and added."""
+        """Return the codes of all finishing rules, built in and added."""
         return FINISH_CODES | {name: FIRST_ADDED + at for at, name in enumerate(sorted(self.finish))}
 
 
@@ -128,7 +128,7 @@ def run_passes(
     work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, start: Schedule, plan: Schedule,
     pool: SchedulePool, first: int, stop: int, kind_of_price: int, rng: np.random.Generator,
 ) -> None:  # fmt: skip
-    """The same as `drawing.randomised`, with the loop over jobs in Python."""
+    """Run passes like `drawing.randomised`, with the loop over jobs in Python."""
     queue = scratch.queue[: len(instructions.order)]
     for turn in range(first, stop):
         copy_schedule(start, plan)
@@ -158,7 +158,7 @@ class PlacementPass:
         self.codes = instructions.place.tolist()
 
     def place(self, j: int) -> bool:
-        """Try the rules in their order; False if the queue stops at this job."""
+        """Try the rules in their order; return False if the queue stops at this job."""
         lines, work = self.instructions, self.work
         first = first_choice(
             work.first_way, lines.ranked, lines.preferred, lines.way_list, lines.way_odds, j, self.drawing, self.rng
@@ -180,7 +180,7 @@ class PlacementPass:
         return (w for w in ways if w not in (NONE, first))
 
     def _listed(self, at: int) -> list[int]:
-        """The rules before `next_choice` that depend on the way."""
+        """Return the rules before `next_choice` that depend on the way."""
         apart = _OF_ANY_WAY | {NEXT_CHOICE}
         return [before for before in range(at) if self.codes[before] not in apart]
 
@@ -237,7 +237,7 @@ class PlacementPass:
             unlist_node(scratch.nodes, scratch.counts, n)
 
     def finish(self, queue: Ints, start: Schedule) -> None:
-        """The finishing rules one after the other."""
+        """Apply the finishing rules in order."""
         for code in self.instructions.finish.tolist():
             if code >= FIRST_ADDED:
                 self.finish_rules[code - FIRST_ADDED].function(self.work, self.plan, queue.copy())

@@ -27,8 +27,8 @@ SHOWN = 3  # constraints that a plan breaks
 class ComparisonRow:
     """One run of one method. `result` is None if it was refused; `findings` has the reasons or the plan's violations.
 
-    `seconds` are those from the data to the checked plan, without compiling kernels or reading them from the cache,
-    and finding out what a plan breaks. `seed` is None for methods that draw nothing.
+    `seconds` is the time from the data to the verified plan, without compiling or loading kernels, and without the
+    analysis of violations. `seed` is None for deterministic methods.
     """
 
     method: str
@@ -41,7 +41,7 @@ class ComparisonRow:
 
     @property
     def status(self) -> str:
-        """That of the result, or `refused`."""
+        """Return the status of the result, or `refused`."""
         return "refused" if self.result is None else self.result.status.value
 
     @property
@@ -60,11 +60,11 @@ class ComparisonRow:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison(MethodComparison[ComparisonRow]):
-    """Rows in the order of the methods. Money and the like are in the unit of the first objective.
+    """Rows in the order of the methods. Costs are in the unit of the first objective.
 
-    `bound` is the best that any run proved, None where none did; `bound_by` the method. `interrupted`: methods that
-    come after the last row were not run. `print` shows it as the command line does.
-    `table` has a row per run: `method`, `seed`, `status`, the terms, the objective, `gap`, `seconds`, `best`, `remark`.
+    `bound` is the best proved bound of all runs, None without any; `bound_by` its method. `interrupted`: the methods
+    after the last row did not run. `print` shows the table of the command line. `table` has a row per run: `method`,
+    `seed`, `status`, the terms, the objective, `gap`, `seconds`, `best`, `remark`.
     """
 
     model: str
@@ -78,7 +78,7 @@ class Comparison(MethodComparison[ComparisonRow]):
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def ranked(self, row: ComparisonRow) -> float | None:
-        """The first objective."""
+        """Return the first objective."""
         return row.objective
 
     def _choose(self, values: Sequence[float]) -> float:
@@ -109,12 +109,12 @@ class Comparison(MethodComparison[ComparisonRow]):
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
-        """The names of the terms of all objectives, without one that is the first objective itself."""
+        """Return the names of the terms of all objectives, except one that is the first objective itself."""
         names = dict.fromkeys(n for row in self.rows if row.result is not None for n in row.result.terms)
         return tuple(name for name in names if name != self.objective)
 
     def __getitem__(self, method: str) -> ComparisonRow:
-        """The first row of a method; KeyError where there is none."""
+        """Return the first row of a method; raise KeyError if there is none."""
         for row in self.rows:
             if row.method == method:
                 return row
@@ -173,7 +173,7 @@ class Comparison(MethodComparison[ComparisonRow]):
     # --- files -------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as `docs/schema/comparison.schema.json` describes it; numbers that are not finite are None."""
+        """Return the comparison as in `docs/schema/comparison.schema.json`; NaN and infinite numbers are None."""
         versions = {"gsdsl": __version__}
         for row in self.rows:
             versions.update({} if row.result is None else row.result.versions)

@@ -1,4 +1,4 @@
-"""The result of a solve in the author's names: values as tables, objective by term, placement, JSON and CSV."""
+"""The result of a solve with the names of the model: values as tables, objective by term, placement, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class Result(ResultData, Report):
     """The result of a solve. Numbers are in the units that the model declares.
 
-    `result["run"]` is the table of the values that are not zero, `result.table("run", zeros=True)` of all;
-    `rebuilt` says why a re-solve could not change the loaded problem in place, None where it could or was the first.
+    `result["run"]` is the table of the nonzero values, `result.table("run", zeros=True)` of all values; `rebuilt` is
+    why a re-solve could not change the loaded problem in place, None if it could or for a first solve.
     """
 
     # --- tables ------------------------------------------------------------------------------------------------------
@@ -45,8 +45,8 @@ class Result(ResultData, Report):
         """Return the values of a variable, `let` or parameter: a column per index and `value`, in the order of the
         sets.
 
-        Without `zeros`, rows within 1e-9 of zero are left out. Raises KeyError for another name, and DiagnosticError
-        (GSM6010) when values depend on a solution and there is none.
+        Without `zeros`, rows within 1e-9 of zero are omitted. Raises KeyError for another name, and DiagnosticError
+        (GSM6010) if the values depend on a solution and there is none.
         """
         domain, values, names = self._values(name)
         if zeros or values.dtype.kind not in "fi":
@@ -55,7 +55,9 @@ class Result(ResultData, Report):
         return table(domain, values[positions], names, positions=positions)
 
     def value(self, name: str, *labels: str | int) -> float:
-        """One value: `result.value("run", "j1", "n1", "v1", 2)`; KeyError when the labels are no element."""
+        """Return one value: `result.value("run", "j1", "n1", "v1", 2)`; raise KeyError if the labels are not an
+        element.
+        """
         domain, values, _ = self._values(name)
         position = locate(domain, labels)
         if position is not None:
@@ -65,10 +67,10 @@ class Result(ResultData, Report):
         raise KeyError(f"{name}[{', '.join(map(str, labels))}]")
 
     def duals(self, constraint: str) -> pl.DataFrame:
-        """Per row of a constraint how the objective changes with its right-hand side; columns as in `table`.
+        """Return, per row of a constraint, the change of the objective with its right-hand side; columns as in `table`.
 
-        A constraint that is a chain has a column `part`. Raises KeyError for another name, DiagnosticError (GSM6010)
-        when there are no duals: the problem has integers or several objectives, or was not solved to optimality.
+        A constraint that is a chain has a column `part`. Raises KeyError for another name, DiagnosticError (GSM6010) if
+        there are no duals: the problem has integers or several objectives, or was not solved to optimality.
         """
         families = self._named(self.problem.constraints, constraint, "constraint")
         duals = self._needed(self.solved.row_duals, "duals")
@@ -81,7 +83,7 @@ class Result(ResultData, Report):
         return pl.concat(frames)
 
     def reduced_costs(self, variable: str) -> pl.DataFrame:
-        """Per column of a variable its reduced cost; raises as `duals` does."""
+        """Return the reduced cost of each column of a variable; raise as `duals` does."""
         (family,) = self._named(self.problem.variables, variable, "variable")
         costs = self._needed(self.solved.reduced_costs, "reduced costs")
         declared = self.origins.model.variables.get(variable) if self.origins.model else None
@@ -91,7 +93,7 @@ class Result(ResultData, Report):
     # --- files -------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as `docs/schema/result.schema.json` describes it; numbers that are not finite are None."""
+        """Return the result as in `docs/schema/result.schema.json`; NaN and infinite numbers are None."""
         from gpusched_dsl.reporting.document import document
 
         return document(self)
@@ -99,8 +101,8 @@ class Result(ResultData, Report):
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write one CSV per variable (nonzeros) and `placement.csv` into a folder, which is created if necessary.
 
-        A variable called `placement` keeps its name and the placement becomes `placement_2.csv`. Gives the files.
-        Raises DiagnosticError: GSM6008 when a file cannot be written, GSM6010 without a point.
+        A variable with the name `placement` keeps it, and the placement becomes `placement_2.csv`. Returns the files.
+        Raises DiagnosticError: GSM6008 if a file cannot be written, GSM6010 without a point.
         """
         from gpusched_dsl.reporting.csv_files import write_csv_folder
         from gpusched_dsl.reporting.index_names import distinct
@@ -189,7 +191,7 @@ class Result(ResultData, Report):
 
 
 def locate(domain: Domain, labels: tuple[str | int, ...]) -> int | None:
-    """The position of an index tuple given by its labels, None when it is no element."""
+    """Return the position of an index tuple of labels, None if it is not an element."""
     if len(labels) != domain.arity:
         return None
     if not labels:
@@ -205,7 +207,7 @@ def locate(domain: Domain, labels: tuple[str | int, ...]) -> int | None:
 
 
 def _texts(store: ValueStore, model: CheckedModel, name: str) -> Values:
-    """A parameter's values; elements as their labels."""
+    """Return a parameter's values, elements as labels."""
     from gpusched_dsl.language.checked import Element
 
     values = store.params[name].values

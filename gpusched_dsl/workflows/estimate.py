@@ -37,9 +37,8 @@ SCHEMA_VERSION = 1
 class Estimate(Report):
     """The outcomes of a job. Arrays have one entry for each run, NaN if the job does not get that far.
 
-    Times are counted from the start of the run, in `unit`; `cost` is the job's share of all that is charged, in
-    `money`, `tardiness` the time by which it is late. `state` is the job's at the time `at`, `due` is infinite if it
-    never is.
+    Times are counted from the start of the run, in `unit`; `cost` is the job's share of all charges, in `money`,
+    `tardiness` its tardiness. `state` is that of the job at the time `at`, `due` is infinite without a due time.
     """
 
     title: str
@@ -63,23 +62,23 @@ class Estimate(Report):
 
     @cached_property
     def late(self) -> float | None:
-        """The share of runs in which the job is late, or does not end at all; None where it is never due."""
+        """Return the share of runs in which the job is late or does not end; None without a due time."""
         if not np.isfinite(self.due):
             return None
         return float(np.mean(np.isnan(self.end) | (self.tardiness > 0)))
 
     @property
     def unfinished(self) -> int:
-        """Runs that are over before the job is."""
+        """Return the number of runs that end before the job."""
         return int(np.isnan(self.end).sum())
 
     def quantile(self, name: str, share: float) -> float | None:
-        """A quantile of `start`, `end`, `cost` or `tardiness` over the runs in which it is known; None without any."""
+        """Return a quantile of `start`, `end`, `cost` or `tardiness` over the runs with a value; None without any."""
         known = getattr(self, name)[~np.isnan(getattr(self, name))]
         return float(np.quantile(known, share)) if len(known) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as `gsdsl estimate --json` writes it."""
+        """Return plain data, the document of `gsdsl estimate --json`."""
         of_all = {}
         for name in ("start", "end", "cost", "tardiness"):
             values = getattr(self, name)
@@ -128,7 +127,7 @@ class Estimate(Report):
         return [*names, ("tardiness", self.unit)] if np.isfinite(self.due) else names
 
     def _values(self) -> list[str]:
-        """The values of the only run."""
+        """Return the values of the only run."""
         wide = max(len(name) for name, _ in self._names)
         return [f"  {name:<{wide}}  {with_unit(short(self.quantile(name, 0.5)), unit)}" for name, unit in self._names]
 
@@ -163,9 +162,9 @@ def estimate(
 ) -> Estimate:
     """Run up to the time `at` (None: the submission of the job), then `samples` times from there.
 
-    The runs have the same method; what nobody knows at that time is drawn anew in each. One run is enough where nothing
-    is drawn. `stop` ends it after a run, `tell` hears how many there were. Raises DiagnosticError: GSM6021 for an
-    unknown job, GSM6022 where nothing can be told of it then; and as `open_run` and planning do.
+    The runs have the same method; quantities unknown at that time are drawn again in each. Without random quantities
+    one run is enough. `stop` ends the runs after one of them, `tell` receives their number. Raises DiagnosticError:
+    GSM6021 for an unknown job, GSM6022 if it is not in any plan then; and the errors of `open_run` and planning.
     """
     loop = open_run(workspace, config)
     code = job_code(loop.setup, job)
@@ -208,7 +207,7 @@ def title_of(loop: SimulationLoop) -> str:
 
 
 def job_code(setup: RunSetup, job: str | int) -> int:
-    """The code of a job by its label; raises DiagnosticError (GSM6021)."""
+    """Return the code of a job by its label; raise DiagnosticError (GSM6021)."""
     labels = [str(label) for label in setup.base.store.universes[setup.jobs_root].labels] if setup.jobs_root else []
     if str(job) in labels:
         return labels.index(str(job))
@@ -221,7 +220,7 @@ def nothing_to_tell(message: str, help: str) -> DiagnosticError:
 
 
 def _draws(loop: Loop) -> bool:
-    """Whether the method itself draws."""
+    """Whether the method itself is randomised."""
     return isinstance(loop.planner, PolicyPlanner) and bool(loop.planner.policy.draws)
 
 
@@ -254,7 +253,7 @@ class _End:
 
 
 def _run_on(loop: Loop, code: int) -> _End:
-    """Go on until the job is done, or nothing happens any more."""
+    """Continue until the job is done, or no event follows."""
     world, before = loop.world, len(loop.steps)
     while world.status[code] not in (DONE, GONE):
         if loop.step():

@@ -46,9 +46,9 @@ class Alternative:
 class DecisionExplanation(Report):
     """Why a job runs on its node, or waits, in the plan that is current `at` a time.
 
-    `plan` is what the plan costs by the model, and the job's elements in it. Of a job that runs there are
-    `alternatives`, cheapest first, those that cannot be last; of one that waits `fixed` and `free`: it is made to run,
-    with the others as planned and with the others free. `left_out`: alternatives that were not looked at.
+    `plan` has the cost of the plan in the model, and the job's elements in it. A running job has `alternatives`,
+    cheapest first, impossible ones last; a waiting job has `fixed` and `free`: it is forced to run, with the others as
+    planned and with the others free. `left_out`: the number of alternatives that were not examined.
     """
 
     title: str
@@ -98,7 +98,7 @@ class DecisionExplanation(Report):
                 yield from _lines_of_forced("if it ran, with all other jobs free to change", self.free, cost)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as `gsdsl why --json` writes it."""
+        """Return plain data, the document of `gsdsl why --json`."""
         cost = self.plan.cost
         return {
             "schema_version": SCHEMA_VERSION,
@@ -157,8 +157,8 @@ def why(
 ) -> DecisionExplanation:
     """Explain the plan that is current at a time. Plans come from the journal as far as it has them.
 
-    Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 where no plan holds or the job is not there then, and as
-    `open_run`, planning, grounding and the journal do.
+    Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if there is no plan or the job is not present then, and
+    the errors of `open_run`, planning, grounding and the journal.
     """
     allowed = config.permissions
     with ExitStack() as held:

@@ -1,4 +1,4 @@
-"""Several methods driven through one run: methods as rows, figures as columns, with the best bound."""
+"""A comparison of methods on one run: methods as rows, metrics as columns, with the best bound."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RunRow:
 
     @property
     def status(self) -> str:
-        """Why the run ended, or `refused`."""
+        """Return why the run ended, or `refused`."""
         return "refused" if self.result is None else self.result.ended
 
     @property
@@ -46,12 +46,12 @@ class RunRow:
 class RunComparison(MethodComparison[RunRow]):
     """Rows in the order of the methods; `interrupted`: the methods after the last row did not run.
 
-    `print` shows it as the command line does; `comparison["Greedy"]` is the result of a method. `table` has a row per
-    method: `method`, `ended`, `best`, `gap`, the terms, and all figures of `METRICS`.
+    `print` shows the table of the command line; `comparison["Greedy"]` is the result of a method. `table` has a row per
+    method: `method`, `ended`, `best`, `gap`, the terms, and all metrics of `METRICS`.
     """
 
     def __getitem__(self, method: str) -> RunResult:
-        """The result of a method; KeyError where there is none."""
+        """Return the result of a method; raise KeyError if there is none."""
         for row in self.rows:
             if row.method == method and row.result is not None:
                 return row.result
@@ -63,7 +63,7 @@ class RunComparison(MethodComparison[RunRow]):
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
-        """The terms of money that any method was charged."""
+        """Return the charged terms of money of all methods."""
         return tuple(dict.fromkeys(name for result in self.results for name in result.costs))
 
     def ranked(self, row: RunRow) -> float | None:
@@ -89,7 +89,7 @@ class RunComparison(MethodComparison[RunRow]):
     def bound(self) -> RunBound | None:
         """Return the best bound of any of the runs: it is valid for all methods; None without runs.
 
-        What is due when, and what really happens, is the same whatever the method.
+        Due times and realised random quantities are equal for all methods.
         """
         known = [r.bound for r in self.results if r.bound.value is not None]
         if known:
@@ -97,7 +97,7 @@ class RunComparison(MethodComparison[RunRow]):
         return self.results[0].bound if self.results else None
 
     def gap(self, row: RunRow) -> float | None:
-        """(total - bound) / total."""
+        """Return (total - bound) / total."""
         total = self.ranked(row)
         return None if total is None or self.bound is None else self.bound.gap(total)
 
@@ -214,7 +214,7 @@ class RunComparison(MethodComparison[RunRow]):
 
 
 def _term(name: str) -> str:
-    """The column of a term: figures have some of the names too."""
+    """Return the column of a term, whose name may also be that of a metric."""
     return f"cost_{name}"
 
 

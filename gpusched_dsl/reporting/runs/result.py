@@ -1,4 +1,4 @@
-"""The result of a run over time: figures, tables, costs, bound, and the files it is written to."""
+"""The result of a run over time: metrics, tables, costs, bound, and its files."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from gpusched_dsl.reporting.runs.result_data import RunResultData
 class RunResult(RunResultData, Report):
     """The result of a run. Times are in `unit`, the unit of the run's clock, money in `money`.
 
-    `bound` is a proved lower bound of `total` where the way of charging allows one (`bound.value` is None else, and
-    `bound.how` says why).
+    `bound` is a proved lower bound of `total` if the charges allow one (otherwise `bound.value` is None, and
+    `bound.how` is the reason).
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as `docs/schema/run-1.json` describes it; numbers that are not finite are None."""
+        """Return the result as in `docs/schema/run-1.json`; NaN and infinite numbers are None."""
         from gpusched_dsl.reporting.runs.document import document
 
         return document(self)
 
     def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write `jobs.csv`, `schedule.csv`, `steps.csv`, `node_types.csv` and `metrics.csv`; gives the files.
+        """Write `jobs.csv`, `schedule.csv`, `steps.csv`, `node_types.csv` and `metrics.csv`; return the files.
 
-        The folder is made if need be. Raises DiagnosticError (GSM6008) when a file cannot be written.
+        The folder is created if necessary. Raises DiagnosticError (GSM6008) if a file cannot be written.
         """
         import polars as pl
 
@@ -46,7 +46,7 @@ class RunResult(RunResultData, Report):
         return write_csv_folder(Path(folder), tables)
 
     def to_html(self, path: str | Path) -> None:
-        """Write a page with charts and tables that needs no other file; raises DiagnosticError (GSM6008)."""
+        """Write a self-contained page with charts and tables; raise DiagnosticError (GSM6008)."""
         from gpusched_dsl.data.sources.writing import write_text
         from gpusched_dsl.reporting.runs.page import page
 
