@@ -3,7 +3,9 @@
 A shell starts what runs in the background with SIGINT ignored, and so would be the children of tests: here it has
 Python's own handler, and children its default.
 
-The quick suite draws the same examples each time; the long tests draw new ones, and have more time.
+The quick suite draws the same examples each time, runs kernels as plain Python, which compiles nothing, and of a test
+marked `quick(n)` runs n of its cases, spread over all. The long tests draw new examples, run all cases with compiled
+kernels, and have more time.
 """
 
 import os
@@ -25,9 +27,21 @@ settings.register_profile("quick", derandomize=True, database=None)
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("markexpr") == "not slow":
         settings.load_profile("quick")
+        os.environ.setdefault("GSDSL_PYTHON_KERNELS", "1")
 
 
+@pytest.hookimpl(tryfirst=True)  # before cases are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("quick"):
+            cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+    for test in cases.values():
+        count = test[0].get_closest_marker("quick").args[0]
+        chosen = {round(i * (len(test) - 1) / max(1, count - 1)) for i in range(count)}
+        for at, item in enumerate(test):
+            if at not in chosen:
+                item.add_marker(pytest.mark.slow)
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(LONG_TEST))

@@ -103,6 +103,7 @@ print(laws.families[0].survival(np.array([[4.0]]), np.array([0]))[0, 0])
         gsdsl(installed, tmp_path, "check", "wrong.gsm")
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("lower", "upper", "whole", "sense", "cost", "optimum"),
     [

@@ -40,6 +40,7 @@ def modules_after(*arguments: str, cwd: Path) -> tuple[int, set[str]]:
     return int(code), set(modules)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["solve", "--help"], ["check", "--help"]])
 def test_help_and_version_import_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
     code, modules = modules_after(*arguments, cwd=tmp_path)
@@ -66,6 +67,7 @@ test T { solve Figure1 with First, Greedy; expect status == feasible; }
 """
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "arguments",
     [["check", "first.gsm"], ["policies"], ["policies", "first.gsm"], ["policies", "--rules"],

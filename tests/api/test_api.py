@@ -202,6 +202,7 @@ def test_a_closed_model_can_still_resolve(model: gs.Model) -> None:
     assert "no loaded problem" in (result.rebuilt or "")
 
 
+@pytest.mark.quick(11)
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [
@@ -228,6 +229,7 @@ def test_what_cannot_be_set(model: gs.Model, name: str, value: object, code: str
     assert model.resolve().objective == pytest.approx(11.0)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [

@@ -63,6 +63,7 @@ def test_values_that_were_set_hold() -> None:
     assert places(first)["J1"][1] == "B"
 
 
+@pytest.mark.slow
 def test_an_event_is_checked_and_applied_with_one_build(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[str] = []
     for name in ("with_jobs", "with_values"):

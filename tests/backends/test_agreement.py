@@ -147,17 +147,20 @@ def check_by_duality(name: str, seed: int) -> None:
     assert float(bound) == pytest.approx(solved.objective, rel=1e-6, abs=1e-6), (name, seed)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", backend_names())
 def test_enumeration(name: str) -> None:
     for seed in range(60):
         check_against_enumeration(name, seed)
 
 
+@pytest.mark.slow
 def test_each_other() -> None:
     for seed in range(60):
         check_against_each_other(seed)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", backend_names())
 def test_duality(name: str) -> None:
     for seed in range(60):

@@ -151,6 +151,7 @@ def test_a_comparison_that_a_solver_misses_by_its_tolerance(backend: str) -> Non
     assert (result.status, result.objective) == ("optimal", pytest.approx(-8.0, abs=1e-9))
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", [178, 1574, 2398, 3140])
 def test_models_that_were_refused_or_called_infeasible(seed: int) -> None:
     assert check(seed) == "optimal"
@@ -172,6 +173,7 @@ def test_bounds_that_meet_leave_a_comparison_true() -> None:
 # --- large whole numbers ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("backend", ["highs", "scip"])
 @pytest.mark.parametrize("size", [10**6, 2 * 10**9, 10**12])
 def test_large_whole_numbers_are_not_their_neighbours(size: int, backend: str) -> None:

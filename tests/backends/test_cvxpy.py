@@ -28,6 +28,7 @@ CONTINUOUS = [c for c in [*LINEAR, *CONSTANT, *INFEASIBLE, *UNBOUNDED] if not c.
 BARRIER = nonlinear(minimize(1, 1), columns=1, terms=[power(of(1), -1)], upper=9)  # x + 1/x
 
 
+@pytest.mark.quick(14)
 @pytest.mark.parametrize("case", CONTINUOUS, ids=lambda case: case.name)
 def test_linear_problems_by_a_conic_solver(case: Case) -> None:
     solved = solve_problem(case.problem, "cvxpy", CLARABEL)
@@ -241,6 +242,7 @@ assert "cvxpy" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_linear_and_refused_problems_do_not_load_cvxpy() -> None:
     folder = str(Path(__file__).parent.parent / "conformance")
     subprocess.run([sys.executable, "-c", PROGRAM.format(folder=folder)], check=True)

@@ -54,6 +54,7 @@ def check(problem: Problem, path: Path) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["lp", "mps"])
 def test_files_have_the_optimum_of_the_problem(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"problem.{ending}"

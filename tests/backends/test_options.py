@@ -70,6 +70,7 @@ def test_values_are_taken_in_the_type_of_the_option(name: str, extra: dict[str, 
     assert solve_problem(KNAPSACK, name, SolveOptions(extra=extra)).objective == 22
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), [("highs", "mip_max_nodes"), ("scip", "limits/totalnodes")])
 def test_node_limits(name: str, option: str) -> None:
     solved = solve_problem(many_knapsacks(), name, SolveOptions(gap=0.0, time_limit=60, extra={option: 1}))

@@ -32,12 +32,14 @@ def check_against_enumeration(name: str, seed: int, kinds: Sequence[str]) -> Non
     solved.close()
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", backend_names())
 def test_terms_that_passes_make_linear(name: str) -> None:
     for seed in range(30):
         check_against_enumeration(name, seed, LINEARISABLE)
 
 
+@pytest.mark.slow
 def test_terms_that_scip_takes() -> None:
     for seed in range(30):
         check_against_enumeration("scip", seed, NATIVE_OF_SCIP)

@@ -86,6 +86,7 @@ def read_by_scip(path: Path) -> tuple[str, float]:
 READERS = {"highs": read_by_highs, "scip": read_by_scip}
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("names", [True, False], ids=["named", "numbered"])
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("ending", WRITERS)
@@ -111,6 +112,7 @@ READABLE = [
 ]
 
 
+@pytest.mark.quick(17)
 @pytest.mark.parametrize("ending", WRITERS)
 @pytest.mark.parametrize("case", READABLE, ids=lambda case: case.name)
 def test_readers_find_the_known_optimum(tmp_path: Path, case: Case, ending: str) -> None:
@@ -263,6 +265,7 @@ def test_small_mps_as_it_stands() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_writing_is_columnar() -> None:
     """A million entries in a time that no loop over them could keep."""
     rows, columns, each = 100_000, 50_000, 10

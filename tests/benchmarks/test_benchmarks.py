@@ -21,6 +21,7 @@ def facts(arm: str, folder: Path, *arguments: str) -> dict[str, float]:
     return json.loads(run("benchmarks.child", arm, str(folder), *arguments).splitlines()[-1])["facts"]
 
 
+@pytest.mark.slow
 def test_capacity_arms_agree(tmp_path: Path) -> None:
     run("benchmarks.capacity.data", str(tmp_path), "2", "1")
     ours = facts("benchmarks.capacity.by_gsdsl", tmp_path)
@@ -32,6 +33,7 @@ def test_capacity_arms_agree(tmp_path: Path) -> None:
         assert theirs == pytest.approx(ours, rel=1e-9), form
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["network", "triples"])
 def test_natural_and_indexed_forms_agree(model: str, tmp_path: Path) -> None:
     run("benchmarks.sparse.data", str(tmp_path), "50", "600")
@@ -39,6 +41,7 @@ def test_natural_and_indexed_forms_agree(model: str, tmp_path: Path) -> None:
     assert natural == facts("benchmarks.sparse.by_gsdsl", tmp_path, f"{model}_indexed")
 
 
+@pytest.mark.slow
 def test_speed_profile_arms_agree(tmp_path: Path) -> None:
     run("benchmarks.speed_profile.data", str(tmp_path), "4")
     ours = facts("benchmarks.speed_profile.by_gsdsl", tmp_path, "exponential")
@@ -46,6 +49,7 @@ def test_speed_profile_arms_agree(tmp_path: Path) -> None:
     assert facts("benchmarks.speed_profile.by_gsdsl", tmp_path, "mixed")["profiles"] == 12
 
 
+@pytest.mark.slow
 def test_re_solving_arms_agree(tmp_path: Path) -> None:
     run("benchmarks.resolve.data", str(tmp_path), "1", "1", "2")
     assert facts("benchmarks.resolve.by_gsdsl", tmp_path, "scratch") == {"decisions": 3}

@@ -178,6 +178,7 @@ def test_chart_without_figures_is_empty() -> None:
     assert not root.findall(f"{SVG}circle")
 
 
+@pytest.mark.slow
 def test_capacity_with_and_without_aggregation_is_the_same_problem(tmp_path: Path) -> None:
     """Of two bounds and two plans, each proved by its own solve, no bound may be above any plan."""
     instances(tmp_path, "2x1")

@@ -110,6 +110,7 @@ def compare(broken: Broken, findings: list[Found]) -> None:
             assert expected.help in finding.help
 
 
+@pytest.mark.quick(120)
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda b: b.name)
 def test_findings_as_text(broken: Broken, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(broken.arguments) == exit_code(broken)
@@ -167,6 +168,7 @@ def test_parts_are_used() -> None:
         assert f"{part.parent.name}/{part.name}" in texts, part
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", A_FEW)
 def test_in_a_process_of_its_own(name: str) -> None:
     """The same from outside: exit code, output and error stream of the installed command."""

@@ -181,6 +181,7 @@ def mended(statement: str) -> tuple[str, list[Diagnostic]]:
     return text, found
 
 
+@pytest.mark.quick(71)
 @pytest.mark.parametrize(
     ("written", "meant"),
     [pytest.param(w, m, id=f"{name}: {w}") for name, cases in MEANT.items() for w, m in cases.items()],

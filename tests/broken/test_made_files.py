@@ -134,6 +134,7 @@ def assert_only(findings: list[Found], code: str, place: str) -> None:
         assert shown
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make, code, place = TEXTS[name]
@@ -141,6 +142,7 @@ def test_texts(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert_only(refused(capsys), code, place)
 
 
+@pytest.mark.quick(17)
 @pytest.mark.parametrize("name", DATA)
 def test_data(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make, code, place = DATA[name]
@@ -148,6 +150,7 @@ def test_data(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert_only(refused(capsys), code, place)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", makers.DEEP)
 def test_deep_nesting(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text(makers.DEEP[name])(tmp_path)
@@ -173,6 +176,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert_only(refused(capsys), "GSM1001", "")
 
 
+@pytest.mark.slow
 def test_a_file_that_expands_too_far(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A bomb of a few megabytes is given up before it fills the memory."""
     data("jobs.csv.gz", make=bomb("jobs.csv.gz", LIMITS.decoded_bytes))(tmp_path)

@@ -28,6 +28,7 @@ def by_method(found: dict) -> dict[str, dict]:
     return {row["method"]: row for row in found["rows"]}
 
 
+@pytest.mark.slow
 def test_the_table(gsdsl: Run, rented: Callable[..., Path]) -> None:
     done = gsdsl("compare", rented(), "--methods", "highs,FIFO,Greedy", "--gap", 0)
     assert done.code == 0, done.err
@@ -73,6 +74,7 @@ def test_a_narrow_terminal_gets_fewer_columns(
         assert ("too narrow" in done.err) != shown
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_single_solves(gsdsl: Run, rented: Callable[..., Path]) -> None:
     path = rented()
     found = compared(gsdsl, path, "highs,scip,FIFO,Greedy", "--gap", 0)
@@ -167,6 +169,7 @@ def test_the_document_is_as_described(gsdsl: Run, rented: Callable[..., Path], t
         assert list(complaints(told, listed)) == []
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(
     ("arguments", "code", "exit_code", "words"),
     [

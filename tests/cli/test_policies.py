@@ -118,6 +118,7 @@ def test_a_plan_that_breaks_rows(gsdsl: Run, rented: Callable[..., Path], tmp_pa
     assert gsdsl("solve", rented(), "--backend", "Lazy", "--set", "node_rule=paper").code == 0
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
@@ -181,6 +182,7 @@ def test_a_start_that_is_no_policy_is_a_file(gsdsl: Run, rented: Callable[..., P
     assert "error[GSM6009]: cannot read the warm start `Gredy`" in done.err
 
 
+@pytest.mark.slow
 def test_running_jobs_stay(gsdsl: Run, rented: Callable[..., Path], tmp_path: Path) -> None:
     """FIFO alone puts each job on a node of its own; what runs already keeps its place beside others."""
     path, out = rented(), tmp_path / "best.json"
@@ -201,6 +203,7 @@ def test_a_policy_that_keeps_nothing_says_so(gsdsl: Run, rented: Callable[..., P
     assert "warning[GSM6009]: `Greedy` does not use the warm start" in done.err
 
 
+@pytest.mark.slow
 def test_the_time_limit_ends_with_the_best_plan(gsdsl: Run, rented: Callable[..., Path]) -> None:
     """The limit counts from the call: what reading, building and compiling take of it is not the policy's."""
     path, began = rented(), time.monotonic()
@@ -281,6 +284,7 @@ assert again.seconds == 0.0  # what comes after is not counted
 """
 
 
+@pytest.mark.slow
 def test_only_compiling_counts(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", COMPILED], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -174,6 +174,7 @@ def test_the_page(gsdsl: Run, three: Path) -> None:
 # --- several methods -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_table_of_methods(gsdsl: Run, three: Path) -> None:
     done = run(gsdsl, three, "--methods", "FIFO,Greedy,highs")
     lines = done.out.splitlines()
@@ -186,6 +187,7 @@ def test_a_table_of_methods(gsdsl: Run, three: Path) -> None:
     assert lines[-1].startswith("bound 3.5 $: each job separately")
 
 
+@pytest.mark.slow
 def test_methods_as_json_and_csv(gsdsl: Run, three: Path) -> None:
     found = json.loads(run(gsdsl, three, "--methods", "FIFO,Greedy", "--json", "-").out)
     assert list(complaints(found, SCHEMA)) == []

@@ -24,6 +24,7 @@ def masked(text: str) -> str:
     return re.sub(r" *\d+\.\d+ s$", "", text.strip(), flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_example(gsdsl: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [text] = blocks("gsm")
     (tmp_path / "three.gsm").write_text(text, encoding="utf-8")

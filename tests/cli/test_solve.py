@@ -165,6 +165,7 @@ def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_pa
     assert "scenario Small" in gsdsl("solve", path).out
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

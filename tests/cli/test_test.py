@@ -33,6 +33,7 @@ def test_what_fails_shows_both_sides_at_its_place(gsdsl: Run, variant: Callable[
     assert "in `solve Small with scip`" in done.err
 
 
+@pytest.mark.quick(11)
 @pytest.mark.parametrize(
     ("expectation", "holds"),
     [
@@ -146,6 +147,7 @@ def test_what_a_plan_does_not_meet(gsdsl: Run, rented: Callable[..., Path]) -> N
     assert "`status == optimal` is false: `status` is `feasible`" in done.err
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("method", "code"),
     [("Greedy (judge = 3)", "GSM6003"), ("Greedy (judge = hihgs)", "GSM4001"), ("Elsewhere", "GSM4016"),

@@ -165,6 +165,7 @@ def test_ctrl_c_before_the_solver(gsdsl: Run, pack: Path, monkeypatch: pytest.Mo
     assert done.err == "interrupted\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error(pack: Path) -> None:
     arguments = command("export", str(pack), "--to", "json")
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -175,6 +176,7 @@ def test_a_reader_that_goes_away_is_no_error(pack: Path) -> None:
     assert process.wait(60) == exits.BROKEN_PIPE
 
 
+@pytest.mark.slow
 def test_an_ascii_terminal_shows_escapes(variant: Callable[..., Path]) -> None:
     path = variant("Items", "Dinge_ü", "Pack", "Päck")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
@@ -241,6 +243,7 @@ def interrupted(
     return process.returncode, header + out, err
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("backend", "sent"), [("highs", signal.SIGINT), ("highs", signal.SIGTERM), ("scip", signal.SIGINT)]
 )

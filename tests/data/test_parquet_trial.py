@@ -47,6 +47,7 @@ def test_a_negative_size() -> None:
     assert outcome(SOUND, ["ok"]) == "60"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the trial reads its memory in /proc")
 def test_a_file_that_takes_too_much_memory_ends_the_trial_only() -> None:
     """The repetitions of a value are 96 MB when they are read."""

@@ -91,6 +91,7 @@ def space(rng: random.Random) -> str:
     return rng.choice((" ", "  ", "\t", "\n", " # a-1 comment\n", "#5\n    "))
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", seeds(0, 10, 400))
 def test_what_is_written_is_read(seed: int) -> None:
     rng = random.Random(seed)
@@ -115,6 +116,7 @@ def test_what_is_written_is_read(seed: int) -> None:
     assert read(loose) in (list(meant.values()), None)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", seeds(1000, 8, 400))
 def test_what_is_written_without_quotes_is_read_or_refused(seed: int) -> None:
     """Odd labels and values as they are: never another number of cells, another label or another value."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,7 @@ ELSEWHERE = {
 }
 
 
+@cache
 def sections() -> dict[str, tuple[str, str]]:
     """Title and text of each section, by its code."""
     parts = re.split(r"^## (GSM\d{4}) (.+)$", PAGE, flags=re.MULTILINE)
@@ -105,6 +107,18 @@ def sections() -> dict[str, tuple[str, str]]:
     return dict(zip(codes, zip(parts[2::3], texts, strict=True), strict=True))
 
 
+@cache
+def broken_texts() -> dict[str, list[list[str]]]:
+    """The stripped lines of each broken file, by the codes that it gives."""
+    texts: dict[str, list[list[str]]] = {}
+    for broken in corpus():
+        lines = [line.strip() for line in (FOLDER / broken.name).read_text(encoding="utf-8").splitlines()]
+        for code in broken.codes:
+            texts.setdefault(code, []).append(lines)
+    return texts
+
+
+@cache
 def sources() -> dict[str, str]:
     found = [*(ROOT / "gpusched_dsl").rglob("*.py"), *(ROOT / "backends").rglob("*.py")]
     return {str(p): p.read_text(encoding="utf-8") for p in found if p.name != "codes.py"}
@@ -132,8 +146,7 @@ def test_sections_say_what_to_do(code: str) -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_examples_stand_in_a_broken_file(code: str) -> None:
     """Each example is, line by line, from a file that gives this code."""
-    texts = [(FOLDER / b.name).read_text(encoding="utf-8") for b in corpus() if code in b.codes]
-    bodies = [[line.strip() for line in text.splitlines()] for text in texts]
+    bodies = broken_texts().get(code, [])
     for example in re.findall(r"```gsm\n(.*?)```", sections()[code][1], flags=re.DOTALL):
         lines = [line.strip() for line in example.splitlines()]
         assert any(_run_of(lines, body) for body in bodies), example
@@ -166,13 +179,14 @@ def test_titles_are_alike() -> None:
 
 
 def test_every_code_has_a_broken_file_or_a_test() -> None:
-    in_files = {code for broken in corpus() for code in broken.codes}
+    in_files = set(broken_texts())
     assert in_files - CODES.keys() == set()
     assert CODES.keys() - in_files - ELSEWHERE.keys() == set(), "neither a broken file nor a test"
     assert in_files & ELSEWHERE.keys() == set(), "a broken file does it"
     assert ELSEWHERE.keys() - CODES.keys() == set()
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("code", ELSEWHERE)
 def test_the_tests_named_exist(code: str) -> None:
     file, name = ELSEWHERE[code].split("::")

@@ -89,6 +89,7 @@ def test_every_link_leads_somewhere() -> None:
             assert anchor in {heading.lower().replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.slow
 def test_a_rule_of_another_package_is_found_and_followed(tmp_path: Path) -> None:
     """Installed as a package is: a module, and beside it what its metadata say."""
     part = PAGE[PAGE.index("## Add a rule") :]

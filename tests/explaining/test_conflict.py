@@ -39,6 +39,7 @@ def check(one: Problem, seed: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_random_conflicts_are_minimal() -> None:
     infeasible = sum(check(small_problem(seed), seed) for seed in range(50))
     assert 15 < infeasible < 50

@@ -44,6 +44,7 @@ def names(text: str) -> set[str]:
     return set(re.findall(r"[\w.]+(?:\[[^\]]*\])?", text))
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_what_is_found(path: Path) -> None:
     told = explained(path)

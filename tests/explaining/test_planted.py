@@ -98,6 +98,7 @@ def test_no_machines_to_rent() -> None:
     assert "stock[quick] = 1" in str(told)
 
 
+@pytest.mark.slow
 def test_a_conflict_of_whole_numbers_only() -> None:
     """Three jobs that fill more than half a node each, on two nodes: cut in pieces they would fit."""
     text, _ = instance(6, nodes=2, jobs=3)

@@ -57,6 +57,7 @@ def random_problem(seed: int) -> Problem:
     )
 
 
+@pytest.mark.slow
 def test_random_rays_hold() -> None:
     unbounded = 0
     for seed in range(60):

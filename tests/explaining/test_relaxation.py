@@ -53,6 +53,7 @@ def check(seed: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_random_relaxations_are_the_cheapest() -> None:
     assert sum(check(seed) for seed in range(25)) > 8
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def domains(draw: st.DrawFn) -> Domain:
     return ProductDomain((draw(domains().filter(lambda d: d.arity == 1)), IntervalDomain(1, draw(st.integers(0, 3)))))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(domains())
 def test_every_tuple_is_at_its_position(domain: Domain) -> None:
@@ -41,6 +43,7 @@ def test_every_tuple_is_at_its_position(domain: Domain) -> None:
     assert [domain.tuple_at(p) for p in range(domain.size)] == labels
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(domains())
 def test_nothing_else_is_found(domain: Domain) -> None:

@@ -124,6 +124,7 @@ def test_text_is_stable_and_places_are_written() -> None:
     assert to_json(from_json(again)) == again
 
 
+@pytest.mark.slow
 def test_products_and_shared_domains_are_stored_once() -> None:
     many = Universe("Many", tuple(f"m{i}" for i in range(1000)))
     axis = IntervalDomain(0, 999, 1, many)

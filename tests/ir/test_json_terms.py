@@ -92,6 +92,7 @@ def test_random_problems_have_the_same_optimum(seed: int) -> None:
     assert found[0].objective == found[1].objective
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(60))
 def test_laws_come_back(seed: int) -> None:
     law: Distribution = random_law(np.random.default_rng(seed), depth=3)
@@ -251,6 +252,7 @@ BREAKAGES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.quick(27)
 @pytest.mark.parametrize("what", BREAKAGES)
 def test_contradictions_are_told(what: str) -> None:
     data = json.loads(to_json(every_kind()))

@@ -215,6 +215,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.quick(154)
 @pytest.mark.parametrize(("code", "text", "statements"), WRONG, ids=[f"{c}-{t}" for c, t, _ in WRONG])
 def test_wrong_declaration(code: str, text: str, statements: str) -> None:
     found = in_model(statements)
@@ -338,6 +339,7 @@ def test_time_per_thing_against_time_is_a_warning() -> None:
     assert "1[request]" in (found.help or "")
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     "statements",
     [

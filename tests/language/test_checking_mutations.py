@@ -71,6 +71,7 @@ def checked(text: str, name: str) -> tuple[CheckedModel, list[str]]:
     return model, [d.code for d in diagnostics]
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("file", MODELS)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_declarations_does_not_matter(file: str, seed: int) -> None:

@@ -25,6 +25,7 @@ def check(before: str, after: str) -> None:
     assert format_text(after) == after
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("path", TEXTS, ids=lambda p: p.name)
 def test_real_texts_keep_their_meaning_and_their_comments(path: Path) -> None:
     text = path.read_text()

@@ -140,6 +140,7 @@ def check_layout(text: str) -> None:
     assert same_file(parse(Source("a", text), Diagnostics()), parse(Source("b", formatted), Diagnostics()))
 
 
+@pytest.mark.slow
 @settings(FAST, max_examples=40)
 @given(rearranged())
 def test_any_layout(text: str) -> None:

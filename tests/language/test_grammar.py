@@ -33,6 +33,7 @@ def test_kept_and_compiled_parsers_are_alike() -> None:
     assert accepted[0] == accepted[1]
 
 
+@pytest.mark.slow
 def test_the_parser_works_without_kept_tables() -> None:
     code = (
         "import gpusched_dsl.language.parsing.grammar as g; g.TABLES = 'none';"
@@ -42,6 +43,7 @@ def test_the_parser_works_without_kept_tables() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_the_grammar_has_no_conflicts() -> None:
     # Otherwise Lark settles those between shift and reduce without a word.
     frontend = grammar.compile_grammar().parser

@@ -28,6 +28,7 @@ def test_moved_files_are_where_the_table_says() -> None:
     assert len(set(MOVED.values())) == len(MOVED)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(("old", "new"), MOVED.items())
 def test_an_import_of_an_old_path_proposes_the_new_one(old: str, new: str) -> None:
     found = importing(f"gsdsl:{old}")

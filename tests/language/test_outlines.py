@@ -117,6 +117,7 @@ def test_each_solve_has_its_expectations() -> None:
     assert (second.scenario.name, second.methods, second.expects) == ("P", (), ())
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     "condition",
     [
@@ -183,6 +184,7 @@ def test_names_of_the_model_come_before_those_of_the_answer() -> None:
     assert [type(o).__name__ for o in expr.operands] == ["VariableRef", "ParamRef"]
 
 
+@pytest.mark.quick(18)
 @pytest.mark.parametrize(
     ("body", "code", "at"),
     [
@@ -250,6 +252,7 @@ def test_sound_online_blocks() -> None:
     assert findings(text) == []
 
 
+@pytest.mark.quick(17)
 @pytest.mark.parametrize(
     ("line", "code", "at"),
     [

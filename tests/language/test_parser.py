@@ -524,6 +524,7 @@ SOFT = [
 ]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("word", SOFT)
 def test_words_with_a_meaning_elsewhere_are_names(word: str) -> None:
     text = f"""

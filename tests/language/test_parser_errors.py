@@ -227,6 +227,7 @@ def test_deeper_brackets_are_refused(opening: str) -> None:
     assert file.blocks == ()
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "chain",
     [
@@ -249,6 +250,7 @@ def test_long_chains_are_refused_and_do_not_overflow(chain: str) -> None:
     assert "let" in found.help
 
 
+@pytest.mark.slow
 def test_long_lists_are_not_deep() -> None:
     labels = ", ".join(f"n{i}" for i in range(20_000))
     file, found = errors(f"scenario S for M {{ N = {{ {labels} }}; }}")

@@ -240,6 +240,7 @@ def test_a_now_of_ones_own_stays() -> None:
 # --- what does not fit -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick(45)
 @pytest.mark.parametrize(
     ("rule", "code", "at"),
     [

@@ -85,6 +85,7 @@ def look_at(text: str) -> None:
             assert all(setting.text for setting in settings_of(checked))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(3))
 def test_mutated_policies(seed: int) -> None:
     try_mutations(seed, 20)
@@ -96,6 +97,7 @@ def test_many_mutated_policies(seed: int) -> None:
     try_mutations(seed, 150)
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda p: p.parent.name)
 def test_policies_that_ship_are_told_in_words(path: Path) -> None:
     found = Diagnostics()

@@ -235,6 +235,7 @@ def test_missing_unit_of_a_column_says_which() -> None:
 # --- data statements -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick(17)
 @pytest.mark.parametrize(
     ("item", "code", "at"),
     [

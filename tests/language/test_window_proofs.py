@@ -158,6 +158,7 @@ SOUND = [
 ]
 
 
+@pytest.mark.quick(21)
 @pytest.mark.parametrize(("added", "line"), SOUND)
 def test_sound(added: str, line: str) -> None:
     assert told(added, line) == []
@@ -246,6 +247,7 @@ LOST = [
 ]
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize(("added", "line", "what"), LOST)
 def test_what_leaves_the_window(added: str, line: str, what: Told) -> None:
     assert told(added, line) == [what]
@@ -642,6 +644,7 @@ online O for {name} {{
 """
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("model", "name", "kind", "on", "train"),
     [
@@ -669,6 +672,7 @@ def online_files() -> list[Path]:
     return [p for p in sorted((ROOT / "models").rglob("*.gsm")) if "\nonline " in p.read_text(encoding="utf-8")]
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("path", online_files(), ids=lambda p: p.name)
 def test_shipped_blocks(path: Path) -> None:
     found = Diagnostics()

@@ -7,6 +7,7 @@ from capacity_reference import cheapest, evaluate
 CASES = [pytest.param(oracle, rule, id=f"{oracle.name} {rule}") for oracle in ORACLES for rule in oracle.optimum]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(("oracle", "rule"), CASES)
 def test_enumeration_finds_the_stated_optimum(oracle: Oracle, rule: str) -> None:
     best, winners = cheapest(oracle.instance, rule, oracle.deadline_terms)

@@ -35,6 +35,7 @@ def test_all_files_of_a_family_are_listed(family: Path) -> None:
     assert listed == {path.relative_to(family).as_posix() for path in family.rglob("*.gsm")}
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda p: p.name)
 def test_the_command_of_a_family_runs(
     family: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -57,6 +57,7 @@ def check_seeds(folder: Path, seeds: range, forms: tuple[str, ...], backends: tu
                 check(loaded, name, options, best, form, backend)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("oracle", SMALL, ids=lambda oracle: oracle.name)
 def test_both_forms_find_the_optimum_of_the_smallest(tmp_path: Path, oracle: Oracle, form: str) -> None:

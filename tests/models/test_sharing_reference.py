@@ -7,6 +7,7 @@ from sharing_reference import Options, Schedule, bins, cheapest, evaluate
 CASES = [pytest.param(oracle, rule, id=f"{oracle.name} {rule}") for oracle in ORACLES for rule in oracle.optima]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(("oracle", "rule"), CASES)
 def test_enumeration_finds_the_stated_optimum(oracle: Oracle, rule: str) -> None:
     best, winners = cheapest(oracle.instance, oracle.choices(rule))

@@ -18,6 +18,7 @@ def test_there_are_models() -> None:
     assert len(FILES) >= 9
 
 
+@pytest.mark.quick(14)
 @pytest.mark.parametrize("path", FILES, ids=of_name)
 def test_file_checks_and_is_formatted(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(path)]) == 0, capsys.readouterr()

@@ -18,6 +18,7 @@ from gpusched_dsl.online.simulation.world import DONE, WAITING
 # --- capacity planning over time: a case worked out by hand ---------------------------------------------------------
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("method", "rule", "block", "execution", "tardiness", "ends"),
     [
@@ -91,6 +92,7 @@ def drawn(rng: np.random.Generator, count: int, latest: float, longest: float) -
     return list(zip(submitted.tolist(), length.tolist(), strict=True))
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("policy", ["FIFO", "SRPT"])
 @pytest.mark.parametrize("seed", range(6))
 def test_machines_as_simulated(policy: str, seed: int) -> None:
@@ -103,6 +105,7 @@ def test_machines_as_simulated(policy: str, seed: int) -> None:
     assert (outcome.world.status == DONE).all()
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_no_machine_has_two_jobs_and_all_work_is_done(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
@@ -267,6 +270,7 @@ class Recorded:
         self.read = len(self.steps)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("stop", [0, 1, 3, 6])
 def test_a_run_goes_on_from_its_journal(stop: int) -> None:
     text = machines(2, [(0.4 * i, 1.0 + 0.3 * i) for i in range(6)])

@@ -11,6 +11,7 @@ MOVING = CP_ON.replace(
 ).replace("scenario CpOn for CapacityPlanning ", "scenario CpOn for CapacityPlanningMoving ")
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("cost", "changes", "total"),
     [

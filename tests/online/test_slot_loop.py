@@ -19,6 +19,7 @@ OPTIMA = [
 ]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(("scenario", "optimum"), OPTIMA)
 @pytest.mark.parametrize("block", ["Rolling", "SlotBySlot"])
 def test_windows_that_see_all_find_the_optimum(scenario: str, optimum: float, block: str) -> None:
@@ -40,6 +41,7 @@ def test_charges_are_told_by_term_job_and_node() -> None:
     assert ledger.totals["drawn"] == pytest.approx(3 * 0.4)  # three hours at 100 W idle and 300 W training
 
 
+@pytest.mark.slow
 def test_jobs_are_not_known_before_they_come() -> None:
     """A valley that is over when the job comes cannot be used; the job waits for the next one."""
     text = (
@@ -115,6 +117,7 @@ def test_progress_is_told_exactly() -> None:
     assert world.counts["resume"].tolist() == [2]
 
 
+@pytest.mark.slow
 def test_runs_are_the_same_when_they_start_from_nothing() -> None:
     first = run(ROLLING, "Rolling", "ExclusionByNode", "highs")
     again = run(ROLLING, "Rolling", "ExclusionByNode", "highs")

@@ -36,6 +36,7 @@ def test_a_plan_that_breaks_a_row_is_told_once(tmp_path: Path) -> None:
     assert none.total == result.total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verify", ["sample", "full"])
 def test_plans_that_keep_the_model_are_no_finding(tmp_path: Path, verify: str) -> None:
     for method in ("SRPT", "FIFO", "highs"):

@@ -46,6 +46,7 @@ def assert_equal(whole: RunOutcome, each: RunOutcome) -> None:
     assert [w.code for w in whole.warnings] == [w.code for w in each.warnings]
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("policy", ["FIFO", "Backfilling", "SJF", "EDFSkipping", "LargestFirst"])
 @pytest.mark.parametrize("seed", range(2))
 def test_queues_of_a_trace(policy: str, seed: int) -> None:

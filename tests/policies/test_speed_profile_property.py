@@ -73,6 +73,7 @@ def check_many(seed: int, kind: str, count: int) -> None:
     assert (found.status == ProfileStatus.OK).mean() > 0.3
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_optimality_conditions_hold(kind: str) -> None:
     check_many(10, kind, 10 if kind == "mixture" else 60)  # a mixture inverts by bisection

@@ -119,6 +119,7 @@ def test_texts_are_escaped() -> None:
 MODELS = sorted((ROOT / "models").glob("*/*.gsm"))
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("path", MODELS, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_all_models_become_balanced_documents(path: Path) -> None:
     found = Diagnostics()

@@ -22,6 +22,7 @@ def solved(name: str, scenario: str | None = None, backend: str = "highs", **set
     return result
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("setup", "holding", "initial"), [(100, 1, 0), (20, 1, 0), (300, 0.5, 70), (0, 2, 35)])
 def test_lot_sizing(backend: str, setup: float, holding: float, initial: float) -> None:
@@ -69,6 +70,7 @@ POINTS = {"a": (0, 0), "b": (0, 1), "c": (3, 0), "d": (3, 4), "e": (0, 2)}
 HEAVY = {"a": 1, "b": 1, "c": 1, "d": 5, "e": 1}
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_p_median_and_p_centre(backend: str, count: int) -> None:
@@ -108,6 +110,7 @@ def test_lexicographic(backend: str) -> None:
     assert result.terms["saved_rent"] == pytest.approx(-best[2])
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("scenario", "length"), [("Day", 8), ("Long", 12)])
 def test_shifts(backend: str, scenario: str, length: int) -> None:

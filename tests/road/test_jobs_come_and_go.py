@@ -81,6 +81,7 @@ def walk(folder: Path, stem: str, nodes: int, seed: int, steps: int, backend: st
     return results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_jobs_come_and_go(seed: int, tmp_path: Path) -> None:
     results = walk(tmp_path, "azure6_2x20_seed1", 2, seed, 5)

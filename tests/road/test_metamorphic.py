@@ -78,6 +78,7 @@ def told(problem: Problem, prefix: str = "") -> dict[str, Any]:
     return {"bounds": dict(zip(columns, ends, strict=True)), "rows": rows, "goals": goals}
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_order_of_elements_changes_nothing(seed: int) -> None:
     text = random_writer(seed).text()
@@ -93,6 +94,7 @@ def test_the_order_of_elements_changes_nothing(seed: int) -> None:
     assert told(gs.compile(other)) == told(gs.compile(text))
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_order_of_declarations_changes_nothing(seed: int) -> None:
     text = random_writer(seed).text()
@@ -106,6 +108,7 @@ def test_the_order_of_declarations_changes_nothing(seed: int) -> None:
     assert told(gs.compile(other)) == told(gs.compile(text))
 
 
+@pytest.mark.quick(9)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_names_change_nothing(seed: int) -> None:
     text = random_writer(seed).text()
@@ -116,6 +119,7 @@ def test_names_change_nothing(seed: int) -> None:
     assert told(gs.compile(renamed), "Länge_") == told(gs.compile(text))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_layout_changes_nothing(seed: int, tmp_path: Path) -> None:
     text = random_writer(seed).text()
@@ -130,6 +134,7 @@ def test_layout_changes_nothing(seed: int, tmp_path: Path) -> None:
     assert told(gs.compile(crowded)) == told(gs.compile(text))
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_text_split_over_files(seed: int, tmp_path: Path) -> None:
     text = random_writer(seed).text()
@@ -144,6 +149,7 @@ def test_a_text_split_over_files(seed: int, tmp_path: Path) -> None:
     assert told(gs.load(tmp_path / "main.gsm").ground("S")) == told(gs.compile(text))
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_values_set_from_python(seed: int) -> None:
     writer = random_writer(seed)
@@ -194,6 +200,7 @@ def test_the_unit_of_data_changes_nothing(backend: str) -> None:
     assert optimum(other, None, backend) == pytest.approx(optimum(text, None, backend))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_unit_of_a_declaration_changes_only_its_numbers(backend: str) -> None:
     text = model_text("unit_commitment")
@@ -209,6 +216,7 @@ def test_the_unit_of_a_declaration_changes_only_its_numbers(backend: str) -> Non
         assert optimum(replaced(text, old, new), None, backend) == [pytest.approx(before)]
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("factor", [2, 1000])
 def test_prices_scale_the_optimum(backend: str, factor: int) -> None:
@@ -223,6 +231,7 @@ def test_prices_scale_the_optimum(backend: str, factor: int) -> None:
                    "Classic", backend) == [pytest.approx(factor * before)]  # fmt: skip
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("name", "scenario", "row"),

@@ -24,6 +24,7 @@ def test_there_are_models() -> None:
     assert len(MODELS) >= 18
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("name", MODELS)
 def test_it_is_formatted_checks_and_keeps_its_promises(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fmt", "--check", file_of(name)]) == 0
@@ -38,6 +39,7 @@ def test_it_is_formatted_checks_and_keeps_its_promises(name: str, capsys: pytest
         assert "SKIP" not in out.out
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("name", "scenario"), SCENARIOS)
 def test_both_solvers_both_ways_and_the_stored_problem_agree(name: str, scenario: str, tmp_path: Path) -> None:
     out, again, problem = (tmp_path / n for n in ("out.json", "again.json", "problem.json"))
@@ -67,6 +69,7 @@ def test_both_solvers_both_ways_and_the_stored_problem_agree(name: str, scenario
     assert stored["objective"] == (told["objective"] and pytest.approx(told["objective"], rel=1e-6, abs=1e-6))
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("name", "scenario"), SCENARIOS)
 def test_written_for_other_solvers_and_read_by_them(name: str, scenario: str, tmp_path: Path) -> None:
     """LP and MPS texts, read by HiGHS itself, have the optimum that we find."""

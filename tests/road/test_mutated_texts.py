@@ -78,6 +78,7 @@ def survives(random: Random) -> None:
     assert all(d.primary is not None for d in found if d.code < "GSM6000"), text
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_mutated_texts(random: Random) -> None:

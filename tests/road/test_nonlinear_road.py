@@ -121,6 +121,7 @@ def assert_backends_agree(seed: int, backends: tuple[str, ...]) -> None:
             assert result.objective == pytest.approx(expected, abs=1e-6), (name, text)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(16))
 def test_random_formulas(seed: int) -> None:
     assert_backends_agree(seed, BACKENDS)
@@ -132,6 +133,7 @@ def test_many_random_formulas(seed: int) -> None:
     assert_backends_agree(seed, BACKENDS)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "row", ["n ^ 0.5 <= 1", "3 * n ^ 0.5 <= 3", "exp(1 - n) >= 1", "n ^ (-0.5) >= 1", "m ^ 0.5 >= 2", "exp(m - 4) >= 1"]

@@ -124,6 +124,7 @@ def best_of_two(jobs: list[list[tuple[int, int]]]) -> int:
     return best
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("pair", [(0, 1), (2, 4), (1, 5)])
 def test_two_jobs_of_ft06(backend: str, pair: tuple[int, int]) -> None:
@@ -167,6 +168,7 @@ KNAPSACKS = {
 }  # fmt: skip
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     ("name", "backend"),
     [
@@ -234,6 +236,7 @@ model Tardiness "one machine, weighted tardiness: which job is in which place" {
 """
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("seed", range(3))
 def test_weighted_tardiness(seed: int, backend: str) -> None:

@@ -127,6 +127,7 @@ def compare_values(
         assert dict(zip(keys, param.values.tolist(), strict=True)) == {k: declared.value(k) for k in declared.inside}
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_random_models(random: Random) -> None:

@@ -119,6 +119,7 @@ def check(random: Random) -> None:
         gs.loads(model.replace(f"param result{stated}", f"param result in {wrong}")).ground()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_random_formulas_with_units(random: Random) -> None:

@@ -39,6 +39,7 @@ FLOWS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("backend", ["highs", "scip"])
 @pytest.mark.parametrize(
     ("name", "scenario", "changes"),

@@ -33,6 +33,7 @@ def model() -> gs.Model:
     return gs.loads(TEXT)
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("wrong", NOT_NUMBERS, ids=lambda value: repr(value)[:9])
 @pytest.mark.parametrize("option", ["time_limit", "gap", "threads", "seed"])
 def test_a_solve_refuses_what_is_no_such_number(option: str, wrong: Any, model: gs.Model) -> None:

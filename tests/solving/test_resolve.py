@@ -56,6 +56,7 @@ def ways(all_solved: list[Solution]) -> set[Loading]:
     return {s.loading for s in all_solved[1:]}
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("integers", [False, True])
 @pytest.mark.parametrize("name", backend_names())
 def test_random_changes(name: str, integers: bool) -> None:
@@ -185,6 +186,7 @@ def test_the_time_limit_of_a_re_solve_is_its_own() -> None:
 # --- bounds and the rest ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_any_multipliers_give_a_bound(seed: int) -> None:
     draw = random.Random(seed)
@@ -213,6 +215,7 @@ def test_multipliers_that_bound_nothing() -> None:
     assert bound.value == 1.0
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_reduced_costs_decide_only_what_they_may(seed: int) -> None:
     """With all columns whole, every optimum lies in the rest whose slack is the distance to the optimum."""

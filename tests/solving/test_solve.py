@@ -276,6 +276,7 @@ def test_a_solver_that_loses_the_point_is_given_more_room_then_refused() -> None
 # --- re-solving -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", backend_names())
 @pytest.mark.parametrize("integer", [False, True])
 def test_changes_reach_the_solver(name: str, integer: bool) -> None:
@@ -400,6 +401,7 @@ def test_seed_and_threads_are_accepted(name: str) -> None:
         assert solved.objective == 22
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", backend_names())
 def test_solvers_are_silent(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     solve_problem(many_knapsacks(40, 5), name, SolveOptions(time_limit=2.0))

@@ -40,6 +40,7 @@ BOUNDED = {
 }
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("name", ["scip", "cvxpy"])
 @pytest.mark.parametrize("case", UNBOUNDED)
 def test_unbounded_nonlinear_problems(case: str, name: str) -> None:

@@ -59,6 +59,7 @@ def test_values_that_were_set_hold() -> None:
     assert model.estimate("j1", method="Greedy", online="EveryEvent", samples=2).due == 20.0
 
 
+@pytest.mark.quick(3)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("command", "code"),

@@ -28,6 +28,7 @@ def opened(text: str, online: str, method: str, seed: int = 0) -> EventLoop:
     return loop
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("job", ["J1", "J2", "J3"])
 @pytest.mark.parametrize("at", [None, 1.0])
 def test_where_nothing_is_drawn_the_run_itself_is_told(job: str, at: float | None) -> None:

@@ -50,6 +50,7 @@ def instance(rng: np.random.Generator, rule: str = "at_most", jobs: int = 4, nod
     return CAPACITY.format(rule=rule, nodes=listed, jobs="\n".join(rows), times="\n".join(times))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     "policy", ["FIFO", "EDF", "PS", "Greedy", "RandomisedGreedy", "PublishedLocalSearch", "LocalSearch"]
 )
@@ -69,6 +70,7 @@ def test_the_engine_and_the_model_agree_on_the_price(policy: str) -> None:
         assert found.objective >= best - 1e-7 * max(1.0, best)
 
 
+@pytest.mark.slow
 def test_search_finds_the_optimum_of_small_instances() -> None:
     rng = np.random.default_rng(6)
     gaps = []
@@ -124,6 +126,7 @@ def test_running_jobs_stay() -> None:
     assert again["run"].rows() == first["run"].rows()
 
 
+@pytest.mark.slow
 def test_moves_leave_running_jobs_and_those_that_do_not_queue_alone() -> None:
     rng = np.random.default_rng(12)
     text = """

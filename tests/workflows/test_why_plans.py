@@ -101,6 +101,7 @@ def test_the_plan_that_holds_is_the_last_one_before() -> None:
 # --- against the model -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("text", "scenario", "method", "at"),
     [
@@ -203,6 +204,7 @@ def test_a_job_that_stays_where_it_was() -> None:
     assert found.turn.tried == ()
 
 
+@pytest.mark.slow
 def test_ways_have_the_keys_of_the_line_that_lists_them() -> None:
     """PL-1: J3 has the best profile on an A100, though one that meets its due date on a K80 does not exist."""
     found = why(read(SHARED), "J3", 0, RunConfig(method="STS", online="EveryEvent", scenario="TwoKinds")).turn

@@ -34,6 +34,7 @@ def parts_of(folder: Path, rows: str, most: float = 7) -> int:
     return 0 if made.folded is None else len(made.folded.parts)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("most", [1, 4.5, 7, 100])
 def test_columns_without_rows_stay_together(tmp_path: Path, most: float) -> None:
     """All `run`, all `part`, and each of the four `times`, which may be more than 1."""

@@ -37,6 +37,7 @@ def check(name: str, data: Data, *, fold: bool) -> Built:
     return made
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("name", CONSTRUCTS)
 def test_aggregating_keeps_the_optimum_or_names_the_line(name: str) -> None:
     made = check(name, DATA["equal nodes and jobs"], fold=True)

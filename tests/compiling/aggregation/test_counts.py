@@ -77,6 +77,7 @@ def counted_apart(made: Case) -> bool:
     return made.small.classes.count < len(made.small.classes.of)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_price_aware(tmp_path: Path, start: int) -> None:
     assert check_price_aware(tmp_path, range(start, start + 20)) > 5
@@ -88,6 +89,7 @@ def test_price_aware_often(tmp_path: Path, start: int) -> None:
     assert check_price_aware(tmp_path, range(start, start + 50)) > 10
 
 
+@pytest.mark.slow
 def test_rejecting(tmp_path: Path) -> None:
     check_rejecting(tmp_path, range(10))
 
@@ -98,6 +100,7 @@ def test_rejecting_often(tmp_path: Path, start: int) -> None:
     check_rejecting(tmp_path, range(start, start + 50))
 
 
+@pytest.mark.slow
 def test_random_instances_are_worth_the_test(tmp_path: Path) -> None:
     """Most have interchangeable nodes, and all options occur."""
     loaded = workspace(write_cases(tmp_path, {f"Seed{s}": few_nodes(s) for s in range(10)}))
@@ -134,6 +137,7 @@ def test_jobs_that_stay_on_their_node_are_not_counted(tmp_path: Path) -> None:
     assert "finished" in text[refused.value.span.line - 1]
 
 
+@pytest.mark.slow
 def test_forbidden_is_refused(tmp_path: Path) -> None:
     refused, _ = check_forbidden(tmp_path, range(15))
     assert refused > 5
@@ -169,6 +173,7 @@ def check_workshops(folder: Path, seeds: range) -> tuple[int, int]:
     return plans, refused
 
 
+@pytest.mark.slow
 def test_workshops(tmp_path: Path) -> None:
     plans, refused = check_workshops(tmp_path, range(25))
     assert plans > 10
@@ -284,6 +289,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("why", REFUSED)
 def test_what_does_not_add_up_is_refused(tmp_path: Path, why: str) -> None:
     old, new, more, words = REFUSED[why]
@@ -319,6 +325,7 @@ ALLOWED = {
 }  # fmt: skip
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("what", ALLOWED)
 def test_what_adds_up_is_counted(tmp_path: Path, what: str) -> None:
     assert check_exact(shop(tmp_path, *ALLOWED[what]), what) is not None
@@ -353,6 +360,7 @@ def check_any_sums(made: Case, random: np.random.Generator) -> None:
         assert again == pytest.approx(point, abs=1e-6)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(5))
 def test_any_sums_are_those_of_a_plan(tmp_path: Path, seed: int) -> None:
     """Many elements, so that who goes on and who begins is not the same by chance."""

@@ -12,6 +12,7 @@ from gpusched_dsl.compiling.aggregation.work import STEP, ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(200))
 def test_random_systems(seed: int) -> None:
     random = np.random.default_rng(seed)

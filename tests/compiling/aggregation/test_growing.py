@@ -46,6 +46,7 @@ def check_seeds(folder: Path, model: str, seeds: range) -> Tally:
     return tally
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("model", MODELS)
 def test_pools_keep_the_optimum(tmp_path: Path, model: str) -> None:
     check_seeds(tmp_path, model, range(100, 107))
@@ -143,6 +144,7 @@ def test_infeasible(tmp_path: Path, why: str) -> None:
     assert (solved.status, solved.reason, solved.point) == ("infeasible", "", None)
 
 
+@pytest.mark.slow
 def test_few_patterns_allow_no_plan_but_all_do(tmp_path: Path) -> None:
     """The relaxation mixes patterns that no whole plan does: others must come, whatever their cost."""
     found = 0

@@ -72,6 +72,7 @@ def gone(made: Case) -> list[bool]:
     return [bool(f) for f in found[inside]]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("why", IMPLIED)
 def test_implied(tmp_path: Path, why: str) -> None:
     made = linked(tmp_path, *IMPLIED[why])
@@ -79,6 +80,7 @@ def test_implied(tmp_path: Path, why: str) -> None:
     check_exact(made, why, (by_patterns,))
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("why", NOT)
 def test_not_implied(tmp_path: Path, why: str) -> None:
     made = linked(tmp_path, *NOT[why])

@@ -52,6 +52,7 @@ def cover(folder: Path, seed: int) -> Case:
     return case_of(folder, text, "Nodes")
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_means_give_the_optimum(tmp_path: Path, seed: int) -> None:
     made = cover(tmp_path, seed)

@@ -56,6 +56,7 @@ def check_hostels(folder: Path, seeds: range) -> None:
     assert plans > 0.4 * len(seeds), (plans, refused)
 
 
+@pytest.mark.slow
 def test_hostels(tmp_path: Path) -> None:
     check_hostels(tmp_path, range(30))
 
@@ -129,6 +130,7 @@ def check_uses(made: Case, where: object) -> bool:
     return closed
 
 
+@pytest.mark.slow
 def test_uses_of_one_element(tmp_path: Path) -> None:
     kinds = []
     for seed in range(30):
@@ -142,6 +144,7 @@ def test_uses_of_one_element(tmp_path: Path) -> None:
 # --- there and back --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_plans_go_there_and_back(tmp_path: Path) -> None:
     """Any plan, not only a cheap one: with random costs each host and each guest is treated its own way."""
     tried = 0

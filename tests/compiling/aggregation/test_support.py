@@ -92,6 +92,7 @@ def check_plans(folder: Path, model: str, seeds: range, times: int) -> None:
     assert 0 < feasible < 0.9 * found
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("heavy", [0, 2, 50])
 @pytest.mark.parametrize("model", ["printed", "zoned", "sharing"])
 def test_support_says_the_same(tmp_path: Path, model: str, heavy: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,7 @@ def firsts(folder: Path, bounds: str, runs: str, one: str, more: str) -> Case:
     return case_of(folder, text, "Nodes")
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("why", WHOLE)
 def test_whole_by_themselves(tmp_path: Path, why: str) -> None:
     made = firsts(tmp_path, *WHOLE[why])
@@ -89,6 +90,7 @@ def test_whole_by_themselves(tmp_path: Path, why: str) -> None:
     assert check_exact(made, why, (by_patterns,)) is not None
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("why", FRACTIONS)
 def test_not_whole(tmp_path: Path, why: str) -> None:
     made = firsts(tmp_path, *FRACTIONS[why])

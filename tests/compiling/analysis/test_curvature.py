@@ -121,6 +121,7 @@ def test_why_a_term_is_not_convex() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_no_solver_is_loaded() -> None:
     heavy = {"highspy", "pyscipopt", "cvxpy", "scipy"}
     code = f"import sys, gpusched_dsl.compiling.analysis.curvature; print({heavy} & set(sys.modules))"

@@ -69,6 +69,7 @@ def check(seed: int) -> bool:
     return bool((results & ~(directions.down & directions.up)).any())
 
 
+@pytest.mark.slow
 def test_halves_have_the_same_optimum() -> None:
     assert sum(check(seed) for seed in range(300)) > 100, "too few problems in which a half may go"
 

@@ -68,6 +68,7 @@ def again(model: gs.Model, earlier: Instance) -> Built:
     return model._build("S", {}, earlier)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_changes_give_what_a_cold_build_gives(model: gs.Model, seed: int) -> None:
     draw = random.Random(seed)

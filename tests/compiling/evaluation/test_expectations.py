@@ -91,6 +91,7 @@ def test_closed_forms_agree_with_samples(law: str) -> None:
                 assert value == pytest.approx(draws.mean(), abs=6 * error), (at, number)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("law", FINITE)
 def test_finite_laws_agree_with_a_loop_over_the_outcomes(law: str) -> None:
     declarations = f"{SETS} random W ~ {law}; random V ~ discrete({{ (2, 0.5), (5, 0.25), (8, 0.25) }});"

@@ -62,6 +62,7 @@ def solution(name: str, backend: str) -> Solution:
     return solve_problem(ground(instance.scenario.model, instance.store, MemoryLimits()), backend)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("name", ORACLES)
 def test_the_linear_programme_of_the_text_has_the_optimum(name: str) -> None:
     solved = solution(name, "highs")
@@ -76,6 +77,7 @@ def test_the_linear_programme_of_the_text_has_the_optimum(name: str) -> None:
     assert solved.gap <= 1e-4
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", ["SJ-1", "SJ-3", "SJ-4", "SJ-11", "SJ-14", "SJ-15"])
 def test_smooth_forms_are_exact(name: str) -> None:
     solved = solution(name, "scip")

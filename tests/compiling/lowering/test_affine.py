@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ def dense(made: list[AffineBlock]) -> np.ndarray:
     return result
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(blocks())
 def test_assembled_rows_equal_the_dense_sum(made: list[AffineBlock]) -> None:
@@ -50,6 +52,7 @@ def test_assembled_rows_equal_the_dense_sum(made: list[AffineBlock]) -> None:
     assert len(set(zip(matrix.row_of.tolist(), columns.tolist(), strict=True))) == len(columns)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(blocks(), st.lists(st.integers(0, 2), min_size=SIZE, max_size=SIZE))
 def test_summing_over_parents_adds_rows(made: list[AffineBlock], parents: list[int]) -> None:

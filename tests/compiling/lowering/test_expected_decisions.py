@@ -95,6 +95,7 @@ def check_outcomes(problem: Problem, function) -> None:
         assert value == pytest.approx(total, abs=1e-9)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("term", TERMS)
 def test_continuous_laws_agree_with_samples(term: str) -> None:
     problem = problem_of(term, "exponential(mean = 2 * a[j])")

@@ -67,6 +67,7 @@ def compare(one: Built, name: str, values: np.ndarray) -> Status:
     return status
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("rule", ["paper", "force", "at_most"])
 @pytest.mark.parametrize("terms", ["corrected", "printed"])
 def test_plans_of_binaries(rule: str, terms: str) -> None:
@@ -81,6 +82,7 @@ def test_plans_of_binaries(rule: str, terms: str) -> None:
     assert Status.OPTIMAL in seen
 
 
+@pytest.mark.slow
 def test_all_plans_of_one_job_and_none() -> None:
     one = built(TEXT, "Small", node_rule="at_most", work_conserving="yes")
     (family,) = [f for f in one.problem.variables if f.name == "run"]
@@ -89,6 +91,7 @@ def test_all_plans_of_one_job_and_none() -> None:
     assert Status.INFEASIBLE in seen
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("rule", ["linear", "products"])
 @pytest.mark.parametrize("name", ["level", "on"])
 def test_whole_numbers_conditions_and_products(rule: str, name: str) -> None:

@@ -157,6 +157,7 @@ def random_body(seed: int) -> str:
     return "minimize value {{ {} }} {}".format(" ".join(terms), "\n  ".join(constraints))
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_formulas(seed: int) -> None:
     assert_rows_mean_the_formulas(random_body(seed), np.random.default_rng(seed))

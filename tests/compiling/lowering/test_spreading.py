@@ -18,6 +18,7 @@ def row_by_row(bad: set[int], entries: set[tuple[int, int]]) -> set[int]:
         reached = more
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(100))
 def test_random_rows(seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -71,6 +71,7 @@ def test_statuses() -> None:
     assert optimum(draft.problem()).status == "infeasible"
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_continuous_column_that_rows_fix_changes_nothing(seed: int) -> None:
     """The way with linear programs gives what the way without gives."""

@@ -99,6 +99,7 @@ def fix_some(problem, rng):  # type: ignore[no-untyped-def]
     return problem
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_same_optimum(kind: str) -> None:
     rng = np.random.default_rng(100 + KINDS.index(kind))
@@ -136,6 +137,7 @@ def test_a_value_that_is_found_is_read_by_later_terms() -> None:
     assert reformulated.problem.lower[t[0]] == reformulated.problem.upper[t[0]] == pytest.approx(0.4)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_steps_of_linear_terms_reach_the_terms_that_read_them(seed: int) -> None:
     """Squares and products of the largest of one argument, and of an expectation times a fixed number."""

@@ -62,6 +62,7 @@ def test_arguments_with_too_many_values_or_none_in_steps_are_left() -> None:
     assert (definition.op, definition.size) == ("power", 3)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(25))
 def test_random(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -86,6 +86,7 @@ def test_a_factor_in_steps_as_text() -> None:
     assert f"  w.sum[1]: 0 <= -0.1 y[1] + w[1] - {parts}\n" in text
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(8))
 def test_expectations_times_continuous_factors(seed: int) -> None:
     rng = np.random.default_rng(seed)

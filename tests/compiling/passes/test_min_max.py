@@ -260,6 +260,7 @@ def check(seed: int) -> bool:
     return reformulated.problem.rows > problem.rows
 
 
+@pytest.mark.slow
 def test_random_problems_keep_their_optimum() -> None:
     assert sum(check(seed) for seed in range(60)) > 30
 

@@ -112,6 +112,7 @@ def problem_of(
     return draft
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("sense", ["minimize", "maximize"])
 @pytest.mark.parametrize("seed", FEW)
 def test_fixed_arguments_give_the_truth_within_the_error(seed: int, sense: str) -> None:

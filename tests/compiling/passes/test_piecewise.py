@@ -63,6 +63,7 @@ def random_problem(seed: int, shape: str = "any", continuous: bool = True, kinks
 FORMS = {"incremental": 10**9, "logarithmic": 2}
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("shape", ["any", "convex", "concave"])
 @pytest.mark.parametrize("seed", range(3))
@@ -81,6 +82,7 @@ def test_the_optimum_stays_on_many(seed: int, shape: str, form: str, monkeypatch
     assert_same_optimum(random_problem(seed, shape, continuous, kinks=2 if continuous else 9), PiecewiseForms())
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("sense", ["minimize", "maximize"])
 @pytest.mark.parametrize("seed", range(3))

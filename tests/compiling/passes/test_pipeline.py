@@ -24,6 +24,7 @@ def check(seed: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_random_problems_keep_their_optimum() -> None:
     assert sum(check(seed) for seed in range(40)) > 30
 

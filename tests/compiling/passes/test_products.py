@@ -162,6 +162,7 @@ def check(rng: np.random.Generator, **shape: object) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_same_optimum_whole() -> None:
     rng = np.random.default_rng(11)
     assert sum(check(rng, binaries=4, whole=1, blocks=3) for _ in range(8)) > 2

@@ -95,6 +95,7 @@ def test_a_condition_on_the_largest_of_one_expectation(target: Target) -> None:
     assert assert_same_optimum(draft.problem(), target).problem.is_linear
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_conditions_on_functions_of_whole_numbers(seed: int) -> None:
     """Conditions, products and squares of expectations, reciprocals and roots, negated where the optimum wants it."""

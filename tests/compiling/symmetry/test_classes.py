@@ -57,6 +57,7 @@ class Drawn:
         self.text = rented(DECLARED, ROWS, data, machines="")
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("start", range(0, 36, 12))
 def test_random_tables(start: int) -> None:
     kinds = set()

@@ -115,6 +115,7 @@ def check(rng: np.random.Generator) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_same_optimum() -> None:
     rng = np.random.default_rng(42)
     assert sum(check(rng) for _ in range(40)) > 30

@@ -68,6 +68,7 @@ def check(rng: np.random.Generator) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_same_optimum() -> None:
     rng = np.random.default_rng(47)
     assert sum(check(rng) > 1 for _ in range(30)) > 8

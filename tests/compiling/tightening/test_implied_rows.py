@@ -40,6 +40,7 @@ def kept(*rows: Row) -> list[int]:
 SUM = {0: 1.0, 1: 1.0, 2: 1.0, 3: -1.0}
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     ("row", "long"),
     [

@@ -173,6 +173,7 @@ def check(rng: np.random.Generator) -> tuple[int, bool]:
     return int((problem.integer & ~apply(problem, NetworkIntegrality()).problem.integer).sum()), wrong
 
 
+@pytest.mark.slow
 def test_random_rows_are_left_only_where_they_are_a_network() -> None:
     rng = np.random.default_rng(43)
     results = [check(rng) for _ in range(60)]

@@ -165,6 +165,7 @@ def check(rng: np.random.Generator) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_same_optimum_and_no_weaker() -> None:
     rng = np.random.default_rng(11)
     assert sum(check(rng) for _ in range(15)) > 6

@@ -95,6 +95,7 @@ def check(rng: np.random.Generator, number: int) -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_same_optimum() -> None:
     rng = np.random.default_rng(41)
     assert sum(check(rng, number) for number in range(30)) > 20

@@ -18,6 +18,7 @@ def helios(*rows: str) -> str:
     return HEAD + "".join(row + "\n" for row in rows)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
@@ -147,6 +148,7 @@ SOURCES = [
 ]  # fmt: skip
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("name", "file"), SOURCES)
 def test_damage_never_crashes_a_reader(name: str, file: str) -> None:
     """Cells and bytes are replaced at random: a table whose rows add up comes out, or what is wrong is told."""

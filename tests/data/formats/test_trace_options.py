@@ -44,6 +44,7 @@ def by_hand(rows: list[Row], options: dict[str, object]) -> list[tuple[str, floa
     return [(row[0], row[1] - shift) for row in kept]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(60))
 def test_cutting_is_what_it_says(seed: int) -> None:
     draw = random.Random(seed)

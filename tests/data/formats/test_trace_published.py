@@ -8,6 +8,7 @@ import pytest
 from trace_help import SHARED, reasons, shared
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     ("name", "file", "rows", "kept", "dropped"),
     [

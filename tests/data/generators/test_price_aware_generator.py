@@ -136,6 +136,7 @@ scenario Drawn for PriceAwareByType {
 """.replace("OPTIONS", OPTIONS)
 
 
+@pytest.mark.slow
 def test_half_a_day_from_text() -> None:
     with gs.loads(TEXT) as model:
         result = model.solve("Drawn", gap=0.02, time_limit=60)

@@ -155,6 +155,7 @@ scenario Drawn for GpuSharing {
 """
 
 
+@pytest.mark.slow
 def test_a_scenario_from_text() -> None:
     with gs.loads(TEXT) as model:
         result = model.solve("Drawn", gap=1e-4)

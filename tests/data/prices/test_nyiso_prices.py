@@ -140,6 +140,7 @@ def test_archives() -> None:
     assert fault("nyiso", packed.getvalue()[:200], "201806.zip").code == "GSM2008"
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("step", [5, 15, 60])
 @pytest.mark.parametrize(("day", "hours"), [("2018-03-11", 23), ("2018-11-04", 25), ("2018-06-01", 24)])
 def test_days_of_23_and_25_hours(day: str, hours: int, step: int) -> None:

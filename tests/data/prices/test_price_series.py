@@ -48,6 +48,7 @@ def by_seconds_from_starts(times: list[int], prices: list[float], nominal: int) 
     return known
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_slots_second_by_second(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -82,6 +83,7 @@ def test_equal_prices_come_out_as_they_are() -> None:
     assert means.tolist() == [0.1] * 3
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("zone", "minutes"), [(zone, minutes) for zone in ZONES for minutes in (15, 60)] + [("America/New_York", 5)]
 )

@@ -81,6 +81,7 @@ def test_other_formats_are_refused(tmp_path: Path, version: int) -> None:
     assert refusal(changed(tmp_path / "run.db", f"PRAGMA user_version = {version}")) == "GSM5103"
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize(
     "statement",
     ["DELETE FROM step WHERE seq = 3", "DELETE FROM step WHERE seq = 6", "DELETE FROM event WHERE seq = 2",
@@ -255,6 +256,7 @@ def random_damage(folder: Path, make: Callable[[Path], Path], rounds: int, seed:
     return counts
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("make", [killed_run, closed_run, torn_run])
 def test_damage_gives_a_prefix_or_a_refusal(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     check_damage(random_damage(tmp_path, make, 60, 1))
@@ -307,6 +309,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path: Path) -> None:
         record(journal, len(journal) + 1)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("room", [*range(0, 36_864, 2048), 100_000, 130_000])
 def test_a_disk_that_is_full_at_any_moment(tmp_path: Path, room: int) -> None:
     """Making a journal either fails, and then there is none, or gives one that can go on once there is room."""

@@ -95,6 +95,7 @@ def runs(decision: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
 # --- events -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["Greedy", "highs"])
 def test_events_of_every_kind(tmp_path: Path, method: str) -> None:
     records = live(LINES, tmp_path, method)

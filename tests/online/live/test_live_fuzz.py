@@ -9,6 +9,7 @@ import pytest
 from live_fuzz import check
 
 
+@pytest.mark.slow
 def test_extreme_events_quickly(tmp_path: Path) -> None:
     found = check(5, 40, tmp_path)
     assert found["decision"] >= 5

@@ -24,6 +24,7 @@ def all_of(lines: LineReader) -> list[tuple[int, bytes]]:
     return found
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("content", "wanted"),
     [(b"", []), (b"\n\n", []), (b"a\nb\n", [(1, b"a"), (2, b"b")]),

@@ -198,6 +198,7 @@ def test_from_python_a_refused_event_changes_nothing() -> None:
     assert decided.step == 2
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("old", "new", "shown"),
     [("period = 2[h]", "period = 1e-9[h]", "the period is 1e-09 h"), ("old 5 0.7", "old 1e308 0.7", "`deadline`"),

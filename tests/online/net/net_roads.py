@@ -180,11 +180,14 @@ def journalled(workspace: Workspace, loop: RunOutcome, folder: Path, seed: int) 
 
 
 def estimated(workspace: Workspace, case: Case | TypedCase, loop: RunOutcome) -> list[str]:
-    """Where nothing is drawn, an estimate is the run itself. Outages by a constant law count as drawn."""
+    """Where nothing is drawn, an estimate is the run itself. Outages by a constant law count as drawn.
+
+    A job whose plans do not carry its remaining work may never end in a drawn future.
+    """
     ends = loop.world.end
     if loop.ended != "finished" or np.isnan(ends).any():
         return []
-    found = estimate(workspace, "j0", replace(CONFIG, seed=0), samples=2)
+    found = estimate(workspace, "j0", replace(CONFIG, seed=0, most_events=MOST), samples=2)
     if case.laws:
         known = found.end[~np.isnan(found.end)]
         return [] if found.drawn and (known >= case.jobs[0].submitted).all() else [f"estimate: {found.end.tolist()}"]

@@ -48,6 +48,7 @@ def mixed(lines: str, online: str = "EveryEvent", more: str = "") -> list[str]:
     return reasons(ready(text, "Own"), online)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
@@ -68,6 +69,7 @@ def test_keys_that_change_are_named(lines: str, reason: str) -> None:
     assert reason in found[0]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [

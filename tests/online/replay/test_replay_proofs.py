@@ -53,6 +53,7 @@ def test_a_queue_whose_data_stay_is_replayed() -> None:
     assert against() == []
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(
     ("roles", "said"),
     [
@@ -120,6 +121,7 @@ def test_every_way_in_which_a_price_may_move_is_found(carry: str, declared: str)
     assert any(one.startswith("`costs` may change: ") for one in found), found
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize(
     ("more", "said"),
     [

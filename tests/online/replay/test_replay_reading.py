@@ -24,12 +24,14 @@ def agree(text: str, policy: str, online: str) -> int:
     return len(fast)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("policy", LIBRARY_POLICIES)
 def test_policies_of_the_library_are_replayed_as_they_decide(policy: str) -> None:
     rng = np.random.default_rng(4)
     assert sum(agree(random_library_run(rng), policy, "Replay") for _ in range(4)) > 8
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("policy", MIXED_POLICIES)
 def test_policies_that_choose_ways_are_replayed_as_they_decide(policy: str) -> None:
     rng = np.random.default_rng(5)

@@ -83,6 +83,7 @@ def test_the_shipped_sample(policy: str, shortest_first: bool) -> None:
     assert expected > 1.05 * sum(row[2] for row in rows) / len(rows) / 3600  # jobs do wait
 
 
+@pytest.mark.slow
 def test_the_shipped_sample_is_replayed_as_it_is_planned() -> None:
     given = ready(sample_text(), "Backfilling", "PhillyNodes", ROOT / "models")
     assert replayed(given) == planned(given)
@@ -108,6 +109,7 @@ def test_a_virtual_cluster_of_helios(policy: str, shortest_first: bool, tmp_path
     assert mean_of(given) == pytest.approx(mean_completion(rows, 160, shortest_first) / 3600, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_arms_of_the_benchmark_do_the_same_work(tmp_path: Path) -> None:
     def run(*arguments: str) -> str:
         command = [sys.executable, "-m", *arguments]

@@ -44,6 +44,7 @@ def totals(outcome: RunOutcome, *names: str) -> list[float]:
     return [outcome.world.ledger.totals[name] for name in names]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(("block", "later"), [("EverySlot", "whole"), ("TwoSlots", "relaxed")])
 @pytest.mark.parametrize(
     ("scenario", "optimum"),
@@ -57,6 +58,7 @@ def test_windows_that_see_all_find_the_optimum(scenario: str, optimum: float, bl
     assert outcome.ended == "horizon"
 
 
+@pytest.mark.slow
 def test_a_job_that_is_halted_over_an_edge_starts_again_and_its_node_boots_again() -> None:
     outcome = run(TEXT, "EverySlot", "ValleysRolling", "highs")
     assert totals(outcome, "energy", "restarts", "switching") == pytest.approx([0.0144, 0.003, 0.006], abs=1e-9)
@@ -64,6 +66,7 @@ def test_a_job_that_is_halted_over_an_edge_starts_again_and_its_node_boots_again
     assert outcome.world.ledger.jobs["restarts"].sum() == pytest.approx(0.003)
 
 
+@pytest.mark.slow
 def test_a_job_that_goes_on_over_an_edge_does_not_start_again() -> None:
     """Plans of one slot each; both jobs run for two slots. What comes in slot 4 is not known in slot 2."""
     outcome = run(TEXT, "EverySlot", "GapDearRolling", "highs")
@@ -72,11 +75,13 @@ def test_a_job_that_goes_on_over_an_edge_does_not_start_again() -> None:
     assert totals(on, "energy", "restarts", "switching") == pytest.approx([0.032, 0.002, 0.01], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_planned_by_a_forecast_is_paid_at_the_actual_price() -> None:
     outcome = run(TEXT, "EverySlot", "Deceived", "highs")
     assert totals(outcome, "energy", "restarts", "switching") == pytest.approx([0.0004 * 80, 0.001, 0.002], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_rejected_stays_so_and_what_is_shed_is_told() -> None:
     outcome = run(TEXT, "EverySlot", "TooManyRolling", "highs")
     jobs = outcome.base.labels("Batch", outcome.base.whole("Batch"))
@@ -87,6 +92,7 @@ def test_what_is_rejected_stays_so_and_what_is_shed_is_told() -> None:
     assert totals(shed, "unserved") == pytest.approx([480 * 60])
 
 
+@pytest.mark.slow
 def test_short_windows_have_plans_that_end_all_work_in_time() -> None:
     for scenario in ("ValleysRolling", "ExclusionRolling", "MigrationRolling"):
         outcome = run(TEXT, "Short", scenario, "highs")

@@ -39,6 +39,7 @@ def check_windows(folder: Path, seeds: range) -> dict[str, int]:
     return seen
 
 
+@pytest.mark.slow
 def test_windows_against_enumeration(tmp_path: Path) -> None:
     seen = check_windows(tmp_path, range(12))
     assert min(seen.values()) > 0, seen  # every way out was taken somewhere

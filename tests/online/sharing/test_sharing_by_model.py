@@ -53,6 +53,7 @@ def test_two_jobs_share_a_gpu_until_one_has_it_alone(method: str) -> None:
     assert found.cost == pytest.approx(0.9 * 10.4)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("rule", ["matching", "work_conserving", "max_running"])
 def test_the_exact_model_drives_the_same_cluster(rule: str) -> None:
     text = 'import "gsdsl:gpu_sharing/online.gsm";\nimport "gsdsl:gpu_sharing/tests/policies.gsm";'

@@ -38,6 +38,7 @@ scenario Dearer for GpuSharing extends TwoKinds {
 """
 
 
+@pytest.mark.slow
 def test_the_next_plan_is_when_the_first_profile_changes() -> None:
     """PL-1: J1 asks for a second K80 at 17.377049, before J2 and J3 ask for more."""
     found = run(TWO_KINDS, "Longest", "TwoKinds", "STS")
@@ -50,6 +51,7 @@ def test_the_next_plan_is_when_the_first_profile_changes() -> None:
     assert found.outcome.world.ledger.totals["tardiness"] == 0.0
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("ends", "until", "cost"), [(10, 10, 10), (30, 24.389800, 31.402550), (100, 60, 113.278689)])
 @pytest.mark.parametrize("policy", ["STS", "STSMerged", "STSUnbound"])
 def test_a_job_goes_through_its_profile(ends: float, until: float, cost: float, policy: str) -> None:
@@ -60,6 +62,7 @@ def test_a_job_goes_through_its_profile(ends: float, until: float, cost: float, 
     assert found.cost == pytest.approx(cost, abs=1e-6)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("every", [3.7, 8.6885245901639347, 17.0])
 def test_a_profile_that_is_solved_again_at_any_time_is_the_same(every: float) -> None:
     """PL-4 (iii): without disturbance nothing changes; some of the times fall upon a change of the profile."""
@@ -77,6 +80,7 @@ def mean_cost(jobs: int, seeds: int) -> tuple[float, float, int]:
     return float(every.mean()), float(every.std(ddof=1) / np.sqrt(len(every))), len(every)
 
 
+@pytest.mark.slow
 def test_costs_are_as_expected_on_average() -> None:
     """PL-4 (iv): the world draws lengths; the mean is within three standard errors of what the profile expects."""
     mean, error, _ = mean_cost(120, 2)
@@ -92,6 +96,7 @@ def test_costs_are_as_expected_on_average_of_many() -> None:
     assert abs(mean - EXPECTED) <= 3 * error
 
 
+@pytest.mark.slow
 def test_a_shift_in_time_changes_nothing() -> None:
     """PL-4 (vii): submitted and due a quarter of an hour later, all plans come as much later and are the same."""
     first, later = (run(TWO_KINDS, "EveryEvent", scenario, "STS", 3) for scenario in ("TwoKinds", "Later"))
@@ -103,6 +108,7 @@ def test_a_shift_in_time_changes_nothing() -> None:
     assert shifted.cost == pytest.approx(single.cost, rel=1e-9)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("policy", ["STS", "Greedy", "EDF"])
 def test_prices_by_another_measure_change_nothing(policy: str) -> None:
     """PL-4 (viii): all prices and weights five times as high: the same plans, five times the cost."""

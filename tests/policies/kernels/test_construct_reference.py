@@ -51,6 +51,7 @@ def compare(seed: int) -> Schedule:
     return plan
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("batch", range(4))
 def test_passes_place_jobs_as_the_rules_say(batch: int) -> None:
     for seed in range(250 * batch, 250 * (batch + 1)):

@@ -31,6 +31,7 @@ def test_two_short_jobs_share_a_node() -> None:
     assert found.price == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 def test_greedy_packs_as_worked_out() -> None:
     work = cp_9()
     found = run(work, instructions(work, GREEDY, TIDY), SearchSettings())
@@ -61,6 +62,7 @@ def test_greedy_in_four_variants(existing: str, subopt: str) -> None:
     assert price(work, found.schedule, PRICES["first_end"]) == pytest.approx(10.4)
 
 
+@pytest.mark.slow
 def test_moves_improve_what_passes_made() -> None:
     work = cp_9()
     moves = (("regroup_gpus", 10),)
@@ -234,6 +236,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_compiled_and_plain_python_give_the_same() -> None:
     program = PROGRAM.format(folder=str(Path(__file__).parent))
     outputs = []

@@ -70,6 +70,7 @@ def with_codes(lines: Instructions, place: list[str], finish: list[str]) -> Inst
     )
 
 
+@pytest.mark.slow
 def test_an_added_rule_places_jobs(install: Install) -> None:
     install(PlaceRule("last_node", "the last node in use that has room", last_node))
     work = pair()

@@ -59,6 +59,7 @@ def _check_books_of(work, plan):
     assert len(set(plan.opened[plan.opened >= 0].tolist())) == (plan.jobs > 0).sum()
 
 
+@pytest.mark.slow
 def test_best_candidates_are_those_of_the_text() -> None:
     found = _hold_against_enumeration(range(150))
     assert (found >= 8).all(), found  # of each move, on nodes to be rented and on nodes that are there

@@ -71,6 +71,7 @@ def _hold_one_node(seeds: range) -> int:
     return held
 
 
+@pytest.mark.slow
 def test_one_node_gets_its_best_content() -> None:
     assert _hold_one_node(range(250)) >= 10
 
@@ -109,6 +110,7 @@ def _hold_two_nodes(seeds: range) -> int:
     return held
 
 
+@pytest.mark.slow
 def test_two_nodes_end_with_their_best_content() -> None:
     assert _hold_two_nodes(range(250)) >= 100
 

@@ -54,6 +54,7 @@ def completions(times: dict[str, dict[str, float]], queues: dict[str, list[str]]
     return found
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("scenario", "policy", "queues", "average", "makespan"), ORACLES, ids=lambda v: str(v))
 def test_queues_are_those_worked_out(scenario: str, policy: str, queues: str, average: float, makespan: float) -> None:
     case = case_of("", scenario, policy)

@@ -47,6 +47,7 @@ def all_plans(times: dict[str, dict[str, int]]):
             yield completions(times, queues)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_optima_are_those_of_enumeration(seed: int) -> None:
     text, times = instance(seed)
@@ -86,6 +87,7 @@ POLICIES = {
 }
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_queues_are_those_of_plain_loops(policy: str) -> None:
     for seed in SEEDS:
@@ -93,6 +95,7 @@ def test_queues_are_those_of_plain_loops(policy: str) -> None:
         assert case_of(text, "S", policy).queues() == by_hand(times, **POLICIES[policy]), seed
 
 
+@pytest.mark.slow
 def test_sorting_before_and_after_give_the_same_queues_unless_the_choice_looks_at_them() -> None:
     differ = 0
     for seed in SEEDS:
@@ -105,6 +108,7 @@ def test_sorting_before_and_after_give_the_same_queues_unless_the_choice_looks_a
     assert differ > 0
 
 
+@pytest.mark.slow
 def test_shortest_first_is_no_worse_and_ends_no_later() -> None:
     """For one allocation: the mean completion time does not rise, and no queue gets longer."""
     for seed in SEEDS:

@@ -15,6 +15,7 @@ PLACED = 'import "gsdsl:gpu_sharing/policies.gsm"; policy Placed for GpuSharing 
 CASES = [(10, 20, 1), (10, 60, 2), *(pytest.param(20, 140, s, marks=pytest.mark.slow) for s in range(3, 8))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("nodes", "jobs", "seed"), CASES)
 def test_same_plan(nodes: int, jobs: int, seed: int, tmp_path: Path) -> None:
     path = write(tmp_path, nodes, jobs, seed)

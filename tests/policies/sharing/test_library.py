@@ -14,6 +14,7 @@ from gpusched_dsl.language.workspace import load_workspace
 FILE = MODELS / "gpu_sharing" / "policies.gsm"
 
 
+@pytest.mark.slow
 def test_file_checks_and_is_formatted(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(FILE)]) == 0, capsys.readouterr()
     assert main(["fmt", "--check", str(FILE)]) == 0, capsys.readouterr()

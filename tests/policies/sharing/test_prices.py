@@ -17,6 +17,7 @@ from gpusched_dsl.policies.placement_reader import cluster_of
 SEEDS = [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_engine_and_model_agree(seed: int, tmp_path: Path) -> None:
     text = drawn(seed).text()

@@ -66,6 +66,7 @@ def used_gpus(plan: PLAN, node: str) -> int:
     return sum(g for g, u in here if u == 20) + gpus_needed(sorted((u for _, u in here if u < 20), reverse=True))
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("policy", ALL)
 def test_plans_fit(policy: str, seed: int) -> None:
@@ -83,6 +84,7 @@ def test_plans_fit(policy: str, seed: int) -> None:
         assert not waiting or all(used_gpus(plan, node) == given.gpus for node, _ in given.nodes)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("policy", ["STS", "EDF", "Greedy", "DP", "AvgGreedy"])
 def test_money_and_clocks_have_no_scale(policy: str, seed: int) -> None:
@@ -95,6 +97,7 @@ def test_money_and_clocks_have_no_scale(policy: str, seed: int) -> None:
     assert plan_of(policy, shuffled.text()) == plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_draws_follow_the_seed(seed: int) -> None:
     case = case_of("QuickRG", "Drawn", text(seed).text())
@@ -141,6 +144,7 @@ def test_jobs_stay_on_equal_nodes(policy: str) -> None:
     assert pairs
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("policy", ["EDF", "FIFO", "AvgEDF"])
 def test_running_jobs_are_left_alone(policy: str, seed: int) -> None:

@@ -27,6 +27,7 @@ def holds(case: Case, planned: Planned, run: Simulation) -> None:
         assert planned.last[j] == run.last.get(j, -1)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("kind", GUARDS)
 def test_first_in_first_out(kind: int) -> None:
     for seed in SEEDS:
@@ -53,6 +54,7 @@ def test_least_energy_beside_cheapest_nodes(kind: int) -> None:
         holds(case, found, eprons(case, kind, key, serving))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("kind", GUARDS)
 def test_worst_off_first(kind: int) -> None:
     for seed in SEEDS:

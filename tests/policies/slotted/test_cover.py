@@ -53,6 +53,7 @@ def random_problem(seed: int):  # type: ignore[no-untyped-def]
     return class_of, np.bincount(class_of, minlength=classes), capacity, load, whole, unit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, pytest.param(1000, marks=pytest.mark.slow)])
 def test_cheapest_nodes(first: int) -> None:
     served = 0

@@ -28,6 +28,7 @@ def plan(case: Case, placing: Placing, serving: int, guard: int) -> SlottedSched
     return found.plan
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("placing", "serving"), RULES, ids=str)
 def test_every_plan(placing: Placing, serving: int) -> None:
     for seed in range(40):

@@ -57,6 +57,7 @@ def test_sums_over_a_plan_are_those_over_all_that_might_be(monkeypatch: pytest.M
 LATE = 'scenario Late extends Baselines { due["T3"] = 1; }\n'
 
 
+@pytest.mark.slow
 def test_a_job_that_ends_late_breaks_the_hard_mode() -> None:
     case = case_of(LATE, "Late", "FIFO")
     assert case.plan().statistics["values_without_variable"] == 1
@@ -73,6 +74,7 @@ def test_a_job_that_ends_late_has_a_price_in_the_soft_mode() -> None:
     assert solved.objectives[0].value == pytest.approx(0.09784 + 0.005)
 
 
+@pytest.mark.slow
 def test_a_job_that_ends_after_the_last_slot_is_told() -> None:
     text = 'scenario Long extends Baselines { epochs["T2"] = 8[epoch]; due["T2"] = 20; }\n'
     found = case_of(text, "Long", "EPRONS", mode="soft").plan()

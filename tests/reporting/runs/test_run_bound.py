@@ -39,6 +39,7 @@ def by_program(time: np.ndarray, cost: np.ndarray, has: float, weight: float) ->
     return float(found.fun)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(8))
 def test_against_linear_programs(seed: int) -> None:
     first, time, cost, has, weight = drawn(np.random.default_rng(seed), 25, 6)
@@ -77,6 +78,7 @@ def test_a_job_without_ways_costs_without_end() -> None:
     assert found.tolist() == [np.inf, 3.0]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(3))
 def test_no_method_is_below_the_bound_and_it_is_that_of_the_jobs(seed: int) -> None:
     """The same bound from every method's run; each job is at or above its own, which is worked out here anew."""
@@ -118,6 +120,7 @@ def test_it_is_met_where_jobs_do_not_meet() -> None:
     assert result.total >= 6.0
 
 
+@pytest.mark.slow
 def test_whole_nodes_are_charged_at_least_by_the_gpus_that_a_job_uses() -> None:
     shared, _ = ran(random_text(3), "WholeVms", "FIFO")
     alone, _ = ran(random_text(3), "EveryEvent", "FIFO")
@@ -164,6 +167,7 @@ scenario Shared for GpuSharing {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["Greedy", "FIFO"])
 def test_nodes_that_are_shared(method: str) -> None:
     """Charged by GPUs in use: a job pays at least its part of a node of which all GPUs are."""

@@ -47,6 +47,7 @@ def test_figures_of_the_worked_example() -> None:
     assert metrics["energy"] is None
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("online", ["EveryEvent", "Changing", "NoisyTimes"])
 def test_against_an_account_plan_by_plan(seed: int, online: str) -> None:

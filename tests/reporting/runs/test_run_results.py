@@ -99,6 +99,7 @@ def test_several_methods() -> None:
         model.run(online="EveryEvent", method=["FIFO", "Greedy"], journal="x.db")
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_result() -> None:
     one, two = (run(random_text(9), online="NoisyTimes", method="LocalSearch", seed=5) for _ in range(2))
     assert seconds_hidden(one.metrics) == seconds_hidden(two.metrics)

@@ -20,6 +20,7 @@ Run = Callable[..., tuple[int, str, str]]
 BACKENDS = ("highs", "scip")
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("row", "term", "status"),
@@ -84,6 +85,7 @@ def test_infeasible_problems_are_explained_in_terms_of_all(tmp_path: Path, gsdsl
     assert "4 elements of Boxes, all interchangeable: aggregated" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_several_objectives(tmp_path: Path, backend: str) -> None:
     """As many jobs as can be, then as cheap as can be."""
@@ -103,6 +105,7 @@ def test_several_objectives(tmp_path: Path, backend: str) -> None:
     assert counted > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_capacity_planning(tmp_path: Path, backend: str) -> None:
     model = gs.load(small_cluster.write(tmp_path))

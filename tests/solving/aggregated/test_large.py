@@ -91,6 +91,7 @@ def test_capacity_planning(tmp_path: Path, both: Any, settings: dict[str, str]) 
             small.value("hosts", *labels)
 
 
+@pytest.mark.slow
 def test_gpu_sharing(tmp_path: Path, both: Any) -> None:
     model = gs.load(sharing_cases.write_cases(tmp_path, range(8)))
     found = 0

@@ -40,6 +40,7 @@ def check(model: gs.Model, cold: gs.Model, backend: str) -> gs.Result:
     return again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["highs", "scip"])
 def test_jobs_and_nodes_come_and_go(models: tuple[gs.Model, gs.Model], backend: str) -> None:
     model, cold = models

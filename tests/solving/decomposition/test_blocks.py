@@ -23,6 +23,7 @@ def parts_of(problem: Problem) -> BlockStructure:
     return take_apart(problem, blocks_of(problem, "Batch"))
 
 
+@pytest.mark.slow
 def test_rows_of_several_services_use_a_job_alike(tmp_path: Path) -> None:
     """One use per node type and slot, however many services the node may serve; the parts give the rows back."""
     shared = 0
@@ -65,6 +66,7 @@ def test_rows_may_be_scaled_and_turned(tmp_path: Path) -> None:
     assert known_but(turned, block) == (True, True)
 
 
+@pytest.mark.slow
 def test_a_block_that_differs_in_any_way_is_left_to_the_backend(tmp_path: Path) -> None:
     problem, parts, block, row = a_job(tmp_path)
     choices = recognise_blocks(parts)
@@ -115,6 +117,7 @@ def with_row(problem: Problem, columns: list[int]) -> Problem:
     )
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_rounding_cuts_keep_every_whole_point(seed: int) -> None:
     """And cut something off: in most cases a corner of the linear relaxation."""

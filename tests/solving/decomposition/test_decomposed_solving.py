@@ -54,6 +54,7 @@ def problem(seed: int = 0, **given: object) -> Problem:
 PRODUCTS = "constraint apart: sum[n in Nodes] x['j0', n] * x['j1', n] == 0;".replace("'", '"')
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("more", ["", PRODUCTS])
 @pytest.mark.parametrize("sense", ["minimize", "maximize"])
 @pytest.mark.parametrize("seed", range(4))
@@ -114,6 +115,7 @@ def test_a_changed_problem_is_built_anew() -> None:
     assert third.objective == first.objective
 
 
+@pytest.mark.slow
 def test_from_python_by_name() -> None:
     with model() as one:
         blocks, whole = one.solve(decompose="on"), one.solve(decompose="off")

@@ -74,11 +74,13 @@ def check(problem: Problem, root: str, where: object, recognise: bool = True) ->
         assert sign * alone.bound >= sign * linear - 2e-6 * max(1e-3, abs(linear)), where
 
 
+@pytest.mark.slow
 def test_price_aware_instances_reach_the_optimum(tmp_path: Path) -> None:
     for seed, problem in by_type(tmp_path, SMALL).items():
         check(problem, "Batch", seed)
 
 
+@pytest.mark.slow
 def test_jobs_whose_last_slot_counts_are_left_to_the_backend(tmp_path: Path) -> None:
     for seed, problem in by_type(tmp_path, range(2), mode="soft", lateness_measure="last_slot").items():
         parts = take_apart(problem, blocks_of(problem, "Batch"))
@@ -99,6 +101,7 @@ def test_many_price_aware_instances_reach_the_optimum(tmp_path: Path, first: int
         check(problem, "Batch", seed)
 
 
+@pytest.mark.slow
 def test_every_job_is_recognised_and_priced_as_the_backend_does(tmp_path: Path) -> None:
     startless = 0
     for seed, stated in by_type(tmp_path, range(5)).items():
@@ -129,6 +132,7 @@ def test_every_job_is_recognised_and_priced_as_the_backend_does(tmp_path: Path) 
     assert startless > 0
 
 
+@pytest.mark.slow
 def test_the_bound_holds_at_any_duals(tmp_path: Path) -> None:
     """Whatever the multipliers are, and with the rounding cuts as rows among the others."""
     finite = 0
@@ -149,6 +153,7 @@ def test_the_bound_holds_at_any_duals(tmp_path: Path) -> None:
     assert finite > 12
 
 
+@pytest.mark.slow
 def test_the_master_is_the_problem_over_mixed_points(tmp_path: Path) -> None:
     """Rows and costs of its optimum are those of the problem at the mixed point, also where rows share uses."""
     together = 0
@@ -167,6 +172,7 @@ def test_the_master_is_the_problem_over_mixed_points(tmp_path: Path) -> None:
     assert together > 0
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("seed", range(16))
 def test_blocks_of_any_shape_reach_the_optimum(seed: int) -> None:
     check(any_blocks(seed), "Parts", seed)

@@ -179,6 +179,7 @@ def test_guided_rounding_goes_towards_the_guide() -> None:
     assert point.tolist() == [1, 1, 2, 0.5]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_fixed_columns_are_taken_out_and_put_back(seed: int) -> None:
     one = random_mip(seed)
