@@ -24,6 +24,10 @@ LONG_TEST = 900.0  # seconds that a long test may take on a busy machine: none n
 settings.register_profile("quick", derandomize=True, database=None)
 
 
+# Else every child compiles the package anew, which takes longer than what most of them do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("markexpr") == "not slow":
         settings.load_profile("quick")

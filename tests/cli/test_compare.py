@@ -193,6 +193,7 @@ def test_what_cannot_be_compared(
     assert words in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_keeps_the_rows_that_are_there(
     rented: Callable[..., Path], tmp_path: Path, child: Callable[..., Any]

@@ -218,6 +218,7 @@ def test_the_time_limit_ends_with_the_best_plan(gsdsl: Run, rented: Callable[...
     assert found["statistics"]["iterations"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_keeps_the_best_plan(rented: Callable[..., Path], tmp_path: Path, child: Callable[..., Any]) -> None:
     """Kernels as plain Python: then nothing has to be compiled before the first plan."""

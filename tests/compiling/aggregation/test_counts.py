@@ -77,7 +77,7 @@ def counted_apart(made: Case) -> bool:
     return made.small.classes.count < len(made.small.classes.of)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_price_aware(tmp_path: Path, start: int) -> None:
     assert check_price_aware(tmp_path, range(start, start + 20)) > 5
