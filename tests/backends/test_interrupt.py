@@ -43,7 +43,7 @@ print(json.dumps({"status": solved.status, "reason": solved.reason, "objective":
 """
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize(("name", "apart"), [*((n, False) for n in backend_names()), ("scip", True)])
 def test_ctrl_c_keeps_the_best_point(name: str, apart: bool, child: Callable[..., Any]) -> None:

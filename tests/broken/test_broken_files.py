@@ -168,7 +168,7 @@ def test_parts_are_used() -> None:
         assert f"{part.parent.name}/{part.name}" in texts, part
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", A_FEW)
 def test_in_a_process_of_its_own(name: str) -> None:
     """The same from outside: exit code, output and error stream of the installed command."""

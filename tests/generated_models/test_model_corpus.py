@@ -87,6 +87,7 @@ def test_models_of_the_corpus_in_every_way(case: Case) -> None:
         check(case, chosen)
 
 
+@pytest.mark.slow
 def test_the_generator_runs_for_a_time(tmp_path: Path) -> None:
     """The entry for long runs: it counts, and names what is wrong."""
     command = [

@@ -53,6 +53,7 @@ def try_mutations(seed: int, times: int) -> None:
             assert 0 <= found.primary.start <= found.primary.end <= len(text), text
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_mutated_models(seed: int) -> None:
     try_mutations(seed, 60)

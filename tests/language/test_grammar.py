@@ -20,6 +20,7 @@ def test_the_kept_tables_are_those_of_the_grammar() -> None:
     assert kept.split()[-1] == fingerprint().split()[-1], words
 
 
+@pytest.mark.slow
 def test_kept_and_compiled_parsers_are_alike() -> None:
     kept = grammar._load_kept()
     if kept is None:

@@ -118,6 +118,7 @@ def check_rejecting(folder: Path, seeds: range) -> None:
             assert price == pytest.approx(cost, abs=1e-7), where
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_nodes_named(tmp_path: Path, backend: str) -> None:
     start = 8 * BACKENDS.index(backend)

@@ -70,6 +70,7 @@ def check_seeds(folder: Path, seeds: range, backends: tuple[str, ...], rules_of_
                 check_schedule(result, instance, options)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("start", range(0, 8, 4))
 def test_the_model_finds_the_optimum_of_small_instances(tmp_path: Path, start: int) -> None:
     check_seeds(tmp_path, range(start, start + 4), ("highs", "scip"), rules_of_each=1)

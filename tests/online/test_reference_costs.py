@@ -93,7 +93,7 @@ def check(instance: str, method: str) -> None:
         assert outcome.total <= GREEDY * float(theirs["total_cost"])
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", [*EXACT, "Greedy"])
 def test_costs_are_those_of_the_program(method: str) -> None:
     check("n10_light", method)

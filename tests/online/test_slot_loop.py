@@ -19,7 +19,7 @@ OPTIMA = [
 ]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("scenario", "optimum"), OPTIMA)
 @pytest.mark.parametrize("block", ["Rolling", "SlotBySlot"])
 def test_windows_that_see_all_find_the_optimum(scenario: str, optimum: float, block: str) -> None:

@@ -210,6 +210,7 @@ def test_too_little_to_learn_from(tmp_path: Path, table: str, settings: FitSetti
     assert [d.code for d in found] == ["GSM2304"]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("learner", ["auto", "forest"])
 def test_the_seed_decides_all(tmp_path: Path, learner: str) -> None:
     text = planted(9, noise=0.3, drop=0.3)

@@ -56,7 +56,7 @@ def ways(all_solved: list[Solution]) -> set[Loading]:
     return {s.loading for s in all_solved[1:]}
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("integers", [False, True])
 @pytest.mark.parametrize("name", backend_names())
 def test_random_changes(name: str, integers: bool) -> None:

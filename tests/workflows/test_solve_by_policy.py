@@ -50,7 +50,7 @@ def instance(rng: np.random.Generator, rule: str = "at_most", jobs: int = 4, nod
     return CAPACITY.format(rule=rule, nodes=listed, jobs="\n".join(rows), times="\n".join(times))
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "policy", ["FIFO", "EDF", "PS", "Greedy", "RandomisedGreedy", "PublishedLocalSearch", "LocalSearch"]
 )

@@ -101,7 +101,7 @@ def test_the_plan_that_holds_is_the_last_one_before() -> None:
 # --- against the model -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("text", "scenario", "method", "at"),
     [

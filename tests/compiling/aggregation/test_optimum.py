@@ -52,7 +52,7 @@ def check_seeds(folder: Path, model: str, seeds: range) -> Tally:
     return tally
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_counting_nodes_keeps_the_optimum(tmp_path: Path, model: str) -> None:
     check_seeds(tmp_path, model, range(25))

@@ -44,7 +44,7 @@ def totals(outcome: RunOutcome, *names: str) -> list[float]:
     return [outcome.world.ledger.totals[name] for name in names]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("block", "later"), [("EverySlot", "whole"), ("TwoSlots", "relaxed")])
 @pytest.mark.parametrize(
     ("scenario", "optimum"),

@@ -172,7 +172,7 @@ def test_the_master_is_the_problem_over_mixed_points(tmp_path: Path) -> None:
     assert together > 0
 
 
-@pytest.mark.quick(12)
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(16))
 def test_blocks_of_any_shape_reach_the_optimum(seed: int) -> None:
     check(any_blocks(seed), "Parts", seed)
