@@ -60,6 +60,7 @@ interpreters:
 
 lint: $(VENV)/.has-dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 bench: $(VENV)/.has-bench

@@ -14,11 +14,14 @@ from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.realisation import redraw
 from gpusched_dsl.workflows.estimate import estimate
 
-NOISY = THREE_JOBS + """
+NOISY = (
+    THREE_JOBS
+    + """
 online Broken for CapacityPlanning extends EveryEvent {
   outage n in Nodes every exponential(mean = 3[h]) lasting uniform(0.5[h], 1.5[h]);
 }
 """
+)
 
 
 def opened(text: str, online: str, method: str, seed: int = 0) -> EventLoop:

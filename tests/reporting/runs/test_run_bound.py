@@ -194,11 +194,14 @@ def test_nodes_that_are_shared(method: str) -> None:
 
 def test_none_where_jobs_may_become_faster() -> None:
     """A job of which less than half is left goes twice as fast: what it costs from its start on proves nothing."""
-    text = THREE_JOBS + """
+    text = (
+        THREE_JOBS
+        + """
     online Faster for CapacityPlanning extends EveryEvent {
       carry remaining[j] = if remaining[j] < 0.5 then 0.5 * remaining[j] else remaining[j];
     }
     """
+    )
     result = run_method(opened(text), RunConfig(method="Greedy", online="Faster"))
     assert result.bound.value is None
     assert "faster" in result.bound.how

@@ -156,13 +156,16 @@ def test_a_run_that_was_stopped() -> None:
 
 def test_stated_rates_are_told_by_what_they_are() -> None:
     """Money by time is in the total, power by time is energy; both count while anything runs: here from 0 to 6.2 h."""
-    text = THREE_JOBS + """
+    text = (
+        THREE_JOBS
+        + """
     online Stated for CapacityPlanning extends EveryEvent {
       charge jobs;
       charge fee = 30[$/h];
       charge drawn = 500[W];
     }
     """
+    )
     result, _ = ran(text, "Stated", "FIFO")
     assert result.costs == pytest.approx({"execution": 3.7, "tardiness": 3.6, "fee": 186.0})
     assert result.total == pytest.approx(193.3)

@@ -45,8 +45,7 @@ class Job:
 
 
 def draw(job: str, what: str) -> float:
-    """Return a number of [0, 1) that depends only on the seed's name, the job and `what`: no generator state, no order.
-    """
+    """Return a number of [0, 1) that depends only on the seed's name, the job and `what`: no generator state, no order."""
     digest = hashlib.sha256(f"{SEED}:{job}:{what}".encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
 
@@ -132,8 +131,15 @@ def main(throughputs: Path, trace: Path, prices: Path, folder: Path) -> None:
         folder / "jobs.csv",
         ("job", "application", "batch_size", "steps", "arrival_s", "gpus_in_trace", "deadline_h", "weight_usd_per_h"),
         [
-            (j.name, j.application, j.batch_size, j.steps, int(j.arrival_seconds), j.gpus_in_trace,
-             *deadline_and_weight(j))
+            (
+                j.name,
+                j.application,
+                j.batch_size,
+                j.steps,
+                int(j.arrival_seconds),
+                j.gpus_in_trace,
+                *deadline_and_weight(j),
+            )
             for j in jobs
         ],
     )

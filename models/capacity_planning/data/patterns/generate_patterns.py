@@ -1,6 +1,6 @@
 """All ways to cut the GPUs of a VM into parts: the partitions of 1 to 8.
 
-    python generate_patterns.py [FOLDER]      # writes patterns.csv and parts.csv again, byte for byte
+python generate_patterns.py [FOLDER]      # writes patterns.csv and parts.csv again, byte for byte
 """
 
 from __future__ import annotations

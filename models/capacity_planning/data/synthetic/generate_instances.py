@@ -83,15 +83,17 @@ def generate(seed: int, nodes: int, jobs: int, mean_seconds: float, catalogue: l
         if number > 1:
             arrival += mean_seconds / 3600 * -math.log(1 - u2)
         fastest, slowest = min(times.values()), max(times.values())
-        drawn.append(Job(
-            name=f"j{number}",
-            application=APPLICATIONS[application],
-            framework=FRAMEWORKS[framework],
-            arrival=arrival,
-            deadline=fastest + u3 * (2 * slowest - fastest),
-            weight=0.36 + 0.72 * u4,
-            times=times,
-        ))
+        drawn.append(
+            Job(
+                name=f"j{number}",
+                application=APPLICATIONS[application],
+                framework=FRAMEWORKS[framework],
+                arrival=arrival,
+                deadline=fastest + u3 * (2 * slowest - fastest),
+                weight=0.36 + 0.72 * u4,
+                times=times,
+            )
+        )
     return drawn
 
 
