@@ -61,7 +61,6 @@ def hold_to_keys(old: Labelled, new: Labelled, before: Problem, after: Problem) 
         assert carried[n] == expected
 
 
-@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_changes(seed: int) -> None:
     draw = random.Random(seed)
