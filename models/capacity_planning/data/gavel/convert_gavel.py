@@ -45,7 +45,7 @@ class Job:
 
 
 def draw(job: str, what: str) -> float:
-    """Return a number of [0, 1) that depends only on the seed's name, the job and `what`: no generator state, no order."""
+    """Return a number of [0, 1) that depends only on the seed's name, the job and `what`, not on the order of calls."""
     digest = hashlib.sha256(f"{SEED}:{job}:{what}".encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
 
