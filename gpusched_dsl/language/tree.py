@@ -86,7 +86,7 @@ class Otherwise(Expr):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unary(Expr):
+class UnaryExpr(Expr):
     """`op` is one of `-`, `+`, `not`."""
 
     op: str
@@ -281,7 +281,7 @@ class RandomDecl(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Term(Node):
+class ObjectiveTerm(Node):
     """A named term of an objective; `name` is None in the short form `minimize f(x);`."""
 
     name: Identifier | None
@@ -295,7 +295,7 @@ class ObjectiveDecl(Statement):
     """`sense` is `minimize` or `maximize`; `then` marks a lower-priority objective."""
 
     sense: str
-    terms: tuple[Term, ...]
+    terms: tuple[ObjectiveTerm, ...]
     name: Identifier | None = None
     unit: UnitNode | None = None
     then: bool = False
@@ -376,17 +376,17 @@ class Decompose(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block(Node):
+class TopLevelBlock(Node):
     """A top-level block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Import(Block):
+class Import(TopLevelBlock):
     path: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model(Block):
+class ModelBlock(TopLevelBlock):
     name: Identifier
     statements: tuple[Statement, ...]
     extends: Identifier | None = None
@@ -493,7 +493,7 @@ class Draw(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario(Block):
+class Scenario(TopLevelBlock):
     """`scenario B for M extends A { ... }`; with `extends`, `for M` may be left out."""
 
     name: Identifier
@@ -504,7 +504,7 @@ class Scenario(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Method(Node):
+class MethodCall(Node):
     """`highs`, `scip (gap = 0.01)`, `Greedy`."""
 
     name: Identifier
@@ -517,7 +517,7 @@ class Solve(Statement):
 
     scenario: Identifier
     settings: tuple[NamedArgument, ...] = ()
-    methods: tuple[Method, ...] = ()
+    methods: tuple[MethodCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -529,7 +529,7 @@ class Expect(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Test(Block):
+class Test(TopLevelBlock):
     """Each `solve` is followed by the `expect`s that its answers must meet."""
 
     name: Identifier
@@ -609,7 +609,7 @@ class PolicyStage(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy(Block):
+class Policy(TopLevelBlock):
     """Statements are `LetDecl`, `PolicyStage` and `PolicyRule`."""
 
     name: Identifier
@@ -662,14 +662,14 @@ class Carry(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fallback(Statement):
+class FallbackPolicy(Statement):
     """`fallback Greedy;`: the policy that decides where a solver found no plan in time."""
 
     policy: Identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World(Statement):
+class ProgressLine(Statement):
     """One line about the real progress: `work epochs[b];`, `speed ...;`, `ends at length[j];`, `stretch ...;`.
 
     `verb` is `work`, `speed`, `ends` or `stretch`.
@@ -708,7 +708,7 @@ class Charge(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Online(Block):
+class Online(TopLevelBlock):
     name: Identifier
     statements: tuple[Statement, ...]
     model: Identifier | None = None
@@ -726,7 +726,7 @@ class File:
     """
 
     source: Source
-    blocks: tuple[Block, ...]
+    blocks: tuple[TopLevelBlock, ...]
     lost: tuple[Identifier, ...] = ()
     damaged: tuple[Identifier, ...] = ()
     unread: bool = False

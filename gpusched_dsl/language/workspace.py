@@ -18,7 +18,7 @@ from gpusched_dsl.language.source_files import Place, imported_place, library_fo
 
 MAX_FILES = 200
 
-_Named = TypeVar("_Named", tree.Model, tree.Scenario, tree.Test, tree.Policy, tree.Online)
+_Named = TypeVar("_Named", tree.ModelBlock, tree.Scenario, tree.Test, tree.Policy, tree.Online)
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Workspace:
     base: Path | None
     allow_outside: bool = False
     files: list[tree.File] = field(default_factory=list)
-    models: dict[str, tree.Model] = field(default_factory=dict)
+    models: dict[str, tree.ModelBlock] = field(default_factory=dict)
     scenarios: dict[str, tree.Scenario] = field(default_factory=dict)
     tests: dict[str, tree.Test] = field(default_factory=dict)
     policies: dict[str, tree.Policy] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Workspace:
         """Whether a block of this name may be in the unreadable text (which has been reported)."""
         return self.incomplete or name in self.lost
 
-    def main_blocks(self) -> Iterator[tree.Block]:
+    def main_blocks(self) -> Iterator[tree.TopLevelBlock]:
         """Return the blocks of the main file itself, in its order."""
         return iter(self.files[0].blocks if self.files else ())
 
@@ -156,9 +156,9 @@ def _follow(workspace: Workspace, main: Source, digest: str, place: Place | None
                 waiting.append((*read, wanted))
 
 
-def _enter(workspace: Workspace, block: tree.Block, diagnostics: Diagnostics) -> None:
+def _enter(workspace: Workspace, block: tree.TopLevelBlock, diagnostics: Diagnostics) -> None:
     match block:
-        case tree.Model():
+        case tree.ModelBlock():
             _add(workspace.models, "model", block, diagnostics)
         case tree.Scenario():
             _add(workspace.scenarios, "scenario", block, diagnostics)
@@ -184,5 +184,5 @@ def _add(blocks: dict[str, _Named], kind: str, block: _Named, diagnostics: Diagn
     blocks[name] = block
 
 
-def _name_span(block: tree.Model | tree.Scenario | tree.Test | tree.Policy | tree.Online) -> Span:
+def _name_span(block: tree.ModelBlock | tree.Scenario | tree.Test | tree.Policy | tree.Online) -> Span:
     return block.name.span

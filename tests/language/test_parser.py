@@ -26,7 +26,7 @@ def parsed(text: str) -> tree.File:
 def statement(text: str, block: str = "model M") -> tree.Statement:
     """The only statement of a block; `block` is its head."""
     (found,) = parsed(f"{block} {{ {text} }}").blocks
-    assert isinstance(found, tree.Model | tree.Scenario | tree.Test | tree.Policy | tree.Online)
+    assert isinstance(found, tree.ModelBlock | tree.Scenario | tree.Test | tree.Policy | tree.Online)
     (only,) = found.statements
     return only
 
@@ -51,7 +51,7 @@ def shown(node: object) -> str:
             return f"{node.name.text}[{', '.join(map(shown, node.subscripts))}]"
         case tree.Otherwise():
             return f"({shown(node.reference)} else {shown(node.fallback)})"
-        case tree.Unary():
+        case tree.UnaryExpr():
             return f"({node.op} {shown(node.operand)})"
         case tree.Binary():
             return f"({shown(node.left)} {node.op} {shown(node.right)})"
@@ -194,7 +194,7 @@ def test_whole_numbers_are_told_from_others() -> None:
 
 def test_model_head() -> None:
     (model,) = parsed('model B extends A "doc" {}').blocks
-    assert isinstance(model, tree.Model)
+    assert isinstance(model, tree.ModelBlock)
     assert (model.name.text, model.extends and model.extends.text, model.doc) == ("B", "A", "doc")
 
 
@@ -469,7 +469,7 @@ def test_campaigns_are_skipped_with_a_warning() -> None:
     file = parse(
         Source("t", 'campaign C for M { vary x in {1, 2}; run "y" (a = 1); }\nmodel M { set A; }'), diagnostics
     )
-    assert [type(b).__name__ for b in file.blocks] == ["Model"]
+    assert [type(b).__name__ for b in file.blocks] == ["ModelBlock"]
     (warning,) = diagnostics
     assert (warning.code, str(warning.severity)) == ("GSM9001", "warning")
 
@@ -564,7 +564,7 @@ def test_unicode_names_byte_order_mark_and_line_ends() -> None:
 
 def test_a_comment_ends_at_any_line_end() -> None:
     (model,) = parsed("model M { # one\rset A;\n}").blocks
-    assert isinstance(model, tree.Model)
+    assert isinstance(model, tree.ModelBlock)
     assert len(model.statements) == 1
 
 
@@ -585,9 +585,9 @@ def test_the_tour_parses(path: Path) -> None:
 def test_the_tour_says_what_it_should() -> None:
     path = next(p for p in TOUR if p.name == "capacity_planning.gsm")
     blocks = parsed(path.read_text()).blocks
-    assert [type(b).__name__ for b in blocks] == ["Model", *["Policy"] * 4, "Online"]
+    assert [type(b).__name__ for b in blocks] == ["ModelBlock", *["Policy"] * 4, "Online"]
     model = blocks[0]
-    assert isinstance(model, tree.Model)
+    assert isinstance(model, tree.ModelBlock)
     objective = next(s for s in model.statements if isinstance(s, tree.ObjectiveDecl))
     assert [shown(t.name) for t in objective.terms] == ["lateness", "postponed", "idle", "rent"]
     assert shown(objective.terms[3].value) == (

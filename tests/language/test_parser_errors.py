@@ -99,10 +99,10 @@ def test_mistakes_in_a_model(text: str, code: str, underlined: str, words: str) 
     assert len(found) == 1, [f.message for f in found]
     assert place(found[0])[:2] == (code, underlined)
     assert words in f"{found[0].message} / {found[0].help}"
-    names = [b.name.text for b in file.blocks if isinstance(b, tree.Model)]
+    names = [b.name.text for b in file.blocks if isinstance(b, tree.ModelBlock)]
     assert names == ["M", "N"]
     model = file.blocks[0]
-    assert isinstance(model, tree.Model)
+    assert isinstance(model, tree.ModelBlock)
     sets = [s.name.text for s in model.statements if isinstance(s, tree.SetDecl)]
     assert [sets[0], sets[-1]] == ["First", "Last"]
 
@@ -144,7 +144,7 @@ def test_mistakes_in_other_places(text: str, code: str, underlined: str, words: 
     assert len(found) == 1, [f.message for f in found]
     assert words in f"{found[0].message} / {found[0].help}"
     last = file.blocks[-1]
-    assert isinstance(last, tree.Model)
+    assert isinstance(last, tree.ModelBlock)
     assert (last.name.text, len(last.statements)) == ("Last", 1)
 
 
@@ -153,7 +153,7 @@ def test_an_unclosed_block_points_at_its_brace() -> None:
     assert place(found) == ("GSM1012", "{", 9)
     assert isinstance(found.secondary[0].place, Span)
     assert found.secondary[0].place.text == "model"
-    assert [len(b.statements) for b in file.blocks if isinstance(b, tree.Model)] == [1, 1]
+    assert [len(b.statements) for b in file.blocks if isinstance(b, tree.ModelBlock)] == [1, 1]
 
 
 def test_an_unclosed_block_at_the_end_of_the_text() -> None:
@@ -165,7 +165,7 @@ def test_an_unclosed_inner_block_ends_before_the_next_declaration() -> None:
     file, (found,) = errors("model A {\n  minimize t {\n    a: x;\n  constraint c: x <= 1;\n}\n")
     assert place(found) == ("GSM1012", "{", 14)
     model = file.blocks[0]
-    assert isinstance(model, tree.Model)
+    assert isinstance(model, tree.ModelBlock)
     assert [type(s).__name__ for s in model.statements] == ["ObjectiveDecl", "ConstraintDecl"]
 
 
@@ -184,14 +184,14 @@ def test_many_errors_in_one_text() -> None:
     assert [place(f)[:2] for f in found] == [("GSM1010", ";")] * 10
     assert [f.primary.line for f in found if isinstance(f.primary, Span)] == list(range(3, 23, 2))
     model = file.blocks[0]
-    assert isinstance(model, tree.Model)
+    assert isinstance(model, tree.ModelBlock)
     assert len(model.statements) == 10
 
 
 def test_a_mistake_in_the_head_of_a_block_does_not_hide_those_inside() -> None:
     file, found = errors("model M + N {\n  var x y;\n  set A;\n}\nmodel K { }")
     assert [f.code for f in found] == ["GSM1010", "GSM1010"]
-    assert [b.name.text for b in file.blocks if isinstance(b, tree.Model)] == ["K"]
+    assert [b.name.text for b in file.blocks if isinstance(b, tree.ModelBlock)] == ["K"]
 
 
 def test_the_number_of_errors_is_bounded() -> None:

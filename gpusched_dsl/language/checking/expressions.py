@@ -91,7 +91,7 @@ class ExpressionChecker:
                 return Constant(span=expr.span, type=Logical(), value=float(value))
             case tree.Name() | tree.Subscript() | tree.Otherwise():
                 return references.check_reference(self, expr, scope)
-            case tree.Unary():
+            case tree.UnaryExpr():
                 return self._unary(expr, scope)
             case tree.Binary(op="in" | "not in"):
                 return logic.check_membership(self, expr, scope)
@@ -251,7 +251,7 @@ class ExpressionChecker:
         whole = expr.is_integer or float(expr.value).is_integer()
         return Constant(span=expr.span, type=Numeric(whole, unit), value=expr.value)
 
-    def _unary(self, expr: tree.Unary, scope: Scope) -> TypedExpr | None:
+    def _unary(self, expr: tree.UnaryExpr, scope: Scope) -> TypedExpr | None:
         if expr.op == "not":
             return logic.check_not(self, expr, scope)
         typed = self.check(expr.operand, scope)

@@ -10,8 +10,8 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
-Block: TypeAlias = tree.Model | tree.Scenario | tree.Policy | tree.Online
-B = TypeVar("B", tree.Model, tree.Scenario, tree.Policy, tree.Online)
+Block: TypeAlias = tree.ModelBlock | tree.Scenario | tree.Policy | tree.Online
+B = TypeVar("B", tree.ModelBlock, tree.Scenario, tree.Policy, tree.Online)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class HasModels(Protocol):
     """The part of a workspace that is needed here: its models by name, unreadable ones, and checked ones."""
 
     @property
-    def models(self) -> Mapping[str, tree.Model]: ...
+    def models(self) -> Mapping[str, tree.ModelBlock]: ...
 
     @property
     def lost(self) -> Mapping[str, Span]: ...
@@ -83,7 +83,7 @@ def flatten(
     return FlatModel(model.name.text, model.name.span, statements, chosen, decls, merger.names, model.doc)
 
 
-def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tree.Model] | None:
+def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tree.ModelBlock] | None:
     """The model preceded by all that it extends, the root first."""
     models = workspace.models
     model = models.get(name)
@@ -96,7 +96,7 @@ def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tr
 # --- options ---------------------------------------------------------------------------------------------------------
 
 
-def _options(chain: list[tree.Model], diagnostics: Diagnostics) -> dict[str, tree.OptionDecl]:
+def _options(chain: list[tree.ModelBlock], diagnostics: Diagnostics) -> dict[str, tree.OptionDecl]:
     decls: dict[str, tree.OptionDecl] = {}
     for model in chain:
         for statement in model.statements:
@@ -135,7 +135,7 @@ def _check_option(decl: tree.OptionDecl, diagnostics: Diagnostics) -> None:
 
 
 def _choose(
-    model: tree.Model,
+    model: tree.ModelBlock,
     decls: Mapping[str, tree.OptionDecl],
     given: Mapping[str, str],
     spans: Mapping[str, Span],

@@ -155,7 +155,11 @@ def _first_unit(values: list[TypedExpr | None]) -> tuple[Unit, Label | None]:
 
 
 def _term(
-    checker: ExpressionChecker, term: tree.Term, value: TypedExpr | None, unit: Unit | None, because: Label | None
+    checker: ExpressionChecker,
+    term: tree.ObjectiveTerm,
+    value: TypedExpr | None,
+    unit: Unit | None,
+    because: Label | None,
 ) -> CheckedTerm | None:
     if value is None or unit is None:
         return None

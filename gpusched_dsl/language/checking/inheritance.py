@@ -158,7 +158,7 @@ class Merger:
             self.objectives[key] = len(self.statements)
         self.statements.append(replace(decl, terms=kept))
 
-    def _fresh_term(self, term: tree.Term) -> bool:
+    def _fresh_term(self, term: tree.ObjectiveTerm) -> bool:
         if term.name is None:
             return True
         if term.override:
@@ -249,5 +249,5 @@ class Merger:
         self.statements.append(decl)
 
 
-def _named_alike(one: tree.Term, other: tree.Term) -> bool:
+def _named_alike(one: tree.ObjectiveTerm, other: tree.ObjectiveTerm) -> bool:
     return one.name is not None and other.name is not None and one.name.text == other.name.text

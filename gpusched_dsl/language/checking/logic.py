@@ -39,7 +39,7 @@ def check_logic(checker: Checker, expr: tree.Binary, scope: Scope) -> TypedExpr 
     return Logic(span=expr.span, type=Logical(), decision=decision, op=expr.op, operands=operands)
 
 
-def check_not(checker: Checker, expr: tree.Unary, scope: Scope) -> TypedExpr | None:
+def check_not(checker: Checker, expr: tree.UnaryExpr, scope: Scope) -> TypedExpr | None:
     operand = checker.condition(expr.operand, scope)
     if operand is None:
         return None

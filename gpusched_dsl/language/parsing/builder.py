@@ -48,7 +48,7 @@ class BlockBuilder(RunBuilder):
     def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
         super().__init__(source, diagnostics)
         self.too_deep: list[Token] = []
-        self._blocks: dict[str, Callable[[ParseTree], tree.Block]] = {
+        self._blocks: dict[str, Callable[[ParseTree], tree.TopLevelBlock]] = {
             "import": self._import,
             "model": self._model,
             "scenario": self._scenario,
@@ -59,7 +59,7 @@ class BlockBuilder(RunBuilder):
 
     # --- blocks -----------------------------------------------------------------------------------------------------
 
-    def block(self, block: ParseTree) -> tree.Block | None:
+    def block(self, block: ParseTree) -> tree.TopLevelBlock | None:
         """Return the node of a block; None for a skipped one (campaigns, and blocks with an unreadable head)."""
         build = self._blocks.get(block.data)
         if build is None or str(block.children[0]) == "":
@@ -81,9 +81,9 @@ class BlockBuilder(RunBuilder):
         path = tree.Text(span=self.span(token), value=self.string(token))
         return tree.Import(span=self.span(block), path=path)
 
-    def _model(self, block: ParseTree) -> tree.Model:
+    def _model(self, block: ParseTree) -> tree.ModelBlock:
         head = DeclarationParts(self, block.children[1:-1])
-        return tree.Model(
+        return tree.ModelBlock(
             span=self.span(block),
             name=self.identifier(block.children[0]),
             statements=self.body(block.children[-1]),

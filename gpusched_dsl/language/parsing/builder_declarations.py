@@ -154,9 +154,9 @@ class DeclarationBuilder(ExpressionBuilder):
             doc=parts.doc(),
         )
 
-    def _term(self, term: ParseTree) -> tree.Term:
+    def _term(self, term: ParseTree) -> tree.ObjectiveTerm:
         override, name, doc, value, last_doc = term.children
-        return tree.Term(
+        return tree.ObjectiveTerm(
             span=self.span(term),
             name=self.identifier(name),
             value=self.expr(value),
@@ -173,7 +173,7 @@ class DeclarationBuilder(ExpressionBuilder):
             sense=str(sense),
             name=self.identifier(name),
             unit=parts.unit(),
-            terms=(tree.Term(span=expr.span, name=None, value=expr),),
+            terms=(tree.ObjectiveTerm(span=expr.span, name=None, value=expr),),
             then=then is not None,
             doc=parts.doc(last_doc),
         )
@@ -181,7 +181,7 @@ class DeclarationBuilder(ExpressionBuilder):
     def _objective_short(self, children: Children, span: Span) -> tree.ObjectiveDecl:
         then, sense, value = children
         expr = self.expr(value)
-        term = tree.Term(span=expr.span, name=None, value=expr)
+        term = tree.ObjectiveTerm(span=expr.span, name=None, value=expr)
         return tree.ObjectiveDecl(span=span, sense=str(sense), terms=(term,), then=then is not None)
 
     def _constraint(self, children: Children, span: Span) -> tree.ConstraintDecl:

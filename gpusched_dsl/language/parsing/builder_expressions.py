@@ -131,7 +131,7 @@ class ExpressionBuilder:
 
     def _unary(self, children: Children, span: Span) -> tree.Expr:
         op, operand = children
-        return tree.Unary(span=span, op=str(op), operand=self.expr(operand))
+        return tree.UnaryExpr(span=span, op=str(op), operand=self.expr(operand))
 
     def _chain(self, children: Children, span: Span) -> tree.Expr:
         return tree.Compare(span=span, operands=self.exprs(children[::2]), ops=tuple(str(c) for c in children[1::2]))

@@ -217,10 +217,10 @@ class RunBuilder(DeclarationBuilder):
     def _settings(self, child: Child) -> tuple[tree.NamedArgument, ...]:
         return tuple(self.setting(s) for s in child.children) if isinstance(child, Tree) else ()
 
-    def _method(self, method: Child) -> tree.Method:
+    def _method(self, method: Child) -> tree.MethodCall:
         assert isinstance(method, Tree)
         name, settings = method.children
-        return tree.Method(span=self.span(method), name=self.identifier(name), settings=self._settings(settings))
+        return tree.MethodCall(span=self.span(method), name=self.identifier(name), settings=self._settings(settings))
 
     def _expect(self, children: Children, span: Span) -> tree.Expect:
         condition, tolerance = children
@@ -380,11 +380,11 @@ class RunBuilder(DeclarationBuilder):
         target, names, value = children
         return tree.Carry(span=span, target=self.identifier(target), indices=self.names(names), value=self.expr(value))
 
-    def _fallback(self, children: Children, span: Span) -> tree.Fallback:
-        return tree.Fallback(span=span, policy=self.identifier(children[0]))
+    def _fallback(self, children: Children, span: Span) -> tree.FallbackPolicy:
+        return tree.FallbackPolicy(span=span, policy=self.identifier(children[0]))
 
-    def _world(self, children: Children, span: Span) -> tree.World:
-        return tree.World(span=span, verb=span.text.split(maxsplit=1)[0], value=self.expr(children[0]))
+    def _world(self, children: Children, span: Span) -> tree.ProgressLine:
+        return tree.ProgressLine(span=span, verb=span.text.split(maxsplit=1)[0], value=self.expr(children[0]))
 
     def _change(self, children: Children, span: Span) -> tree.Change:
         event, delay, costs = children

@@ -134,8 +134,8 @@ class FormatChecker:
             if isinstance(expr, tree.Boolean):
                 return expr.value
         else:
-            negative = isinstance(expr, tree.Unary) and expr.op == "-"
-            number = expr.operand if isinstance(expr, tree.Unary) and negative else expr
+            negative = isinstance(expr, tree.UnaryExpr) and expr.op == "-"
+            number = expr.operand if isinstance(expr, tree.UnaryExpr) and negative else expr
             if isinstance(number, tree.Number):
                 return self._number(number, expr, option, negative)
         self._misfit(expr, option, f"it is {option.needs}", None)

@@ -26,13 +26,13 @@ def check_element(expr: tree.Expr, diagnostics: Diagnostics) -> bool:
 
     Also arithmetic without spaces, such as `n-1`: it looks like a label. `n - 1` is arithmetic.
     """
-    number = expr.operand if isinstance(expr, tree.Unary) else expr
+    number = expr.operand if isinstance(expr, tree.UnaryExpr) else expr
     if isinstance(expr, tree.Boolean):
         _report(expr.span, "a Boolean value", diagnostics)
     elif isinstance(number, tree.Number) and number.unit is None and number.value.is_integer():
         if _INTEGER.fullmatch(expr.span.text):
             return True
-        value = -number.value if isinstance(expr, tree.Unary) and expr.op == "-" else number.value
+        value = -number.value if isinstance(expr, tree.UnaryExpr) and expr.op == "-" else number.value
         _report_number(expr.span, value, diagnostics)
     elif isinstance(number, tree.Number) and number.unit is None:
         _report(expr.span, "a number", diagnostics)

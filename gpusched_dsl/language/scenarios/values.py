@@ -149,7 +149,7 @@ def _has_numbers(expr: tree.Expr) -> bool:
         case tree.Binary(left=left, right=right):
             return _has_numbers(left) or _has_numbers(right)
         case tree.SetLiteral(items=items):
-            return any(isinstance(item, (tree.Number, tree.Unary)) for item in items)
+            return any(isinstance(item, (tree.Number, tree.UnaryExpr)) for item in items)
         case _:
             return False
 

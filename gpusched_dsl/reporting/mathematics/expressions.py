@@ -99,7 +99,7 @@ class Formulas:
     def _Otherwise(self, expr: tree.Otherwise) -> tuple[str, int]:
         return rf"\left[{self.of(expr.reference)} \text{{ else }} {self.of(expr.fallback)}\right]", ATOM
 
-    def _Unary(self, expr: tree.Unary) -> tuple[str, int]:
+    def _UnaryExpr(self, expr: tree.UnaryExpr) -> tuple[str, int]:
         if expr.op == "not":
             return rf"\neg {self.of(expr.operand, NOT)}", NOT
         return f"{expr.op}{self.of(expr.operand, SIGN)}", SIGN

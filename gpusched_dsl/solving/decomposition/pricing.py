@@ -16,7 +16,7 @@ from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.lanes import LanePlanner
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, Quiet
 from gpusched_dsl.solving.decomposition.points import Points, together
-from gpusched_dsl.solving.decomposition.recognition import Choices, recognise_blocks
+from gpusched_dsl.solving.decomposition.recognition import RecognisedBlocks, recognise_blocks
 
 BLOCK_GAP = 1e-7  # blocks given to the backend are solved to this gap; the bound counts what is left of it
 
@@ -39,7 +39,7 @@ class Pricer:
 
     def __init__(self, parts: BlockStructure, backend: Backend, recognise: bool = True) -> None:
         self._parts = parts
-        self._choices: Choices | None = recognise_blocks(parts) if recognise else None
+        self._choices: RecognisedBlocks | None = recognise_blocks(parts) if recognise else None
         self._planner: LanePlanner | None = None
         known = np.zeros(parts.blocks.count, dtype=np.bool_)
         if self._choices is not None:
@@ -109,7 +109,7 @@ class Pricer:
         return _points_of_lanes(self._parts, choices, active, chosen)
 
 
-def _points_of_lanes(parts: BlockStructure, choices: Choices, active: np.ndarray, chosen: Codes) -> Points:
+def _points_of_lanes(parts: BlockStructure, choices: RecognisedBlocks, active: np.ndarray, chosen: Codes) -> Points:
     """A point for each chosen lane: its slots, its starts and its alternative."""
     starts, running = choices.lanes.starts, choices.lanes.running
     before = np.concatenate(([False], active[:-1])) if len(active) else active

@@ -35,7 +35,7 @@ from gpusched_dsl.solving.decomposition.row_kinds import (
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class RecognisedBlocks:
     """Blocks of the recognised shape: `known` marks them. All columns are positions among the own columns of
     `BlockStructure`.
 
@@ -71,7 +71,7 @@ class _Chains:
     broken: Codes
 
 
-def recognise_blocks(parts: BlockStructure) -> Choices:
+def recognise_blocks(parts: BlockStructure) -> RecognisedBlocks:
     """The blocks of the shape; others are left to be solved as problems of their own."""
     entries = row_entries(parts)
     kinds = row_kinds(parts, entries)
@@ -161,7 +161,7 @@ def _chains(parts: BlockStructure, kinds: RowKinds, starts: StartRows, lanes: _L
 
 def _choices(
     parts: BlockStructure, kinds: RowKinds, work: WorkRows, lanes: _LaneColumns, chains: _Chains, known: Bools
-) -> Choices:
+) -> RecognisedBlocks:
     """The lanes of the blocks that are known, sorted by block."""
     chosen = np.flatnonzero(known[parts.block[lanes.home]])
     chosen = chosen[np.argsort(parts.block[lanes.home[chosen]], kind="stable")]
@@ -172,7 +172,7 @@ def _choices(
     counts = np.bincount(place[lanes.of[mine]], minlength=len(chosen))
     rows, home = lanes.rows[chosen], lanes.home[chosen]
     amount = np.ceil(work.amount[rows] - WHOLE).astype(np.int64)
-    return Choices(
+    return RecognisedBlocks(
         known,
         Lanes(np.concatenate(([0], np.cumsum(counts))), amount, work.exact[rows], chains.running[chosen]),
         parts.block[home],

@@ -42,7 +42,7 @@ class WorldLines:
     time: Unit
     slotted: bool
 
-    def speed(self, statement: tree.World | None) -> tuple[TypedExpr | None, bool]:
+    def speed(self, statement: tree.ProgressLine | None) -> tuple[TypedExpr | None, bool]:
         if statement is None:
             return None, False
         typed = self.checker.number(statement.value, self.places)
@@ -53,7 +53,7 @@ class WorldLines:
             return self.checker.number(statement.value, self.places, unit=self.work), True
         return self.checker.number(statement.value, self.places, unit=self.work / self.time), False
 
-    def ends(self, statement: tree.World | None) -> TypedExpr | str | None:
+    def ends(self, statement: tree.ProgressLine | None) -> TypedExpr | str | None:
         if statement is None:
             return None
         name = reference_of(statement.value)
@@ -71,7 +71,7 @@ class WorldLines:
         typed = self.checker.number(statement.value, self.jobs, unit=self.work)
         return typed if typed is not None and self.checker.data_only(typed, "the real end of a job") else None
 
-    def stretch(self, statement: tree.World | None) -> TypedExpr | TypedLaw | None:
+    def stretch(self, statement: tree.ProgressLine | None) -> TypedExpr | TypedLaw | None:
         if statement is None:
             return None
         if isinstance(statement.value, tree.Call) and statement.value.function.text in distribution_names():

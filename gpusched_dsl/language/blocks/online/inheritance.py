@@ -13,8 +13,10 @@ def _key(statement: tree.Statement) -> str:
     match statement:
         case tree.Carry():
             return f"carry {statement.target.text}"
-        case tree.World():
+        case tree.ProgressLine():
             return statement.verb
+        case tree.FallbackPolicy():
+            return "fallback"
         case tree.Change():
             return f"on {statement.event.text}"
         case tree.Charge():

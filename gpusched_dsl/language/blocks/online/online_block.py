@@ -85,7 +85,7 @@ class _OnlineChecker:
         self.unit = DIMENSIONLESS if window is not None else self._clock_unit(arrive, bool(brought))
         # Spans of time: with a window the clock counts slots, so they are in hours.
         self.span_unit = UNITS["h"] if window is not None else self.unit
-        worlds = {s.verb: s for s in _of(tree.World, statements)}
+        worlds = {s.verb: s for s in _of(tree.ProgressLine, statements)}
         self._see(jobs, DIMENSIONLESS, slots, brought)
         self.job_scope = EMPTY
         arrival = None if arrive is None else self._arrival(arrive, jobs)
@@ -118,7 +118,7 @@ class _OnlineChecker:
             outages=tuple(o for s in _of(tree.Outage, statements) if (o := world.outage(s)) is not None),
             charged=charged,
             charges=charges,
-            fallback=next((s.policy.text for s in _of(tree.Fallback, statements)), None),
+            fallback=next((s.policy.text for s in _of(tree.FallbackPolicy, statements)), None),
             brought=frozenset(brought),
         )
 
@@ -212,7 +212,7 @@ class _OnlineChecker:
 
     # --- what really happens -----------------------------------------------------------------------------------------
 
-    def _work(self, statement: tree.World | None, carries: list[tree.Carry]) -> TypedExpr | None:
+    def _work(self, statement: tree.ProgressLine | None, carries: list[tree.Carry]) -> TypedExpr | None:
         """Return the work of a job: as stated, else the parameter that `carry` decreases by the progress."""
         if statement is None:
             lessened = next((left for c in carries if (left := _is_lessened(c)) is not None), None)

@@ -124,7 +124,7 @@ def _solves(
 # --- methods ---------------------------------------------------------------------------------------------------------
 
 
-def _method(method: tree.Method, diagnostics: Diagnostics, known: Collection[str] | None) -> CheckedMethod | None:
+def _method(method: tree.MethodCall, diagnostics: Diagnostics, known: Collection[str] | None) -> CheckedMethod | None:
     name = method.name.text
     if known is not None and name not in known:
         diagnostics.error(
@@ -159,7 +159,7 @@ def _constant(expr: tree.Expr, diagnostics: Diagnostics) -> bool | float | str |
             return truth
         case tree.Text(value=text) | tree.Name(text=text):
             return text
-        case tree.Unary(op="-", operand=tree.Number()):
+        case tree.UnaryExpr(op="-", operand=tree.Number()):
             value = _constant(expr.operand, diagnostics)
             return -value if isinstance(value, float) else value
         case tree.Number(unit=None, value=number):
@@ -231,7 +231,7 @@ class ExpectChecker:
                 return self._compare(expr)
             case tree.Binary(op="and" | "or" | "=>" | "<=>"):
                 return replace(expr, left=self._prepared(expr.left), right=self._prepared(expr.right))
-            case tree.Unary(op="not"):
+            case tree.UnaryExpr(op="not"):
                 return replace(expr, operand=self._prepared(expr.operand))
             case _:
                 return expr
@@ -292,7 +292,7 @@ def _answer_names(model: CheckedModel) -> dict[str, ExtraName]:
 
 def _bare(expr: tree.Expr) -> bool:
     """A number without a unit, also one that is worked out: `-1.5`, `3 * 2 + 6`."""
-    if isinstance(expr, tree.Unary) and expr.op in ("-", "+"):
+    if isinstance(expr, tree.UnaryExpr) and expr.op in ("-", "+"):
         return _bare(expr.operand)
     if isinstance(expr, tree.Binary) and expr.op in ("+", "-", "*", "/"):
         return _bare(expr.left) and _bare(expr.right)
@@ -303,7 +303,7 @@ def _in_unit(expr: tree.Expr, unit: Unit) -> tree.Expr:
     """A bare number as a number in a unit; anything else as it is."""
     if not _bare(expr):
         return expr
-    if isinstance(expr, tree.Unary):
+    if isinstance(expr, tree.UnaryExpr):
         return replace(expr, operand=_in_unit(expr.operand, unit))
     if isinstance(expr, tree.Binary):
         right = _in_unit(expr.right, unit) if expr.op in ("+", "-") else expr.right
