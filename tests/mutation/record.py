@@ -44,6 +44,9 @@ class Recorder:
         self.file.write(json.dumps(line) + "\n")
         self.file.flush()
 
+    def pytest_unconfigure(self) -> None:
+        self.monitoring.set_events(TOOL, self.monitoring.events.NO_EVENTS)
+
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.called = set()
