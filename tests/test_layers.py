@@ -121,6 +121,16 @@ def test_the_top_is_the_public_face() -> None:
     assert {path.name for path in (ROOT / "gpusched_dsl").glob("*.py")} == {"__init__.py", "api.py", "version.py"}
 
 
+def test_no_two_public_classes_have_one_name() -> None:
+    found: dict[str, list[str]] = {}
+    for module, path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(module)
+    assert len(found) > 500
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
 def test_no_modules_import_each_other() -> None:
     assert circles(dict(modules())) == []
 
