@@ -8,6 +8,7 @@ problems and still written for them; version 2 has auxiliary columns, definition
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import Any, NoReturn
 
 import msgspec
@@ -98,8 +99,15 @@ def from_json(text: bytes) -> Problem:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of the format, as published in `docs/schema/problem.schema.json`."""
-    described = msgspec.json.schema(ProblemFile)
+    described = _with_clean_descriptions(msgspec.json.schema(ProblemFile))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": FORMAT, **described}
+
+
+def _with_clean_descriptions(value: Any) -> Any:
+    """Remove the indentation of docstrings, as Python 3.13 does itself."""
+    if isinstance(value, dict):
+        return {k: cleandoc(v) if k == "description" else _with_clean_descriptions(v) for k, v in value.items()}
+    return [_with_clean_descriptions(v) for v in value] if isinstance(value, list) else value
 
 
 def _fail(code: str, message: str) -> NoReturn:
