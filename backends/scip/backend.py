@@ -15,7 +15,7 @@ import pyscipopt
 from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
-from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
+from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions, SolverProgress
 from gpusched_dsl.backends.scip.loading import INFINITE, load, reaches_infinity, too_costly
 from gpusched_dsl.backends.scip.options import apply_options, without_reductions
 from gpusched_dsl.backends.scip.singleton_duals import duals_back_to_rows
@@ -199,7 +199,9 @@ class ScipSession:
         if answer.reason == "time" and seconds > EARLY_SECONDS and not control.stopping:
             if self._goes_on(control, options, monitor):
                 return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
-            rest = seconds if options.time_limit is None else options.time_limit - control.seconds
+            if control.stopping:
+                return replace(answer, reason="interrupt")
+            rest = seconds if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
             self._model.setParam("limits/time", min(seconds, EARLY_SECONDS + rest))
             answer = self._run(control, monitor)
         if answer.values is not None and escapes(problem, answer.values):
@@ -276,11 +278,15 @@ class ScipSession:
     def _goes_on(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> bool:
         """Whether the best points within boxes lead on to better ones without end."""
         points: list[Floats] = []
+        watcher = None if monitor is None else _OnlyStops(monitor)
         for size in BOXES:
             rest = BOX_SECONDS if options.time_limit is None else options.time_limit - control.seconds
             if control.stopping or rest <= 0:
                 return False
-            best = _solve(box(self._problem, size), options, min(BOX_SECONDS, rest), monitor)
+            best = _solve(box(self._problem, size), options, min(BOX_SECONDS, rest), watcher)
+            if best.reason == "interrupt":
+                control.stopping = True
+                return False
             if best.values is None:
                 continue
             if escapes(self._problem, best.values):
@@ -328,6 +334,20 @@ class ScipSession:
         reduced = np.array([model.getVarRedcost(variable) for variable in self._variables], dtype=np.float64)
         duals_back_to_rows(problem, point, duals, reduced)
         return duals + 0.0, reduced + 0.0
+
+
+class _OnlyStops:
+    """Stops a solve as the monitor requests, but shows none of its bounds: they are those of another problem."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._monitor = monitor
+
+    def progress(self, progress: SolverProgress) -> None:
+        pass
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._monitor.stop_requested
 
 
 class _ProgressEvents(pyscipopt.Eventhdlr):

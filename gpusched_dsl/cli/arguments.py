@@ -173,30 +173,14 @@ def _run(parser: Parser) -> None:
     parser.add_argument("--online", metavar="NAME", help="name of the online block (needed if there are several)")
     _add_instance(parser)
     one = parser.add_mutually_exclusive_group()
-    one.add_argument(
-        "--method",
-        default="highs",
-        metavar="NAME",
-        help="method that plans: a solver, or a policy such as Greedy (default: highs)",
-    )
+    _add_method(one)
     one.add_argument(
         "--methods",
         type=_names,
         metavar="A,B,...",
         help="run each of these methods separately, and compare them in one table",
     )
-    parser.add_argument(
-        "--fallback",
-        metavar="NAME",
-        help="method that plans if the main method finds no plan in time (default: that of the online block)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=_integer,
-        default=0,
-        metavar="N",
-        help="random seed of the run, solvers and policies (default: 0)",
-    )
+    _add_fallback_and_seed(parser)
     parser.add_argument(
         "--gap",
         type=_not_negative,
@@ -300,12 +284,21 @@ def _add_driven(parser: Parser) -> None:
     """Which run is meant."""
     parser.add_argument("--online", metavar="NAME", help="name of the online block (needed if there are several)")
     _add_instance(parser)
+    _add_method(parser)
+    _add_fallback_and_seed(parser)
+    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="time limit of each plan")
+
+
+def _add_method(parser: Parser | argparse._MutuallyExclusiveGroup) -> None:
     parser.add_argument(
         "--method",
         default="highs",
         metavar="NAME",
         help="method that plans: a solver, or a policy such as Greedy (default: highs)",
     )
+
+
+def _add_fallback_and_seed(parser: Parser) -> None:
     parser.add_argument(
         "--fallback",
         metavar="NAME",
@@ -318,7 +311,6 @@ def _add_driven(parser: Parser) -> None:
         metavar="N",
         help="random seed of the run, solvers and policies (default: 0)",
     )
-    parser.add_argument("--time-limit", type=_not_negative, metavar="SECONDS", help="time limit of each plan")
 
 
 def _policies(parser: Parser) -> None:

@@ -512,6 +512,16 @@ class CheckedPlacement:
         value = self.value(role)
         return value.type.root if value is not None and isinstance(value.type, Element) else ""
 
+    @property
+    def places_root(self) -> str:
+        """The root set of the places: nodes, or node types where decisions count the nodes of a type."""
+        return self.root("node") or self.root("node_type")
+
+    @property
+    def kinds_root(self) -> str:
+        """The root set of the node types, or of the nodes where no type is stated."""
+        return self.root("node_type") or self.places_root
+
 
 @dataclass(frozen=True, slots=True)
 class CheckedModel:

@@ -129,6 +129,13 @@ class CheckedOnline:
     fallback: str | None = None
     brought: frozenset[str] = frozenset()
 
+    @property
+    def jobs_root(self) -> str:
+        """The root set of the jobs: of those that arrive, or of the placement if all are there at the start."""
+        if self.arrival is not None:
+            return self.arrival.jobs
+        return "" if self.base.placement is None else self.base.placement.root("job")
+
     def replans_on(self, event: str) -> bool:
         """Whether this event triggers a plan: without a line `replan on`, all events do."""
         return not self.triggers or any(t.event == event for t in self.triggers)

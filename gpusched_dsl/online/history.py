@@ -67,18 +67,17 @@ class RunHistory:
         assert placement is not None, "a run refuses models without a placement"
         return placement
 
-    @cached_property
+    @property
     def jobs_root(self) -> str:
-        arrival = self.outcome.online.arrival
-        return self.placement.root("job") if arrival is None else arrival.jobs
+        return self.outcome.online.jobs_root
 
-    @cached_property
+    @property
     def places_root(self) -> str:
-        return self.placement.root("node") or self.placement.root("node_type")
+        return self.placement.places_root
 
-    @cached_property
+    @property
     def kinds_root(self) -> str:
-        return self.placement.root("node_type") or self.places_root
+        return self.placement.kinds_root
 
     @property
     def counted(self) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from building import at_least, many_knapsacks, minimize, problem
 
+import gpusched_dsl as gs
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.backends.registry import backend_names
@@ -187,3 +188,45 @@ def test_a_failure_in_the_solver_comes_out_here() -> None:
 
     with pytest.raises(ArithmeticError, match="inside"):
         run_stoppable(work, Control())
+
+
+UNCERTAIN = """
+model M {
+  set I = 1..14;
+  var x[I] integer;
+  maximize f: sum[i in I, j in I where i < j] (i * j * 7 - 11 * floor(i * j * 7 / 11) - 5) * x[i] * x[j]
+    - sum[i in I] 0.01 * x[i]^4 + sum[i in I] x[i];
+}
+scenario S for M {}
+"""
+
+
+class StopAfter:
+    """Stops some seconds after the first report; remembers the bounds that it heard."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.end = float("inf")
+        self.bounds: list[float] = []
+
+    def progress(self, progress: SolverProgress) -> None:
+        self.end = min(self.end, time.monotonic() + self.seconds)
+        if progress.bound is not None:
+            self.bounds.append(progress.bound)
+
+    @property
+    def stop_requested(self) -> bool:
+        return time.monotonic() > self.end
+
+
+def test_stop_in_a_box_ends_the_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SCIP looks within boxes where the objective may be unbounded; their bounds are not those of the problem."""
+    monkeypatch.setattr("gpusched_dsl.backends.scip.backend.EARLY_SECONDS", 0.2)
+    monitor, began = StopAfter(1.0), time.monotonic()
+    model = gs.loads(UNCERTAIN)
+    result = model.solve("S", backend="scip", gap=0, time_limit=60, without=["all"], heuristic="off", monitor=monitor)
+    assert (result.status, result.reason) == ("limit", "interrupt")
+    assert result.objective is not None
+    assert result.objective > 0
+    assert time.monotonic() - began < 20
+    assert not monitor.bounds

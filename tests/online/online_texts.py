@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.run_config import RunConfig
@@ -75,12 +76,9 @@ def run(
     online: str | None = None,
     scenario: str | None = None,
     method: str = "FIFO",
-    *,
-    settings: dict[str, str] | None = None,
-    seed: int = 0,
-    **more: Any,
+    **given: Any,
 ) -> RunOutcome:
-    return driver(text, online, scenario, method, settings=settings, seed=seed, **more).run()
+    return driver(text, online, scenario, method, **given).run()
 
 
 def driver(
@@ -89,14 +87,13 @@ def driver(
     scenario: str | None = None,
     method: str = "FIFO",
     *,
-    settings: dict[str, str] | None = None,
-    seed: int = 0,
-    time_limit: float | None = None,
-    fallback: str | None = None,
-    external: bool = False,
-    **more: Any,
+    journal: StepJournal | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    tell: Callable[[SimulationLoop], None] = lambda loop: None,
+    fast: bool = True,
+    **given: Any,
 ) -> SimulationLoop:
-    return loop_of(setup(text, online, scenario, method, settings, seed, time_limit, fallback, external), **more)
+    return loop_of(setup(text, online, scenario, method, **given), journal=journal, stop=stop, tell=tell, fast=fast)
 
 
 def setup(
