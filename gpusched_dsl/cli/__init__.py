@@ -35,7 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _guard(arguments: list[str]) -> int:
     """Run the command; everything that can go wrong becomes a finding and an exit code."""
-    from gpusched_dsl.cli.arguments import UsageError, parse
+    from gpusched_dsl.cli.arguments.parse import parse
+    from gpusched_dsl.cli.arguments.parser import UsageError
     from gpusched_dsl.cli.output import Output
 
     try:
@@ -43,7 +44,7 @@ def _guard(arguments: list[str]) -> int:
     except UsageError as error:
         return _report_usage(error, arguments)
     if options.command is None:
-        from gpusched_dsl.cli.arguments import build_parser
+        from gpusched_dsl.cli.arguments.commands import build_parser
 
         print(build_parser()[0].format_help(), end="", file=sys.stderr)
         return exits.USAGE
@@ -59,7 +60,7 @@ def _guard(arguments: list[str]) -> int:
 
 
 def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> int:
-    from gpusched_dsl.cli.arguments import UsageError
+    from gpusched_dsl.cli.arguments.parser import UsageError
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
     from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -124,7 +125,7 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
 
 
 def _report_usage(error: Exception, arguments: list[str]) -> int:
-    from gpusched_dsl.cli.arguments import UsageError
+    from gpusched_dsl.cli.arguments.parser import UsageError
     from gpusched_dsl.cli.output import Output
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 

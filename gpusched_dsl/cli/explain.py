@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import LoadedProblem, build_problem, choose_instance
 from gpusched_dsl.cli.output import Output

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.instance import build_problem, choose_instance, read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file

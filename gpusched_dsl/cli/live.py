@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.crash import crash_diagnostic
 from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.output import Output

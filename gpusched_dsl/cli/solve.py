@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import LoadedProblem, choose_instance
 from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments import UsageError
+from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.files import Fault, FileLimits, Located, Unreadable
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file

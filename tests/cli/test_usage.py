@@ -14,7 +14,7 @@ import pytest
 
 from gpusched_dsl import Result
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments import COMMANDS
+from gpusched_dsl.cli.arguments.commands import COMMANDS
 from gpusched_dsl.version import __version__
 
 Run = Callable[..., object]
@@ -59,7 +59,8 @@ def test_every_exit_code_is_documented() -> None:
     documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
     for code, _ in exits.TABLE:
         assert f"| {code} |" in documented
-    options = re.findall(r'"(--[a-z-]+)"', Path(exits.__file__).with_name("arguments.py").read_text(encoding="utf-8"))
+    sources = Path(exits.__file__).with_name("arguments").glob("*.py")
+    options = re.findall(r'"(--[a-z-]+)"', "".join(path.read_text(encoding="utf-8") for path in sources))
     for option in options:
         assert f"`{option}" in documented or f"{option} " in documented, option
 

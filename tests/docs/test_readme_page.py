@@ -61,7 +61,7 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_every_command_is_listed() -> None:
-    from gpusched_dsl.cli.arguments import build_parser
+    from gpusched_dsl.cli.arguments.commands import build_parser
 
     shown = re.findall(r"^\| `gsdsl (\w+)", README, re.MULTILINE)
     assert shown == re.findall(r"^    ([a-z]+) {2,}", build_parser()[0].format_help(), re.MULTILINE)

@@ -11,7 +11,7 @@ import pytest
 from profile_help import planted
 
 from gpusched_dsl.cli import main
-from gpusched_dsl.cli.arguments import LEARNERS as LISTED
+from gpusched_dsl.cli.arguments.tables import LEARNERS as LISTED
 from gpusched_dsl.profiles.learners import AUTO, LEARNERS
 
 FIT = ["--learner", "linear"]

@@ -1,0 +1,68 @@
+"""All commands with their summaries, and the parser of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from gpusched_dsl.cli.arguments.explaining import add_explain_options, add_policies_options
+from gpusched_dsl.cli.arguments.model_files import (
+    add_check_options,
+    add_export_options,
+    add_fmt_options,
+    add_new_options,
+    add_test_options,
+)
+from gpusched_dsl.cli.arguments.parser import Parser
+from gpusched_dsl.cli.arguments.runs import add_estimate_options, add_run_options, add_why_options
+from gpusched_dsl.cli.arguments.shared import add_output_options
+from gpusched_dsl.cli.arguments.solving import add_compare_options, add_solve_options
+from gpusched_dsl.cli.arguments.tables import add_profile_options, add_trace_options
+from gpusched_dsl.cli.exits import TABLE
+
+EXITS = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in TABLE)
+
+# In the order of `gsdsl --help`; a summary is also the first line of the command's own help.
+COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
+    "solve": ("solve a scenario and show the schedule", add_solve_options),
+    "run": ("run a scenario over time, plan after plan, with one or several methods", add_run_options),
+    "estimate": ("estimate when a job starts and ends in a run, and its cost", add_estimate_options),
+    "why": ("explain why a job runs on its node, or waits, at a time of a run", add_why_options),
+    "compare": ("solve a scenario with several solvers and policies, in one table", add_compare_options),
+    "policies": ("list the policies for a model, and the rules of policies", add_policies_options),
+    "explain": ("explain a problem (sizes, reformulations, conflicts) or a policy", add_explain_options),
+    "check": ("check syntax, names, units and data without solving", add_check_options),
+    "test": ("run the test blocks of models", add_test_options),
+    "fmt": ("format files", add_fmt_options),
+    "export": ("write the compiled problem for other tools, or a model as mathematics", add_export_options),
+    "profile": ("learn execution times from measured profiles, or summarise samples", add_profile_options),
+    "trace": ("show a trace of jobs or a table of prices, and write it in standard columns", add_trace_options),
+    "new": ("create a starter project", add_new_options),
+}
+
+
+def build_parser() -> tuple[Parser, dict[str, Parser]]:
+    """Return the parser of the command line, and the parsers of its commands by name."""
+    parser = Parser(
+        prog="gsdsl",
+        description="Models of scheduling deep-learning jobs on GPU clusters: check, solve, test, export.",
+        epilog=EXITS + "\n\n`gsdsl COMMAND --help` explains a command.",
+    )
+    parser.add_argument("--version", action="version", version=_version())
+    add_output_options(parser, None)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    commands: dict[str, Parser] = {}
+    for name, (summary, add_options) in COMMANDS.items():
+        command = subparsers.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:] + ".", epilog=EXITS
+        )
+        add_options(command)
+        add_output_options(command, argparse.SUPPRESS)
+        commands[name] = command
+    return parser, commands
+
+
+def _version() -> str:
+    from gpusched_dsl.version import __version__
+
+    return f"gsdsl {__version__}"

@@ -1,0 +1,51 @@
+"""Parse a command line, and explain unknown commands and options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from gpusched_dsl.cli.arguments.commands import build_parser
+from gpusched_dsl.cli.arguments.parser import Parser, UsageError
+
+_WITH_VALUE = ("--diagnostics", "--color")  # shared options before the command that have a value
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line; raise UsageError, or SystemExit after `--help` and `--version`."""
+    parser, commands = build_parser()
+    _check_command(argv, commands)
+    options, unknown = parser.parse_known_args(argv)
+    if unknown:
+        raise _unknown_argument(unknown[0], commands.get(options.command or "", parser))
+    return options
+
+
+def _check_command(argv: Sequence[str], commands: dict[str, Parser]) -> None:
+    """Raise UsageError if the first word is not a command; argparse would list all commands without a suggestion."""
+    words = iter(argv)
+    for word in words:
+        if word in _WITH_VALUE:
+            next(words, None)
+        elif not word.startswith("-"):
+            if word in commands:
+                return
+            from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+
+            help: str | None = did_you_mean(word, commands)
+            if help is None and word.endswith(".gsm"):
+                help = f"to solve it: `gsdsl solve {word}`"
+            commands_help = f"the commands are {', '.join(commands)}"
+            raise UsageError("GSM6001", f"unknown command `{word}`", help or commands_help)
+
+
+def _unknown_argument(word: str, parser: Parser) -> UsageError:
+    from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+
+    if not word.startswith("-"):
+        return UsageError("GSM6002", f"unexpected argument `{word}`")
+    name = word.partition("=")[0]
+    matches = [option for option in parser.option_names if option.startswith(name)]
+    suggestion = f"did you mean `{matches[0]}`?" if len(matches) == 1 else did_you_mean(name, parser.option_names)
+    help = suggestion or f"`{parser.prog} --help` lists the options"
+    return UsageError("GSM6002", f"unknown option `{name}`", help)

@@ -1,0 +1,92 @@
+"""Options of the commands that solve a scenario: `solve` and `compare`."""
+
+from __future__ import annotations
+
+from gpusched_dsl.cli.arguments.parser import Parser
+from gpusched_dsl.cli.arguments.shared import (
+    PROBLEM_HELP,
+    add_instance_options,
+    add_judge,
+    add_limits,
+    add_solver_option,
+    add_without,
+)
+from gpusched_dsl.cli.arguments.values import names, nonnegative_integer, path, seeds
+
+
+def add_solve_options(parser: Parser) -> None:
+    parser.add_argument("file", type=path, metavar="FILE", help=PROBLEM_HELP)
+    add_instance_options(parser)
+    parser.add_argument(
+        "--backend",
+        default="highs",
+        metavar="NAME",
+        help="highs, scip, cvxpy, or a policy such as Greedy (default: highs)",
+    )
+    add_limits(parser)
+    parser.add_argument(
+        "--seed",
+        type=nonnegative_integer,
+        default=0,
+        metavar="N",
+        help="the random seed of the solver or policy (default: 0)",
+    )
+    add_judge(parser)
+    parser.add_argument(
+        "--bound",
+        action="store_true",
+        help="for a policy: also let the judge prove a bound (at most --time-limit or 60 seconds)",
+    )
+    parser.add_argument(
+        "--heuristic",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="search for a good start before the solver (default: if the problem is large)",
+    )
+    add_solver_option(parser)
+    parser.add_argument(
+        "--decompose",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="use the blocks of `decompose by` in the model (default: if it is large)",
+    )
+    add_without(parser)
+    parser.add_argument(
+        "--warm-start",
+        type=path,
+        metavar="START",
+        help="start from a result written by --json, or from the plan of a policy",
+    )
+    parser.add_argument("--json", type=path, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
+    parser.add_argument("--csv", type=path, metavar="DIR", help="write one CSV file per variable into a folder")
+    parser.add_argument("--verbose", action="store_true", help="show the solver's own log")
+
+
+def add_compare_options(parser: Parser) -> None:
+    parser.add_argument("file", type=path, metavar="FILE", help="a .gsm file")
+    add_instance_options(parser)
+    parser.add_argument(
+        "--methods",
+        type=names,
+        required=True,
+        metavar="A,B,...",
+        help="solvers and policies, such as highs,FIFO,Greedy",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=seeds,
+        default=(0,),
+        metavar="N,N,...",
+        help="run randomised policies once for each seed (default: 0)",
+    )
+    add_limits(parser)
+    add_judge(parser)
+    parser.add_argument(
+        "--bound",
+        action="store_true",
+        help="let the judge prove a bound even if no method is a solver (at most --time-limit or 60 seconds)",
+    )
+    parser.add_argument(
+        "--json", type=path, metavar="OUT", help="write the comparison as JSON (`-`: to standard output)"
+    )
+    parser.add_argument("--csv", type=path, metavar="OUT", help="write the table as CSV (`-`: to standard output)")

@@ -1,0 +1,75 @@
+"""Functions that read and check the values of options; they raise ArgumentTypeError."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+MOST_THREADS = 4096
+
+
+def path(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("the name of a file is empty")
+    return text
+
+
+def names(text: str) -> tuple[str, ...]:
+    parts = tuple(name.strip() for name in text.split(","))
+    if not all(parts):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a list of names, such as highs,Greedy")
+    if len(set(parts)) < len(parts):
+        duplicate = next(name for name in parts if parts.count(name) > 1)
+        raise argparse.ArgumentTypeError(f"`{duplicate}` is repeated")
+    return parts
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(nonnegative_integer(part) for part in text.split(",")))
+
+
+def number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number")
+    return value
+
+
+def nonnegative_number(text: str) -> float:
+    if (value := number(text)) < 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is negative")
+    return value
+
+
+def positive_number(text: str) -> float:
+    if (value := number(text)) <= 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is not positive")
+    return value
+
+
+def nonnegative_integer(text: str) -> int:
+    value = number(text)
+    if not value.is_integer() or value < 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a nonnegative integer")
+    return int(value)
+
+
+def sample_count(text: str) -> int:
+    if (value := nonnegative_integer(text)) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is less than 1")
+    return value
+
+
+def fold_count(text: str) -> int:
+    if (value := nonnegative_integer(text)) < 2:
+        raise argparse.ArgumentTypeError(f"`{text}` is less than 2")
+    return value
+
+
+def thread_count(text: str) -> int:
+    if not 1 <= (value := nonnegative_integer(text)) <= MOST_THREADS:
+        raise argparse.ArgumentTypeError(f"`{text}` is not from 1 to {MOST_THREADS}")
+    return value
