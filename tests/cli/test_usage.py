@@ -61,6 +61,7 @@ def test_every_exit_code_is_documented() -> None:
         assert f"| {code} |" in documented
     sources = Path(exits.__file__).with_name("arguments").glob("*.py")
     options = re.findall(r'"(--[a-z-]+)"', "".join(path.read_text(encoding="utf-8") for path in sources))
+    assert options
     for option in options:
         assert f"`{option}" in documented or f"{option} " in documented, option
 
