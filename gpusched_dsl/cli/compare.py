@@ -87,7 +87,7 @@ def _show(found: Comparison, output: Output) -> None:
         output.say()
     for line in found.footer():
         output.say(line)
-    output.report(finding for row in found.rows for finding in row.findings)
+    output.report(d for row in found.rows for d in row.diagnostics)
     output.report(found.contradictions)
 
 

@@ -16,7 +16,7 @@ class ProgressListener(Listener):
         self.output, self.watch = output, watch
         self.shown = shown and output.shows_progress
 
-    def working(self) -> AbstractContextManager[object]:
+    def working_context(self) -> AbstractContextManager[object]:
         return watch_progress(self.output, show=self.shown, watch=self.watch)
 
     def begin(self, doing: str) -> None:

@@ -22,14 +22,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
         if getattr(options, name, None):
             message = f"`--{name}` is only for simulated runs, not for `--live`"
             raise UsageError("GSM6002", message, "remove one of them")
-    from gpusched_dsl.workflows.live import drive_live
+    from gpusched_dsl.workflows.live import run_live_loop
 
     output.only_findings()
     found = Diagnostics()
     workspace = load_workspace(Path(options.file), found, allow_outside=options.allow_outside)
     found.raise_if_errors()
     output.report(found)
-    ended = drive_live(
+    ended = run_live_loop(
         workspace,
         options.live,
         sys.stdout.buffer,

@@ -131,7 +131,7 @@ def _tell_one(result: RunResult, options: argparse.Namespace, output: Output) ->
 
 def _tell_several(found: RunComparison, options: argparse.Namespace, output: Output) -> int:
     _show(found, output)
-    output.report(finding for row in found.rows for finding in row.findings)
+    output.report(finding for row in found.rows for finding in row.diagnostics)
     told = found.contradictions
     own = (warning for result in found.results for warning in result.warnings if warning.code != CODE)
     output.report((*own, *told))
@@ -163,7 +163,7 @@ def exit_code(results: list[RunResult]) -> int:
 def _show(found: RunComparison, output: Output) -> None:
     """Print the methods, the table and the lines below it."""
     first = found.results[0]
-    online, scenario = first.outcome.online, first.about.scenario
+    online, scenario = first.outcome.online, first.run_info.scenario
     output.say(f"{online.base.name}, online block {online.name}{f', scenario {scenario}' if scenario else ''}")
     output.say()
     show_comparison(found, output)

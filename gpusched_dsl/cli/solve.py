@@ -97,7 +97,7 @@ def _solve_compiled(
     path = listener.options.warm_start
     start = None if path is None else entries_of_file(Path(path))
     listener.announce(wanted.problem.name, size_text(wanted.problem))
-    with listener.working():
+    with listener.working_context():
         return solve_compiled(
             wanted.problem, wanted.origins, method.backend(), asked, start, clock=clock, monitor=listener.watch
         )

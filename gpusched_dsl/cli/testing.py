@@ -61,7 +61,7 @@ def _tell(ended: Run, output: Output) -> None:
     word = output.styled(f"{WORDS[ended.outcome]:<5}", STYLES[ended.outcome])
     behind = f"   ({ended.reason})" if ended.reason else f"   ({seconds_text(ended.seconds)})" if ended.method else ""
     output.say(f"  {word} {ended.title}{behind}")
-    output.report(ended.findings, counted=False)
+    output.report(ended.diagnostics, counted=False)
 
 
 def _refuse_nothing(counts: Counter[Verdict], output: Output, options: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.solver_result import relative_gap
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, number_text, seconds_text, with_unit
-from gpusched_dsl.reporting.document import findings_document, finite
+from gpusched_dsl.reporting.document import diagnostics_document, finite
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 from gpusched_dsl.reporting.method_comparison import SAME, MethodComparison
 from gpusched_dsl.reporting.result import Result
@@ -35,7 +35,7 @@ class ComparisonRow:
     is_policy: bool
     seed: int | None
     result: Result | None
-    findings: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
     seconds: float
     compile_seconds: float = 0.0
 
@@ -54,8 +54,8 @@ class ComparisonRow:
         if self.result is not None and self.result.reason:
             return f"stopped: {self.result.reason}"
         if self.status == "broken":
-            return _broken_rows(self.findings)
-        return self.findings[0].message if self.result is None and self.findings else ""
+            return _broken_rows(self.diagnostics)
+        return self.diagnostics[0].message if self.result is None and self.diagnostics else ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -217,7 +217,7 @@ class Comparison(MethodComparison[ComparisonRow]):
             "compile_seconds": round(row.compile_seconds, 6),
             "statistics": {} if result is None else result.solved.statistics,
             "remark": self.remark(row),
-            "findings": findings_document(row.findings),
+            "findings": diagnostics_document(row.diagnostics),
         }
 
 

@@ -72,7 +72,7 @@ def document(result: ResultData) -> dict[str, Any]:
             "nonzeros": size.nonzeros,
         },
         "statistics": solved.statistics,
-        "warnings": findings_document(result.findings),
+        "warnings": diagnostics_document(result.findings),
     }
     # Points are finite: they have been verified. All else is small.
     return {key: value if key == "variables" else finite(value) for key, value in found.items()}
@@ -97,7 +97,7 @@ def _is_whole(result: ResultData, family: Family) -> bool:
     return bool(result.solved.problem.integer[family.slice].all())
 
 
-def findings_document(found: Iterable[Diagnostic]) -> list[dict[str, str]]:
+def diagnostics_document(found: Iterable[Diagnostic]) -> list[dict[str, str]]:
     return [{"code": finding.code, "message": finding.message} for finding in found]
 
 

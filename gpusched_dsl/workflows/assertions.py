@@ -30,7 +30,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.walk import deciding, walk
 from gpusched_dsl.reporting.result import Result
 
-TOLERANCE = FEASIBILITY  # of reals that an answer holds: relative above 1, absolute below
+TOLERANCE = FEASIBILITY  # of real values of a result: relative above 1, absolute below
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,17 @@ class FailedAssertion:
     notes: tuple[str, ...] = ()
 
 
-def judge(expect: CheckedExpect, result: Result) -> list[FailedAssertion]:
+def failed_assertions(expect: CheckedExpect, result: Result) -> list[FailedAssertion]:
     """Return the failed assertions, empty if all pass. Raises DiagnosticError if one cannot be evaluated."""
-    origins = result.origins
-    assert origins.model is not None
-    assert origins.store is not None
-    known = known_values(result)
-    lacking = _missing_values(expect.condition, known, result)
-    if lacking is not None:
-        return [lacking]
-    store = replace(origins.store, point=result.solved.point)
-    evaluator = AnswerEvaluator(origins.model, store, origins.limits or MemoryLimits(), known)
+    provenance = result.origins
+    assert provenance.model is not None
+    assert provenance.store is not None
+    values = known_values(result)
+    missing = _missing_values(expect.condition, values, result)
+    if missing is not None:
+        return [missing]
+    store = replace(provenance.store, point=result.solved.point)
+    evaluator = AnswerEvaluator(provenance.model, store, provenance.limits or MemoryLimits(), values)
     if expect.tolerance is not None:
         evaluator.tolerance = abs(evaluator.number(expect.tolerance))
     return [
@@ -78,7 +78,7 @@ def known_values(result: Result) -> dict[str, float | str]:
 class AnswerEvaluator(Evaluator):
     """Evaluates with the values of a result; compares expressions of these values within a tolerance.
 
-    `tolerance` is absolute where it is stated; else it is `TOLERANCE` times the larger of 1 and both sides.
+    `tolerance` is absolute if it is set; otherwise it is `TOLERANCE` times the larger of 1 and both sides.
     """
 
     def __init__(
@@ -102,24 +102,24 @@ class AnswerEvaluator(Evaluator):
         return result
 
     def _compare(self, left: Values, op: str, right: Values) -> Values:
-        allowed = self.allowed(left, right)
+        difference = self.allowed_difference(left, right)
         result: Values
         match op:
             case "==":
-                result = np.abs(left - right) <= allowed
+                result = np.abs(left - right) <= difference
             case "!=":
-                result = np.abs(left - right) > allowed
+                result = np.abs(left - right) > difference
             case "<=":
-                result = left <= right + allowed
+                result = left <= right + difference
             case ">=":
-                result = left >= right - allowed
+                result = left >= right - difference
             case "<":
                 result = left < right
             case _:
                 result = left > right
         return result
 
-    def allowed(self, left: Values, right: Values) -> Values:
+    def allowed_difference(self, left: Values, right: Values) -> Values:
         """Return the allowed difference of two sides."""
         if self.tolerance is not None:
             return np.asarray(self.tolerance)
@@ -128,20 +128,20 @@ class AnswerEvaluator(Evaluator):
 
 
 def depends_on_answer(expr: TypedExpr) -> bool:
-    """Whether a value of the answer occurs in it."""
+    """Whether an expression contains a value of the result."""
     return any(isinstance(p, KnownValue) or (isinstance(p, TypedExpr) and p.decision) for p in walk(expr))
 
 
-def _missing_values(expr: TypedExpr, known: Mapping[str, float | str], result: Result) -> FailedAssertion | None:
+def _missing_values(expr: TypedExpr, values: Mapping[str, float | str], result: Result) -> FailedAssertion | None:
     """Return the values that the condition needs but the result does not have."""
-    missing = next((p for p in walk(expr) if isinstance(p, KnownValue) and p.name not in known), None)
+    missing = next((p for p in walk(expr) if isinstance(p, KnownValue) and p.name not in values), None)
     reference: KnownValue | VariableRef | LetRef | None = missing
     if reference is None and not result.has_point:
         reference = deciding(expr)
     if reference is None:
         return None
-    ended = f"the status is `{result.status.value}`" + (f" ({result.reason})" if result.reason else "")
-    return FailedAssertion(reference, f"`{reference.span.text}` has no value: {ended}")
+    status = f"the status is `{result.status.value}`" + (f" ({result.reason})" if result.reason else "")
+    return FailedAssertion(reference, f"`{reference.span.text}` has no value: {status}")
 
 
 def _conjuncts(expr: TypedExpr) -> list[TypedExpr]:
@@ -150,11 +150,11 @@ def _conjuncts(expr: TypedExpr) -> list[TypedExpr]:
     return [expr]
 
 
-# --- telling ---------------------------------------------------------------------------------------------------------
+# --- messages --------------------------------------------------------------------------------------------------------
 
 
 def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> FailedAssertion:
-    """The failing condition with the values of its sides; of an `all[...]` with the first index that fails."""
+    """Describe a failing condition with the values of its sides; of `all[...]`, with the first failing index."""
     if isinstance(expr, ComparisonChain):
         return FailedAssertion(
             expr,
@@ -162,24 +162,24 @@ def _describe(evaluator: AnswerEvaluator, expr: TypedExpr) -> FailedAssertion:
             _tolerance_note(evaluator, expr),
         )
     if isinstance(expr, Reduction) and expr.op == "all":
-        grown = evaluator.expand(EMPTY_FRAME, expr.indexing, expr.span).frame
-        failing = np.flatnonzero(~evaluator.mask(expr.body, grown))
-        first = grown.take(failing[:1])
+        expanded = evaluator.expand(EMPTY_FRAME, expr.indexing, expr.span).frame
+        failing = np.flatnonzero(~evaluator.mask(expr.body, expanded))
+        first = expanded.take(failing[:1])
         values = f": {_sides(evaluator, expr.body, first)}" if isinstance(expr.body, ComparisonChain) else ""
         where = evaluator.row_text(first, 0)
-        message = f"`{expr.body.span.text}` is false for {len(failing)} of {grown.size}, first for {where}{values}"
+        message = f"`{expr.body.span.text}` is false for {len(failing)} of {expanded.size}, first for {where}{values}"
         return FailedAssertion(expr, message)
     return FailedAssertion(expr, f"`{expr.span.text}` is false")
 
 
 def _sides(evaluator: AnswerEvaluator, expr: ComparisonChain, frame: Frame) -> str:
-    """`total` is 4.4279, for each side that is not a number already."""
-    told = [
+    """Return texts such as "`total` is 4.4279" for all sides that are not numbers."""
+    sides = [
         f"`{o.span.text}` is {_value_text(evaluator, o, frame)}"
         for o in expr.operands
         if not o.span.text.replace(".", "").replace("-", "").isdigit() and not _is_label(o)
     ]
-    return ", ".join(told)
+    return ", ".join(sides)
 
 
 def _is_label(expr: TypedExpr) -> bool:
@@ -201,4 +201,4 @@ def _tolerance_note(evaluator: AnswerEvaluator, expr: ComparisonChain) -> tuple[
     if not all(isinstance(o.type, Numeric) for o in expr.operands) or not set(expr.ops) & {"==", "<=", ">="}:
         return ()
     left, right = (evaluator.numbers(o, EMPTY_FRAME) for o in expr.operands[:2])
-    return (f"a difference of {float(evaluator.allowed(left, right).reshape(-1)[0]):.3g} is allowed",)
+    return (f"a difference of {float(evaluator.allowed_difference(left, right).reshape(-1)[0]):.3g} is allowed",)

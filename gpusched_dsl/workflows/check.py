@@ -1,4 +1,4 @@
-"""Everything that can be wrong in a workspace, found without a solver: `gsdsl check` and `Model.check`."""
+"""Checks a workspace completely without a solver: `gsdsl check` and `Model.check`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario, missing_targets
 from gpusched_dsl.language.workspace import Workspace
 
-# What may still come, from a generator or the online loop: a warning here, an error for `solve`.
-MAY_STILL_COME = frozenset({"GSM2001"})
+# A generator or the online loop may still provide these data: warnings here, errors for `solve`.
+WEAKENED = frozenset({"GSM2001"})
 INCOMPLETE = "GSM2115"
 SHOWN = 3
 
 
 def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions) -> None:
-    """Names, types and units of all blocks, then the data of every scenario that has all of them."""
+    """Check names, types and units of all blocks, then the data of every complete scenario."""
     check_workspace(workspace, found)
     check_outlines(workspace, found, _methods(workspace))
     for name in workspace.scenarios:
@@ -52,18 +52,18 @@ def _check_data(workspace: Workspace, scenario: CheckedScenario, found: Diagnost
     try:
         found.extend(read_data(workspace, scenario, permissions=permissions).notes)
     except DiagnosticError as error:
-        found.extend(map(_may_still_come, error.diagnostics))
+        found.extend(map(_weaken_if_incomplete, error.diagnostics))
 
 
 def _stands_alone(workspace: Workspace, name: str) -> bool:
-    """Whether a scenario is of the file itself and no other one extends it, so that nothing else could complete it."""
+    """Whether a scenario is in the main file and no other scenario extends it, so that nothing can complete it."""
     own = {b.name.text for b in workspace.main_blocks() if isinstance(b, tree.Scenario)}
     extended = {s.extends.text for s in workspace.scenarios.values() if s.extends is not None}
     return name in own and name not in extended
 
 
-def _may_still_come(diagnostic: Diagnostic) -> Diagnostic:
-    if diagnostic.code in MAY_STILL_COME:
+def _weaken_if_incomplete(diagnostic: Diagnostic) -> Diagnostic:
+    if diagnostic.code in WEAKENED:
         return replace(diagnostic, severity=Severity.WARNING)
     return diagnostic
 

@@ -1,4 +1,4 @@
-"""Solves one scenario by several methods, solvers and policies, one after the other, each judged by the same model."""
+"""Solves one scenario by several methods, solvers and policies, one after the other, all verified by the same model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.solve import deadline_of
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod
-from gpusched_dsl.workflows.solve_by_policy import apart, prove_bound
+from gpusched_dsl.workflows.solve_by_policy import prove_bound, with_own_columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,32 +44,32 @@ def compare(
 ) -> Comparison:
     """Solve a scenario by several methods: one row per method, or per seed for a policy that draws.
 
-    The time limit is that of each method, and counts from the beginning of `clock` for the work that all methods share.
-    A method that is refused has a row with the reason. Ctrl-C and the monitor stop the current method, keep its best
-    result and skip the rest; before the first method they raise KeyboardInterrupt. Raises DiagnosticError with
-    everything wrong in the data.
+    The time limit applies to each method, and includes the time since the start of `clock` for the common work.
+    A refused method has a row with the reason. Ctrl-C and the monitor stop the current method, keep its best
+    result and skip the rest; before the first method they raise KeyboardInterrupt. Raises DiagnosticError with all
+    errors in the data.
     """
-    clock, hear = clock or Deadline(), listener or Listener()
+    clock, observer = clock or Deadline(), listener or Listener()
     try:
-        with hear.working(), deadline_of(None, monitor):
+        with observer.working_context(), deadline_of(None, monitor):
             built = config.scenario.build(whole=False)
             with limit(clock.rest_of(config.options.time_limit)):
                 built = with_counts(built, fold=True)
     except StoppedEarly:
         raise KeyboardInterrupt from None  # no method has run
-    hear.has_built(built)
-    with hear.working():
-        return _compare(built, config, clock.rest_of(config.options.time_limit), monitor, hear)
+    observer.has_built(built)
+    with observer.working_context():
+        return _compare(built, config, clock.rest_of(config.options.time_limit), monitor, observer)
 
 
 def _compare(
-    built: Built, config: CompareConfig, left: float | None, monitor: Monitor | None, hear: Listener
+    built: Built, config: CompareConfig, time_limit: float | None, monitor: Monitor | None, observer: Listener
 ) -> Comparison:
     rows: list[ComparisonRow] = []
     interrupted = False
-    for method, seed in (wanted := list(_runs(config.methods, config.seeds))):
-        hear.begin(method.name if seed is None else f"{method.name}, seed {seed}")
-        options = replace(config.options, seed=config.seeds[0] if seed is None else seed, time_limit=left)
+    for method, seed in (planned_runs := list(_runs(config.methods, config.seeds))):
+        observer.begin(method.name if seed is None else f"{method.name}, seed {seed}")
+        options = replace(config.options, seed=config.seeds[0] if seed is None else seed, time_limit=time_limit)
         try:
             row = _run(built, method, seed, options, monitor)
         except KeyboardInterrupt:
@@ -78,14 +78,14 @@ def _compare(
         rows.append(row)
         stopped = row.result is not None and row.result.reason == "interrupt"
         if stopped or (monitor is not None and monitor.stop_requested):
-            interrupted = len(rows) < len(wanted)
+            interrupted = len(rows) < len(planned_runs)
             break
-    found = _comparison(built, config, rows, interrupted)
-    stopping = interrupted or (monitor is not None and monitor.stop_requested)
-    if config.bound_by is None or stopping or not all(row.is_policy for row in rows):
-        return found
-    hear.begin(f"bound by {config.bound_by.name}")
-    return _with_bound(built, found, config.bound_by, config.options, monitor)
+    comparison = _comparison(built, config, rows, interrupted)
+    stopped_early = interrupted or (monitor is not None and monitor.stop_requested)
+    if config.bound_by is None or stopped_early or not all(row.is_policy for row in rows):
+        return comparison
+    observer.begin(f"bound by {config.bound_by.name}")
+    return _with_bound(built, comparison, config.bound_by, config.options, monitor)
 
 
 def _runs(methods: Sequence[Method], seeds: Sequence[int]) -> Iterator[tuple[Method, int | None]]:
@@ -100,19 +100,19 @@ def _runs(methods: Sequence[Method], seeds: Sequence[int]) -> Iterator[tuple[Met
 def _run(
     built: Built, method: Method, seed: int | None, options: SolveOptions, monitor: Monitor | None
 ) -> ComparisonRow:
-    own = apart(built)
+    own_built = with_own_columns(built)
     began = time.perf_counter()
     try:
-        solved, told = method.solve(own, options, None, monitor)
+        solved, warnings = method.solve(own_built, options, None, monitor)
     except DiagnosticError as error:
         seconds = time.perf_counter() - began
         return ComparisonRow(method.name, method.is_policy, seed, None, tuple(error.diagnostics), seconds)
     solved.close()
-    told_of = solved.statistics
-    compiling, aside = told_of.get("compile_seconds", 0.0), told_of.get("ready_seconds", 0.0)
-    seconds = max(time.perf_counter() - began - aside - told_of.get("why_seconds", 0.0), 0.0)
-    result, findings = Result(solved, own.origins()), (*told, *solved.warnings)
-    return ComparisonRow(method.name, method.is_policy, seed, result, findings, seconds, compiling)
+    statistics = solved.statistics
+    compiling, ready = statistics.get("compile_seconds", 0.0), statistics.get("ready_seconds", 0.0)
+    seconds = max(time.perf_counter() - began - ready - statistics.get("why_seconds", 0.0), 0.0)
+    result, diagnostics = Result(solved, own_built.origins()), (*warnings, *solved.warnings)
+    return ComparisonRow(method.name, method.is_policy, seed, result, diagnostics, seconds, compiling)
 
 
 def _comparison(built: Built, config: CompareConfig, rows: list[ComparisonRow], interrupted: bool) -> Comparison:
@@ -142,14 +142,14 @@ def _comparison(built: Built, config: CompareConfig, rows: list[ComparisonRow], 
 
 
 def _with_bound(
-    built: Built, found: Comparison, solver: SolverMethod, options: SolveOptions, monitor: Monitor | None
+    built: Built, comparison: Comparison, solver: SolverMethod, options: SolveOptions, monitor: Monitor | None
 ) -> Comparison:
-    """The same with the bound that a solver proves from the best plan on."""
-    results = [row.result for row in found.rows if found.is_best(row) and row.result is not None]
+    """Return the comparison with the bound that a solver proves, starting from the best plan."""
+    results = [row.result for row in comparison.rows if comparison.is_best(row) and row.result is not None]
     try:
         proved, _ = prove_bound(built, results[0].solved if results else None, solver.backend(), options, monitor)
     except DiagnosticError as error:
         if is_crash(error):
-            return found  # the plans are worth more than the bound
+            return comparison  # the plans are worth more than the bound
         raise
-    return found if proved.bound is None else replace(found, bound=proved.bound, bound_by=solver.name)
+    return comparison if proved.bound is None else replace(comparison, bound=proved.bound, bound_by=solver.name)

@@ -74,15 +74,15 @@ class Estimate(Report):
 
     def quantile(self, name: str, share: float) -> float | None:
         """Return a quantile of `start`, `end`, `cost` or `tardiness` over the runs with a value; None without any."""
-        known = getattr(self, name)[~np.isnan(getattr(self, name))]
-        return float(np.quantile(known, share)) if len(known) else None
+        values = getattr(self, name)[~np.isnan(getattr(self, name))]
+        return float(np.quantile(values, share)) if len(values) else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, the document of `gsdsl estimate --json`."""
-        of_all = {}
+        quantities = {}
         for name in ("start", "end", "cost", "tardiness"):
             values = getattr(self, name)
-            of_all[name] = {
+            quantities[name] = {
                 "mean": _mean(values),
                 "quantiles": {f"{share:g}": self.quantile(name, share) for share in QUANTILES},
                 "values": [None if np.isnan(value) else value for value in values.tolist()],
@@ -99,7 +99,7 @@ class Estimate(Report):
             "samples": self.samples,
             "unfinished": self.unfinished,
             "late": self.late,
-            **of_all,
+            **quantities,
         }
 
     def lines(self) -> list[str]:
@@ -107,18 +107,18 @@ class Estimate(Report):
         when = f"submitted at {with_unit(short(self.submitted), self.unit)}"
         if np.isfinite(self.due):
             when += f", due at {with_unit(short(self.due), self.unit)}"
-        told = [self.title, "", f"{self.job} at {with_unit(short(self.at), self.unit)}: {self.state}, {when}"]
+        lines = [self.title, "", f"{self.job} at {with_unit(short(self.at), self.unit)}: {self.state}, {when}"]
         if self.samples == 1:
-            told.append("no random quantities: this is the result" if not self.drawn else "one run from this time")
+            lines.append("no random quantities: this is the result" if not self.drawn else "one run from this time")
         else:
-            told.append(f"{count_text(self.samples, 'run')} from this time")
-        told += ["", *(plain(self._grid()).rstrip("\n").split("\n") if self.samples > 1 else self._values()), ""]
+            lines.append(f"{count_text(self.samples, 'run')} from this time")
+        lines += ["", *(plain(self._grid()).rstrip("\n").split("\n") if self.samples > 1 else self._values()), ""]
         if self.unfinished:
-            told.append(f"it does not end in {percent_text(self.unfinished / self.samples)} of the runs")
+            lines.append(f"it does not end in {percent_text(self.unfinished / self.samples)} of the runs")
         if self.late is not None:
             share = f"late in {percent_text(self.late)} of the runs"
-            told.append(share if self.samples > 1 else _IN_TIME[self.late > 0])
-        return told
+            lines.append(share if self.samples > 1 else _IN_TIME[self.late > 0])
+        return lines
 
     @property
     def _names(self) -> list[tuple[str, str]]:
@@ -128,8 +128,8 @@ class Estimate(Report):
 
     def _values(self) -> list[str]:
         """Return the values of the only run."""
-        wide = max(len(name) for name, _ in self._names)
-        return [f"  {name:<{wide}}  {with_unit(short(self.quantile(name, 0.5)), unit)}" for name, unit in self._names]
+        width = max(len(name) for name, _ in self._names)
+        return [f"  {name:<{width}}  {with_unit(short(self.quantile(name, 0.5)), unit)}" for name, unit in self._names]
 
     def _grid(self) -> Grid:
         names = self._names
@@ -146,8 +146,8 @@ _IN_TIME = {False: "in time", True: "late"}
 
 
 def _mean(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else None
 
 
 def estimate(
@@ -170,14 +170,14 @@ def estimate(
     code = job_code(loop.setup, job)
     arrival = float(loop.world.arrival[code])
     when = arrival if at is None else at
-    _go_to(loop, code, str(job), when)
+    _run_to_time(loop, code, str(job), when)
     state, drawn = STATES[int(loop.world.status[code])], is_drawn(loop)
-    wanted = max(1, samples) if drawn or _draws(loop) else 1
+    run_count = max(1, samples) if drawn or _draws(loop) else 1
     ends: list[_End] = []
-    for number in range(wanted):
+    for number in range(run_count):
         if ends and stop is not None and stop():
             break
-        ends.append(_run_on(fork(loop, _seed_of(config.seed, number)) if wanted > 1 else loop, code))
+        ends.append(_run_job_to_end(fork(loop, _seed_of(config.seed, number)) if run_count > 1 else loop, code))
         if tell is not None:
             tell(len(ends))
     money = loop.outcome("").money
@@ -215,7 +215,7 @@ def job_code(setup: RunSetup, job: str | int) -> int:
     raise DiagnosticError([Diagnostic("GSM6021", f"unknown job `{job}`", help=help)])
 
 
-def nothing_to_tell(message: str, help: str) -> DiagnosticError:
+def no_plan_error(message: str, help: str) -> DiagnosticError:
     return DiagnosticError([Diagnostic("GSM6022", message, help=help)])
 
 
@@ -228,16 +228,16 @@ def _seed_of(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, number, 0xE57]).generate_state(1)[0])
 
 
-def _go_to(loop: Loop, code: int, name: str, when: float) -> None:
+def _run_to_time(loop: Loop, code: int, name: str, when: float) -> None:
     """Run to a time at which the end of the job is open; raises DiagnosticError (GSM6022) if there is none."""
     if not np.isfinite(when):
-        raise nothing_to_tell(f"`{name}` never arrives", "choose a job that arrives in the scenario")
+        raise no_plan_error(f"`{name}` never arrives", "choose a job that arrives in the scenario")
     if ended := run_until(loop, when):
-        raise nothing_to_tell(f"the run is over before {when:g} {loop.unit}: {ended}", "choose an earlier time")
+        raise no_plan_error(f"the run is over before {when:g} {loop.unit}: {ended}", "choose an earlier time")
     status = loop.world.status[code]
     if status in (DONE, GONE):
         last = float(loop.world.end[code])
-        raise nothing_to_tell(f"`{name}` is {STATES[int(status)]} at {last:g} {loop.unit}", "choose an earlier time")
+        raise no_plan_error(f"`{name}` is {STATES[int(status)]} at {last:g} {loop.unit}", "choose an earlier time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ class _End:
     plans: int
 
 
-def _run_on(loop: Loop, code: int) -> _End:
+def _run_job_to_end(loop: Loop, code: int) -> _End:
     """Continue until the job is done, or no event follows."""
     world, before = loop.world, len(loop.steps)
     while world.status[code] not in (DONE, GONE):

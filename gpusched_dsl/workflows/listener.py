@@ -1,4 +1,4 @@
-"""Observers of a solve: the command line shows its progress with one."""
+"""Listeners of a solve: the command line shows progress with one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.build import Built
 class Listener:
     """Receives the steps of a solve or of a comparison. This class ignores them."""
 
-    def working(self) -> AbstractContextManager[object]:
+    def working_context(self) -> AbstractContextManager[object]:
         """Return the context of long work. It is entered twice: until the problem is built, and to solve it."""
         return nullcontext()
 

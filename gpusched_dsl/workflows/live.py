@@ -1,4 +1,4 @@
-"""From a text to a live run: the loop, its clock and the header of its journal."""
+"""Runs live: builds the loop, its clock and the header of its journal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.run_config import RunConfig
 
 
-def drive_live(
+def run_live_loop(
     workspace: Workspace,
     source: str,
     out: BinaryIO,
@@ -28,8 +28,8 @@ def drive_live(
 ) -> bool:
     """Read events from `source` and write decisions to `out` until the events end; return whether the run has ended.
 
-    `start` is the date that times count from; `defect` makes the diagnostic of an internal error. Raises
-    DiagnosticError with everything wrong in text, data and names, and as `run_live` does.
+    `start` is the date at time 0; `defect` makes the diagnostic of an internal error. Raises DiagnosticError with all
+    errors in text, data and names, and as `run_live` does.
     """
     date = None if start is None else start_of(start)
     setup = setup_of(workspace, config, external=True).stateless()
@@ -51,12 +51,12 @@ def drive_live(
     )  # fmt: skip
     seconds = number_factor(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None
 
-    def loop_with(steps: StepJournal | None) -> LiveEventLoop:
+    def make_loop(steps: StepJournal | None) -> LiveEventLoop:
         loop = loop_of(setup, journal=steps)
         assert isinstance(loop, LiveEventLoop)
         return loop
 
     return run_live(
-        loop_with, source, out, name=setup.online.name, clock=LiveClock(str(setup.clock), seconds, date),
+        make_loop, source, out, name=setup.online.name, clock=LiveClock(str(setup.clock), seconds, date),
         journal=config.journal, header=header, tell_from=tell_from, defect=defect,
     )  # fmt: skip

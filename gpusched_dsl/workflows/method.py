@@ -47,11 +47,11 @@ class Method(Protocol):
         ...
 
     def time_to_build(self, left: float | None) -> float | None:
-        """Return the seconds that may be spent until the solve begins, of those that are left; None without a limit."""
+        """Return the time limit in seconds for building, given the remaining time; None without a limit."""
         ...
 
     def with_problem(self, built: Built, options: SolveOptions, clock: Deadline) -> Built:
-        """Ground the problem as far as this method needs it."""
+        """Ground the parts of the problem that this method needs."""
         ...
 
     def solve(
@@ -97,9 +97,9 @@ class SolverMethod:
         monitor: Monitor | None = None,
         before: Solution | None = None,
     ) -> tuple[Solution, tuple[Diagnostic, ...]]:
-        given = start or Start()
-        solved, told = solve_built(built, self.backend(), options, given.entries, monitor, before)
-        return with_plan(solved, given.plan), told
+        given_start = start or Start()
+        solved, warnings = solve_built(built, self.backend(), options, given_start.entries, monitor, before)
+        return with_plan(solved, given_start.plan), warnings
 
 
 @dataclass(frozen=True)
@@ -151,9 +151,9 @@ class PolicyMethod:
 def choose_method(
     workspace: Workspace, name: str, model: CheckedModel, *, judge: str = DEFAULT, load: Load = registered_backend
 ) -> Method:
-    """The solver or the policy of that name; plans of policies are completed by the solver `judge`.
+    """Return the solver or policy of a name; the solver `judge` completes plans of policies.
 
     Raises DiagnosticError as `method_named` does. Solvers are loaded when they are needed.
     """
-    named = method_named(workspace, name, model)
-    return PolicyMethod(named, judge, load) if isinstance(named, CheckedPolicy) else SolverMethod(named, judge, load)
+    method = method_named(workspace, name, model)
+    return PolicyMethod(method, judge, load) if isinstance(method, CheckedPolicy) else SolverMethod(method, judge, load)

@@ -1,4 +1,4 @@
-"""Runs `test` blocks: every `solve` with each of its methods, every `expect` judged on each answer."""
+"""Runs `test` blocks: every `solve` with each of its methods, and evaluates every `expect` on each result."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.library import policy_names
 from gpusched_dsl.reporting.result import Result
-from gpusched_dsl.workflows.assertions import judge
+from gpusched_dsl.workflows.assertions import failed_assertions
 from gpusched_dsl.workflows.method import choose_method
-from gpusched_dsl.workflows.solve_by_policy import apart
+from gpusched_dsl.workflows.solve_by_policy import with_own_columns
 
 DEFAULT_METHOD = "highs"
-# What a backend says that a problem is not for it, and options that every backend has.
-NOT_TAKEN = ("GSM3201", "GSM3202", "GSM3203", "GSM4003")
-COMMON_SETTINGS = ("gap", "time_limit")
+# Codes of a backend that does not support a problem.
+REFUSAL_CODES = ("GSM3201", "GSM3202", "GSM3203", "GSM4003")
+COMMON_SETTINGS = ("gap", "time_limit")  # options of every backend
 
 
 class Verdict(StrEnum):
@@ -43,14 +43,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Run:
-    """One `solve` of a test with one method. `findings` has the failures, `reason` the cause of a skip."""
+    """One `solve` of a test with one method. `diagnostics` has the failures, `reason` the cause of a skip."""
 
     test: str
     solve: str
     method: str
     outcome: Verdict
     seconds: float = 0.0
-    findings: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     reason: str = ""
 
     @property
@@ -70,9 +70,9 @@ def run_tests(
 ) -> Iterator[Run]:
     """Run the tests of the main file with names that contain a text, and report each run when it ends.
 
-    With `backend`, only the runs with that method; with `every`, all backends run what they take, named or not;
-    policies run only where they are named.
-    Imported files' tests are theirs to run. Raises KeyboardInterrupt when Ctrl-C stopped a solve.
+    With `backend`, only runs with that method. With `every`, all backends also run the problems that they support, even
+    if a test does not name them; policies run only if they are named. Tests of imported files do not run. Raises
+    KeyboardInterrupt if Ctrl-C stops a solve.
     """
     for block in workspace.main_blocks():
         if isinstance(block, tree.Test) and containing in block.name.text:
@@ -85,7 +85,7 @@ def _run_test(
     found = Diagnostics()
     test = check_test(workspace, block, found, {*backend_names(), *policy_names(workspace)})
     if test is None:
-        yield Run(block.name.text, "", "", Verdict.BROKEN, findings=tuple(found))
+        yield Run(block.name.text, "", "", Verdict.BROKEN, diagnostics=tuple(found))
         return
     for solve in test.solves:
         yield from _run_solve(workspace, test, solve, permissions, backend, every)
@@ -103,7 +103,7 @@ def _run_solve(
     methods = solve.methods or (CheckedMethod(DEFAULT_METHOD, solve.span, {}),)
     named = {m.name for m in methods}
     if every:
-        methods = (*methods, *_others(methods))
+        methods = (*methods, *_other_backends(methods))
     running = [m for m in methods if backend in (None, m.name)]
     if not running:
         return
@@ -112,25 +112,25 @@ def _run_solve(
         whole = any(method.name in solvers for method in running)
         built = build(workspace, solve.scenario, permissions=permissions, fold=True, whole=whole)
     except DiagnosticError as error:
-        yield Run(test.name, title, "", Verdict.BROKEN, findings=error.diagnostics)
+        yield Run(test.name, title, "", Verdict.BROKEN, diagnostics=error.diagnostics)
         return
     for method in running:
         run, exact = _run_method(test.name, title, solve, method, workspace, built)
-        reason = "" if method.name in named else _not_for(run, exact)
-        yield replace(run, outcome=Verdict.SKIPPED, findings=(), reason=reason) if reason else run
+        reason = "" if method.name in named else _skip_reason(run, exact)
+        yield replace(run, outcome=Verdict.SKIPPED, diagnostics=(), reason=reason) if reason else run
 
 
-def _not_for(run: Run, exact: bool) -> str:
+def _skip_reason(run: Run, exact: bool) -> str:
     """Return why a test without a backend does not apply to this one, empty if it does."""
-    if run.outcome is Verdict.BROKEN and all(d.code in NOT_TAKEN for d in run.findings):
-        return run.findings[0].message
+    if run.outcome is Verdict.BROKEN and all(d.code in REFUSAL_CODES for d in run.diagnostics):
+        return run.diagnostics[0].message
     if run.outcome is Verdict.FAILED and not exact:
         return f"`{run.method}` uses an approximation of a term that is less accurate than the test requires"
     return ""
 
 
-def _others(methods: tuple[CheckedMethod, ...]) -> Iterator[CheckedMethod]:
-    """The backends that a `solve` does not name, with the gap and the time limit of the first one that it names."""
+def _other_backends(methods: tuple[CheckedMethod, ...]) -> Iterator[CheckedMethod]:
+    """Return the backends that a `solve` does not name, with the gap and the time limit of its first method."""
     first = methods[0]
     settings = {n: v for n, v in first.settings.items() if n in COMMON_SETTINGS}
     for name in backend_names():
@@ -141,33 +141,40 @@ def _others(methods: tuple[CheckedMethod, ...]) -> Iterator[CheckedMethod]:
 def _run_method(
     test: str, title: str, solve: CheckedSolve, method: CheckedMethod, workspace: Workspace, shared: Built
 ) -> tuple[Run, bool]:
-    """How it went, and whether the problem was solved as it is stated (not with a term approximated)."""
+    """Return the run, and whether the problem was solved as stated (without an approximated term)."""
     began = time.perf_counter()
     exact = True
     try:
-        built = apart(shared)
-        chosen = choose_method(workspace, method.name, built.scenario.model, judge=_judge(method), load=guard)
-        solved, _ = chosen.solve(built, _options(_without_judge(method) if chosen.is_policy else method))
+        built = with_own_columns(shared)
+        chosen_method = choose_method(
+            workspace, method.name, built.scenario.model, judge=_judge_name(method), load=guard
+        )
+        solved, _ = chosen_method.solve(built, _options(_without_judge(method) if chosen_method.is_policy else method))
         solved.close()
         exact = solved.reformulated.bound_error == 0.0
         if solved.reason == "interrupt":
             raise KeyboardInterrupt
         result = Result(solved, built.origins())
-        findings = tuple(f for e in solve.expects for f in _findings(e, result, f"{title} with {method.name}"))
-        outcome = Verdict.FAILED if findings else Verdict.PASSED
+        diagnostics = tuple(f for e in solve.expects for f in _failures(e, result, f"{title} with {method.name}"))
+        outcome = Verdict.FAILED if diagnostics else Verdict.PASSED
     except DiagnosticError as error:
-        findings = tuple(d if d.primary is not None else replace(d, primary=method.span) for d in error.diagnostics)
+        diagnostics = tuple(d if d.primary is not None else replace(d, primary=method.span) for d in error.diagnostics)
         outcome = Verdict.BROKEN
-    return Run(test, title, method.name, outcome, time.perf_counter() - began, findings), exact
+    return Run(test, title, method.name, outcome, time.perf_counter() - began, diagnostics), exact
 
 
-def _findings(expect: CheckedExpect, result: Result, title: str) -> Iterator[Diagnostic]:
-    for unmet in judge(expect, result):
-        yield Diagnostic("GSM6015", unmet.message, unmet.expr.span, "expected", notes=(*unmet.notes, f"in `{title}`"))
+def _failures(expect: CheckedExpect, result: Result, title: str) -> Iterator[Diagnostic]:
+    for failed in failed_assertions(expect, result):
+        yield Diagnostic(
+            "GSM6015", failed.message, failed.expr.span, "expected", notes=(*failed.notes, f"in `{title}`")
+        )
 
 
 def _options(method: CheckedMethod) -> SolveOptions:
-    """The options of `scip (gap = 0, time_limit = 1[min])`; other names go to the solver. Raises DiagnosticError."""
+    """Return the options of `scip (gap = 0, time_limit = 1[min])`; other names are solver options.
+
+    Raises DiagnosticError.
+    """
     extra = dict(method.settings)
     gap = _number(method, extra.pop("gap", SolveOptions().gap), "gap")
     limit = extra.pop("time_limit", None)
@@ -175,8 +182,8 @@ def _options(method: CheckedMethod) -> SolveOptions:
     return SolveOptions(
         time_limit=None if limit is None else _number(method, limit, "time_limit"),
         gap=gap,
-        threads=None if threads is None else _whole(method, threads, "threads"),
-        seed=_whole(method, extra.pop("seed", 0), "seed"),
+        threads=None if threads is None else _integer(method, threads, "threads"),
+        seed=_integer(method, extra.pop("seed", 0), "seed"),
         extra=extra,
     )
 
@@ -188,7 +195,7 @@ def _number(method: CheckedMethod, value: bool | float | str, name: str) -> floa
     return value
 
 
-def _whole(method: CheckedMethod, value: bool | float | str, name: str) -> int:
+def _integer(method: CheckedMethod, value: bool | float | str, name: str) -> int:
     number = _number(method, value, name)
     if not float(number).is_integer():
         message = f"`{name}` of `{method.name}` must be an integer, not `{number:g}`"
@@ -196,8 +203,8 @@ def _whole(method: CheckedMethod, value: bool | float | str, name: str) -> int:
     return int(number)
 
 
-def _judge(method: CheckedMethod) -> str:
-    """The solver in `Greedy (judge = scip)`. Raises DiagnosticError."""
+def _judge_name(method: CheckedMethod) -> str:
+    """Return the solver in `Greedy (judge = scip)`; raise DiagnosticError if it is not a name."""
     judge = method.settings.get("judge", DEFAULT_METHOD)
     if not isinstance(judge, str):
         message = f"`judge` of `{method.name}` must be the name of a solver, not `{judge}`"

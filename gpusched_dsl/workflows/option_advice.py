@@ -15,15 +15,15 @@ from gpusched_dsl.ir.deadline import StoppedEarly, limit
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
-def setting_that_fits(
+def find_fitting_setting(
     built: Built, plan: Mapping[str, VariableValues], broken: Collection[str], backend: Backend, clock: SearchClock
 ) -> str | None:
-    """`NAME=VALUE` of one option with which the plan satisfies the model, None where none is found in time.
+    """Return `NAME=VALUE` of an option with which the plan satisfies the model; None if none is found in time.
 
-    `broken` names constraints that the plan breaks: only choices that state one of them differently, or leave it out,
-    are tried. The data are read again, from what the first build has read.
+    `broken` are names of constraints that the plan violates: only choices that change or remove one of them are tried.
+    The data are read again, from those of the first build.
     """
-    for name, choice in _changes_touching(built, broken):
+    for name, choice in _choices_that_change(built, broken):
         try:
             with limit(clock.rest):
                 other = built.remade({name: choice})
@@ -31,7 +31,7 @@ def setting_that_fits(
                 verdict, _ = decide(replace(problem, objectives=()), backend, clock)
         except StoppedEarly:
             return None
-        except DiagnosticError:  # the data, or the plan, are not for the model of that choice
+        except DiagnosticError:  # data or plan do not fit the model of that choice
             continue
         if verdict is Feasibility.FEASIBLE:
             return f"{name}={choice}"
@@ -40,8 +40,8 @@ def setting_that_fits(
     return None
 
 
-def _changes_touching(built: Built, broken: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Choices of single options that change one of the constraints."""
+def _choices_that_change(built: Built, broken: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the choices of single options that change one of the constraints."""
     model = built.scenario.model
     for name, choices in model.option_choices.items():
         for choice in choices:

@@ -31,7 +31,7 @@ from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
 from gpusched_dsl.reporting.runs.result import RunResult
 
-Tell = Callable[[SimulationLoop], None]  # hears of the run at its beginning and after every plan
+Tell = Callable[[SimulationLoop], None]  # called at the start of a run and after every plan
 Stop = Callable[[], bool]
 
 
@@ -46,9 +46,9 @@ def run_method(
 ) -> RunResult:
     """Run to the end, or until Ctrl-C or `stop`, which is called before each event and during planning.
 
-    The plan at hand is dropped then. `note` hears of the journal that is resumed. Raises DiagnosticError with
-    everything wrong in text, data and names, and as planning and the journal do; KeyboardInterrupt at Ctrl-C before
-    the run has begun, and at the second one.
+    The unfinished plan is dropped then. `note` is called with a remark if a journal is resumed. Raises DiagnosticError
+    with all errors in text, data and names, and as planning and the journal do; KeyboardInterrupt at Ctrl-C before the
+    run has begun, and at the second Ctrl-C.
     """
     try:
         return _run_method(workspace, config, Control(), stop=stop, tell=tell, warnings=warnings, note=note)
@@ -66,75 +66,75 @@ def _run_method(
     warnings: Sequence[Diagnostic],
     note: Callable[[str], None] | None = None,
 ) -> RunResult:
-    """As `run_method`; raises Stopped at Ctrl-C before the run has begun. A later Ctrl-C stops the `control`."""
-    samples, began = CostSamples(), time.perf_counter()
+    """Do the work of `run_method`; raise StoppedEarly at Ctrl-C before the run begins; later it stops `control`."""
+    samples, start = CostSamples(), time.perf_counter()
 
-    def hear(driver: SimulationLoop) -> None:
-        samples(driver)
+    def observe(loop: SimulationLoop) -> None:
+        samples(loop)
         if tell is not None:
-            tell(driver)
+            tell(loop)
 
-    def stopping() -> bool:
+    def wants_to_stop() -> bool:
         return control.stopping or (stop is not None and stop())
 
     with limit(), stage(READING):
         setup = setup_of(workspace, config)
-        about = _about(workspace, setup, warnings)
+        info = _run_info(workspace, setup, warnings)
     with CtrlC(control):
-        outcome, about = _drive(setup, about, stopping, hear, tell, note)
-    about = replace(about, seconds=time.perf_counter() - began)
+        outcome, info = _drive(setup, info, wants_to_stop, observe, tell, note)
+    info = replace(info, seconds=time.perf_counter() - start)
     if config.verify == "full" and "instants" in outcome.extra:
         with CtrlC(control):
-            driver = loop_of(setup, stop=stopping, tell=hear, fast=False)
-            outcome, about = _verified(outcome, about, driver)
-    result = RunResult(outcome, about, samples)
+            loop = loop_of(setup, stop=wants_to_stop, tell=observe, fast=False)
+            outcome, info = _verify_replay(outcome, info, loop)
+    result = RunResult(outcome, info, samples)
     if config.bound and outcome.online.window is not None:
         with CtrlC(control):
-            result = replace(result, given_bound=relaxation_bound(result.reading, monitor=_StopMonitor(stopping)))
+            result = replace(result, given_bound=relaxation_bound(result.history, monitor=_StopMonitor(wants_to_stop)))
     return result
 
 
 def _drive(
-    setup: RunSetup, about: RunInfo, stop: Stop, hear: Tell, tell: Tell | None, note: Callable[[str], None] | None
+    setup: RunSetup, info: RunInfo, stop: Stop, observe: Tell, tell: Tell | None, note: Callable[[str], None] | None
 ) -> tuple[RunOutcome, RunInfo]:
     """Run to the end, recorded in the journal if there is one; also return the warnings of the run."""
     config = setup.config
-    with ExitStack() as held:
+    with ExitStack() as stack:
         recorder = None
         if config.journal is not None:
             from gpusched_dsl.online.journal.recorder import Recorder
 
-            setup = setup.stateless()  # a run that is resumed knows no more of earlier plans than the journal
-            recorder = held.enter_context(Recorder(config.journal, setup, about, replay=config.replay))
+            setup = setup.stateless()  # a resumed run knows earlier plans only from the journal
+            recorder = stack.enter_context(Recorder(config.journal, setup, info, replay=config.replay))
             if note is not None and (line := recorder.opening()):
                 note(line)
-        driver = loop_of(setup, journal=None if recorder is None else recorder.steps, stop=stop, tell=hear)
+        loop = loop_of(setup, journal=None if recorder is None else recorder.steps, stop=stop, tell=observe)
         if tell is not None:
-            tell(driver)
-        outcome, broke = _to_its_end(driver)
-        about = replace(about, warnings=(*about.warnings, *broke))
+            tell(loop)
+        outcome, errors = _run_to_end(loop)
+        info = replace(info, warnings=(*info.warnings, *errors))
         if recorder is not None:
-            about = replace(about, resumed_steps=recorder.resumed, warnings=(*about.warnings, *recorder.findings()))
+            info = replace(info, resumed_steps=recorder.resumed, warnings=(*info.warnings, *recorder.findings()))
             recorder.close_with(outcome)
-    return outcome, about
+    return outcome, info
 
 
-def _verified(outcome: RunOutcome, about: RunInfo, driver: EventLoop | SlotLoop) -> tuple[RunOutcome, RunInfo]:
-    """Drive a fast replay again event by event; where they disagree, the second outcome is the result."""
+def _verify_replay(outcome: RunOutcome, info: RunInfo, loop: EventLoop | SlotLoop) -> tuple[RunOutcome, RunInfo]:
+    """Simulate a fast replay again by events; if the outcomes differ, return that of the simulation."""
     from gpusched_dsl.workflows.replay_verification import disagreement
 
-    planned, broke = _to_its_end(driver)
-    if planned.ended == "interrupt":
-        return outcome, about
-    finding = disagreement(outcome, planned)
-    told = tuple(warning for warning in planned.warnings if warning.code == BROKEN_PLAN)
-    told += () if finding is None else (finding,)
-    about = replace(about, warnings=(*about.warnings, *broke, *told))
-    return (outcome if finding is None else planned), about
+    simulated, errors = _run_to_end(loop)
+    if simulated.ended == "interrupt":
+        return outcome, info
+    difference = disagreement(outcome, simulated)
+    added = tuple(warning for warning in simulated.warnings if warning.code == BROKEN_PLAN)
+    added += () if difference is None else (difference,)
+    info = replace(info, warnings=(*info.warnings, *errors, *added))
+    return (outcome if difference is None else simulated), info
 
 
 class _StopMonitor(Silent):
-    """The monitor of a solver that ends when somebody wants to stop."""
+    """A monitor that ends a solver if `stop` returns True."""
 
     def __init__(self, stop: Stop) -> None:
         self._stop = stop
@@ -156,21 +156,21 @@ def run_methods(
 ) -> RunComparison:
     """Run the same scenario with each method in turn: the realised random quantities are equal for all of them.
 
-    What a method is refused for stands in its row; where all are refused, DiagnosticError is raised. After Ctrl-C and
-    `stop`, the rows that are there are kept, that of the method that ran among them. Raises KeyboardInterrupt as
-    `run_method` where there is no row yet, and ValueError for a journal, which is that of one run.
+    The row of a refused method has the diagnostics; if all methods are refused, DiagnosticError is raised. After Ctrl-C
+    and `stop`, the finished rows and the row of the current method are kept. Raises KeyboardInterrupt as `run_method`
+    does if there is no row yet, and ValueError for a journal, which records one run.
     """
     if config.journal is not None:
         raise ValueError("a journal records one run: give each method a separate journal")
     rows: list[RunRow] = []
-    relaxed: RunBound | None = None  # the same for all methods
+    relaxation: RunBound | None = None  # the same for all methods
     control = Control()
     for method in methods:
         if begin is not None:
             begin(method)
-        own = replace(config, method=method, bound=config.bound and relaxed is None)
+        method_config = replace(config, method=method, bound=config.bound and relaxation is None)
         try:
-            result = _run_method(workspace, own, control, stop=stop, tell=tell, warnings=warnings)
+            result = _run_method(workspace, method_config, control, stop=stop, tell=tell, warnings=warnings)
         except StoppedEarly:
             if not rows:
                 raise KeyboardInterrupt from None
@@ -178,40 +178,40 @@ def run_methods(
         except DiagnosticError as error:
             rows.append(RunRow(method, None, tuple(error.diagnostics)))
             continue
-        if own.bound and result.bound.value is not None:
-            relaxed = result.bound
-        elif relaxed is not None:
+        if method_config.bound and result.bound.value is not None:
+            relaxation = result.bound
+        elif relaxation is not None:
             result = replace(
-                result, given_bound=RunBound(None, UNFINISHED) if has_unfinished_jobs(result.reading) else relaxed
+                result, given_bound=RunBound(None, UNFINISHED) if has_unfinished_jobs(result.history) else relaxation
             )
         rows.append(RunRow(method, result))
         if result.ended == "interrupt" or control.stopping:
             break
-    if relaxed is not None and any(r.result is not None and relaxed.refuted_by(r.result.total) for r in rows):
+    if relaxation is not None and any(r.result is not None and relaxation.refuted_by(r.result.total) for r in rows):
         other = RunBound(None, OTHER_PRICES)
         rows = [r if r.result is None else replace(r, result=replace(r.result, given_bound=other)) for r in rows]
     if all(row.result is None for row in rows):
-        raise DiagnosticError([d for row in rows for d in row.findings])
+        raise DiagnosticError([d for row in rows for d in row.diagnostics])
     return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))
 
 
-def _to_its_end(driver: EventLoop | SlotLoop) -> tuple[RunOutcome, tuple[Diagnostic, ...]]:
+def _run_to_end(loop: EventLoop | SlotLoop) -> tuple[RunOutcome, tuple[Diagnostic, ...]]:
     """Return the outcome and the error that ended the run; raise DiagnosticError if there was no decision before it."""
     try:
-        outcome = driver.run()
+        outcome = loop.run()
     except DiagnosticError as error:
-        if not driver.steps:
+        if not loop.steps:
             raise
-        return driver.outcome("error"), tuple(error.diagnostics)
-    if driver.failures and all(step.method == AS_BEFORE for step in outcome.steps):
-        raise DiagnosticError([failures.first for failures in driver.failures.values()])
+        return loop.outcome("error"), tuple(error.diagnostics)
+    if loop.failures and all(step.method == AS_BEFORE for step in outcome.steps):
+        raise DiagnosticError([failures.first for failures in loop.failures.values()])
     return outcome, ()
 
 
-def _about(workspace: Workspace, setup: RunSetup, warnings: Sequence[Diagnostic]) -> RunInfo:
+def _run_info(workspace: Workspace, setup: RunSetup, warnings: Sequence[Diagnostic]) -> RunInfo:
     config, instance = setup.config, setup.base.instance
     name = choose_scenario(workspace, config.scenario)
-    _, told = check_solvable(workspace, name, config.settings)
+    _, scenario_warnings = check_solvable(workspace, name, config.settings)
     options: dict[str, Any] = {
         "seed": config.seed,
         "time_limit": config.time_limit,
@@ -227,5 +227,5 @@ def _about(workspace: Workspace, setup: RunSetup, warnings: Sequence[Diagnostic]
         settings=dict(config.settings),
         options=options,
         inputs_sha256={**workspace.sha256, **instance.inputs},
-        warnings=(*warnings, *told, *instance.notes),
+        warnings=(*warnings, *scenario_warnings, *instance.notes),
     )

@@ -1,4 +1,4 @@
-"""Solves a scenario or a compiled problem by a solver or a policy, from the text or data on, within its time limit."""
+"""Solves a scenario or a compiled problem by a solver or a policy, within a time limit that includes building."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SolveConfig:
     """The configuration of a solve.
 
     `method`, a solver or a policy, makes the plan. `options` are the time limit, the gap, the threads, the seed, the
-    passes to leave out, the decomposition, the heuristic and the solver's own options. `warm_start` is a point or a
+    passes to skip, the decomposition, the heuristic and the solver's own options. `warm_start` is a point or a
     policy to start from. With `bound`, the judge of a policy also proves a bound.
     """
 
@@ -66,57 +66,57 @@ def solve_scenario(
 ) -> SolvedScenario:
     """Read the data, build the problem and solve it; if there is an `earlier` solve, from its instance and session.
 
-    The time limit counts from the beginning of `clock`. If it ends the solve early, or the monitor or Ctrl-C do, the
-    result has the best point found by then. Raises DiagnosticError with everything wrong in data, options and starts,
-    and as solvers and policies do.
+    The time limit counts from the start of `clock`. If the limit, the monitor or Ctrl-C ends the solve, the result
+    has the best point so far. Raises DiagnosticError with all errors in data, options and starts, and as solvers and
+    policies do.
     """
-    clock, hear = clock or Deadline(), listener or Listener()
-    began = time.perf_counter()
+    clock, observer = clock or Deadline(), listener or Listener()
+    build_start = time.perf_counter()
     scenario, method, options = config.scenario, config.method, config.options
     instance, before = (None, None) if earlier is None else (earlier.instance, earlier.solution)
     built: Built | None = None
     start = Start()
     with deadline_of(method.time_to_build(clock.rest_of(options.time_limit)), monitor):
         try:
-            with hear.working():
+            with observer.working_context():
                 built = scenario.build(whole=False, earlier=instance)
                 instance = built.instance
-                hear.has_read(built)
-                start = start_from(built, config.warm_start, method.judge, options, monitor, hear.begin)
+                observer.has_read(built)
+                start = start_from(built, config.warm_start, method.judge, options, monitor, observer.begin)
                 built = method.with_problem(built, options, clock)
-            hear.has_built(built)
-            with hear.working(), limit(clock.rest_of(options.time_limit)):
-                solved, told = method.solve(built, options, start, monitor, before)
+            observer.has_built(built)
+            with observer.working_context(), limit(clock.rest_of(options.time_limit)):
+                solved, warnings = method.solve(built, options, start, monitor, before)
                 if config.bound:
-                    solved = _with_bound(built, solved, config, monitor, hear)
-            origins = built.origins()
+                    solved = _with_bound(built, solved, config, monitor, observer)
+            provenance = built.origins()
         except StoppedEarly as stopped:
             if before is not None:
                 before.close()
-            solved, told = solution_without_problem(scenario.scenario.model, method.backend(), options, stopped), ()
+            solved, warnings = solution_without_problem(scenario.scenario.model, method.backend(), options, stopped), ()
             solved = with_plan(solved, start.plan)
-            seconds = scenario.seconds + time.perf_counter() - began
-            origins = scenario.origins(seconds) if built is None else replace(built, seconds=seconds).origins()
+            seconds = scenario.seconds + time.perf_counter() - build_start
+            provenance = scenario.origins(seconds) if built is None else replace(built, seconds=seconds).origins()
     rebuilt = None if earlier is None else solved.loading.why_rebuilt(solved.backend.name)
-    result = Result(solved, _with_warnings(origins, (*start.warnings, *told)), rebuilt)
+    result = Result(solved, _with_warnings(provenance, (*start.warnings, *warnings)), rebuilt)
     return SolvedScenario(config, result, instance, start.plan)
 
 
 def _with_bound(
-    built: Built, solved: Solution, config: SolveConfig, monitor: Monitor | None, hear: Listener
+    built: Built, solved: Solution, config: SolveConfig, monitor: Monitor | None, observer: Listener
 ) -> Solution:
     if not config.method.is_policy or (monitor is not None and monitor.stop_requested):
         return solved
     from gpusched_dsl.workflows.solve_by_policy import with_bound  # loads the compiler of policies
 
     judge = config.method.judge()
-    hear.begin(f"bound by {judge.name}")
+    observer.begin(f"bound by {judge.name}")
     return with_bound(built, solved, judge, config.options, monitor)
 
 
 def solve_compiled(
     problem: Problem,
-    origins: Provenance,
+    provenance: Provenance,
     backend: Backend,
     options: SolveOptions,
     start: Entries | None,
@@ -124,15 +124,15 @@ def solve_compiled(
     clock: Deadline,
     monitor: Monitor | None = None,
 ) -> Result:
-    """Solve a compiled problem; `origins` has its source.
+    """Solve a compiled problem; `provenance` has its source.
 
     Time limit and errors are those of `solve_scenario`.
     """
-    point, told = (None, []) if start is None else point_from(problem, start)
+    point, warnings = (None, []) if start is None else point_from(problem, start)
     with deadline_of(clock.rest_of(options.time_limit), monitor):
         solved = solve_problem(problem, backend, options, point, monitor)
-    return Result(solved, _with_warnings(origins, tuple(told)))
+    return Result(solved, _with_warnings(provenance, tuple(warnings)))
 
 
-def _with_warnings(origins: Provenance, told: tuple[Diagnostic, ...]) -> Provenance:
-    return replace(origins, warnings=(*origins.warnings, *told))
+def _with_warnings(provenance: Provenance, warnings: tuple[Diagnostic, ...]) -> Provenance:
+    return replace(provenance, warnings=(*provenance.warnings, *warnings))

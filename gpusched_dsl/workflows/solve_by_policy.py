@@ -1,7 +1,7 @@
 """Policies as a backend: the plan is fixed in the model, a solver completes it, and the model's rows verify it.
 
-The result is that of a solve, but for its status: `feasible` (checked, nothing proved), or `broken` where the plan
-breaks rows of the model; the rows that would have to give way are told then.
+The result is that of a solve, with another status: `feasible` (verified, nothing proved), or `broken` if the plan
+violates rows of the model; then a diagnostic lists the smallest relaxation of the rows.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.solving.starts import entries_of_point, read_entries
 
-START_SHARE = 1 / 3  # of the time that is left, for a plan to start from
-START_SECONDS = 1.0  # at least, for completing it
-WHY_SECONDS = 10.0  # for finding out which rows a plan breaks
-OPTION_SECONDS = 5.0  # for finding an option of the model with which it breaks none
-JUDGE_SECONDS = 10.0  # at least, for completing a plan: a time limit ends the policy, and its plan shall be told
-BOUND_SECONDS = 60.0  # for completing a plan, and for a bound, where no time limit is stated
+START_SHARE = 1 / 3  # of the remaining time, for a plan as a warm start
+START_SECONDS = 1.0  # at least, to complete this plan
+WHY_SECONDS = 10.0  # to find the rows that a plan violates
+OPTION_SECONDS = 5.0  # to find an option of the model with which it violates none
+JUDGE_SECONDS = 10.0  # at least, to complete a plan: a time limit ends the policy, but its plan is a result
+BOUND_SECONDS = 60.0  # to complete a plan, and to prove a bound, without a time limit
 
 
 class PolicyBackend:
-    """Names the policy of the plan in results; it solves nothing itself."""
+    """Has the name of a policy for results; it cannot solve problems."""
 
     capabilities = Capabilities(duals=False)
 
@@ -65,66 +65,66 @@ def solve_by_policy(
     options: SolveOptions | None = None,
     start: Entries | None = None,
     monitor: Monitor | None = None,
-    judging: float = JUDGE_SECONDS,
+    judge_seconds: float = JUDGE_SECONDS,
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
-    """The plan of a policy, completed by `backend` and checked and priced by the model; and warnings.
+    """Return the plan of a policy, completed by `backend` and evaluated by the model; and warnings.
 
-    `start` is the plan before, for policies that `keep` what runs. `options.seed` seeds every draw. The time limit, or
-    what the active deadline leaves of it, is for the policy, which always makes its first plan. Completing the plan
-    may take as long again, but gets `judging` seconds at least, and `BOUND_SECONDS` where there is no limit. Ctrl-C,
-    the time limit and the monitor end the policy with the best plan found. Raises DiagnosticError as `decide` and
+    `start` is the previous plan, for policies with `keep`. `options.seed` is the seed of all random draws. The time
+    limit, or the rest of the active deadline, applies to the policy, which always makes its first plan. The completion
+    of the plan gets the same time again, but at least `judge_seconds`, and `BOUND_SECONDS` without a limit. Ctrl-C, the
+    time limit and the monitor end the policy with the best plan found. Raises DiagnosticError as `decide` and
     `solve_problem` do.
     """
-    asked = options or SolveOptions()
+    original_options = options or SolveOptions()
     deadline = active()
-    limit = asked.time_limit if deadline is None or deadline.left is None else deadline.left
+    limit = original_options.time_limit if deadline is None or deadline.left is None else deadline.left
     with grace():
-        within = replace(asked, time_limit=limit)
-        solved, told = _solve_by_policy(built, policy, backend, within, start, monitor, judging)
-        return replace(solved, options=asked), told
+        limited_options = replace(original_options, time_limit=limit)
+        solved, warnings = _solve_by_policy(built, policy, backend, limited_options, start, monitor, judge_seconds)
+        return replace(solved, options=original_options), warnings
 
 
 def _solve_by_policy(
     built: Built,
     policy: CheckedPolicy,
     backend: Backend | str,
-    asked: SolveOptions,
+    options: SolveOptions,
     start: Entries | None,
     monitor: Monitor | None,
-    judging: float,
+    least_seconds: float,
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
     warnings: list[Diagnostic] = []
     running = None
     if start is not None and policy.keep:
         running = _variable_values(built, policy, start)
     elif start is not None:
-        warnings.append(_not_kept(policy))
+        warnings.append(_unused_start_warning(policy))
     store, limits = built.instance.store, built.permissions.limits()
     compiling = CompileClock()
-    run = _Run(asked.time_limit, monitor, compiling)
+    run = _Run(options.time_limit, monitor, compiling)
     with CtrlC(run.control), compiling:
-        decision = decide(policy, store, limits, asked.seed, running, run.stop, run.tell)
-    patience = BOUND_SECONDS if asked.time_limit is None else max(asked.time_limit, judging)
-    completing = replace(asked, gap=0.0, time_limit=patience)
+        decision = decide(policy, store, limits, options.seed, running, run.stop, run.report_progress)
+    patience = BOUND_SECONDS if options.time_limit is None else max(options.time_limit, least_seconds)
+    judge_options = replace(options, gap=0.0, time_limit=patience)
     problem = ground(built.scenario.model, store, limits, decision.values)
-    # A monitor that has ended the policy would end this at once, and the plan would be lost.
-    solved = solve_problem(problem, backend, completing, None, None if run.ended_by else monitor)
+    # A monitor that stopped the policy would also stop this solve at once, and the plan would be lost.
+    solved = solve_problem(problem, backend, judge_options, None, None if run.ended_by else monitor)
     solved.close()
-    # Kernels are compiled, or read from the cache, once in a process: no policy's own time.
+    # Kernels are compiled, or loaded from the cache, once per process: this is not time of the policy.
     ready = max(compiling.seconds, decision.statistics.get("compile_seconds", 0.0))
     seconds = {"compile_seconds": compiling.seconds, "ready_seconds": ready, "judge_seconds": solved.solve_seconds}
     if solved.status is Status.INFEASIBLE:
-        began = time.perf_counter()
+        why_start = time.perf_counter()
         warnings.append(_broken_rows(built, policy, decision, problem, solved.backend))
-        seconds["why_seconds"] = time.perf_counter() - began
-    # Where it was the judge that ran out of time, what the policy left open may not be at its best.
+        seconds["why_seconds"] = time.perf_counter() - why_start
+    # If the judge ran out of time, the decisions that the policy left open may not be optimal.
     ended_by = run.ended_by if decision.stopped else solved.reason
     decision = replace(
         decision,
         seconds=max(decision.seconds - ready, 0.0),
         statistics={**decision.statistics, **seconds, "price": decision.price},
     )
-    return _as_plan(built, policy, solved, decision, asked, ended_by), tuple(warnings)
+    return _remove_proofs(built, policy, solved, decision, options, ended_by), tuple(warnings)
 
 
 def start_by_policy(
@@ -134,13 +134,15 @@ def start_by_policy(
     options: SolveOptions | None = None,
     monitor: Monitor | None = None,
 ) -> tuple[Entries | None, Solution, tuple[Diagnostic, ...]]:
-    """The values of a policy's plan to start a solve from, None where it breaks the model; the plan, and warnings.
+    """Return the values of a policy's plan as a start (None if it violates the model), the plan, and warnings.
 
-    The policy may take `START_SHARE` of what is left until the active deadline. Raises what `solve_by_policy` raises.
+    The policy may use `START_SHARE` of the time until the active deadline. Raises what `solve_by_policy` raises.
     """
     with limit(share_left(START_SHARE)):
-        plan, told = solve_by_policy(apart(built), policy, backend, options, None, monitor, START_SECONDS)
-    return None if plan.point is None else entries_of_point(plan.problem, plan.point), plan, told
+        plan, warnings = solve_by_policy(
+            with_own_columns(built), policy, backend, options, None, monitor, START_SECONDS
+        )
+    return None if plan.point is None else entries_of_point(plan.problem, plan.point), plan, warnings
 
 
 class _Run:
@@ -160,13 +162,13 @@ class _Run:
             self.ended_by = "time"
         return bool(self.ended_by)
 
-    def tell(self, iterations: int, price: float) -> None:
+    def report_progress(self, iterations: int, price: float) -> None:
         if self.monitor is not None:
             self.monitor.progress(SolverProgress(self.control.seconds, price, None, iterations=iterations))
 
 
-def apart(built: Built) -> Built:
-    """The same instance with a place of its own for columns, so that results of several solves can be read later."""
+def with_own_columns(built: Built) -> Built:
+    """Return the same instance with its own columns, so that the results of several solves can be read later."""
     store = replace(built.instance.store, variables=dict(built.instance.store.variables))
     return replace(built, instance=replace(built.instance, store=store), grounded=list(built.grounded))
 
@@ -180,15 +182,18 @@ def with_bound(
 ) -> Solution:
     """Return the same result with the bound that a solver proves for the complete problem, starting from the plan.
 
-    Of several objectives only the first gets one: a bound of another holds where those before have their best values.
+    Of several objectives only the first gets one: a bound of a later objective is valid only if the earlier ones are
+    optimal.
     Time limit and errors are those of `prove_bound`.
     """
-    with grace():  # the limit of the policy is not that of the bound
-        proved, told = prove_bound(built, solved, backend, options or SolveOptions(), monitor)
-    objectives = tuple(own if at else replace(own, bound=proved.bound) for at, own in enumerate(solved.objectives))
+    with grace():  # the time limit of the policy does not apply to the bound
+        proved, warnings = prove_bound(built, solved, backend, options or SolveOptions(), monitor)
+    objectives = tuple(
+        objective if at else replace(objective, bound=proved.bound) for at, objective in enumerate(solved.objectives)
+    )
     statistics = {**solved.statistics, "bound_seconds": proved.load_seconds + proved.solve_seconds}
-    kept = tuple(warning for warning in told if warning.code == ABANDONED)
-    return replace(solved, objectives=objectives, statistics=statistics, warnings=(*solved.warnings, *kept))
+    abandoned = tuple(warning for warning in warnings if warning.code == ABANDONED)
+    return replace(solved, objectives=objectives, statistics=statistics, warnings=(*solved.warnings, *abandoned))
 
 
 def prove_bound(
@@ -201,26 +206,26 @@ def prove_bound(
     if options.time_limit is None:
         options = replace(options, time_limit=BOUND_SECONDS)
     start = None if plan is None or plan.point is None else entries_of_point(plan.problem, plan.point)
-    proved, told = solve_built(apart(built), backend, options, start, monitor)
+    proved, warnings = solve_built(with_own_columns(built), backend, options, start, monitor)
     proved.close()
-    return proved, (*told, *proved.warnings)
+    return proved, (*warnings, *proved.warnings)
 
 
-def _as_plan(
+def _remove_proofs(
     built: Built, policy: CheckedPolicy, solved: Solution, decision: Decision, options: SolveOptions, ended_by: str
 ) -> Solution:
-    """Remove the proofs of the plan's problem, which prove nothing about the model: no bound, and another status."""
+    """Remove bound and optimality from the solution: they apply to the problem with the fixed plan only."""
     status, reason = solved.status, solved.reason
     if solved.point is not None:
         status, reason = Status.FEASIBLE, ended_by
     elif status is Status.INFEASIBLE:
         status = Status.BROKEN
     objectives = tuple(replace(o, bound=None, status=None if o.status is None else status) for o in solved.objectives)
-    folded, maker = built.folded, PolicyBackend(policy.name, solved.backend)
+    aggregated, backend = built.folded, PolicyBackend(policy.name, solved.backend)
     return replace(
         solved,
-        backend=maker,
-        versions=maker.versions(),
+        backend=backend,
+        versions=backend.versions(),
         options=options,
         status=status,
         reason=reason,
@@ -231,25 +236,25 @@ def _as_plan(
         load_seconds=solved.load_seconds + solved.solve_seconds,
         statistics=dict(decision.statistics),
         session=None,
-        size=full_size(folded.quotient) if folded is not None else None,
+        size=full_size(aggregated.quotient) if aggregated is not None else None,
     )
 
 
 def _broken_rows(
     built: Built, policy: CheckedPolicy, decision: Decision, problem: Problem, backend: Backend
 ) -> Diagnostic:
-    """Which rows the plan breaks: the smallest relaxation; and the option with which it breaks none, if one exists."""
+    """Describe the violated rows by the smallest relaxation, and an option without violations if one exists."""
     from gpusched_dsl.explaining.clock import SearchClock
     from gpusched_dsl.explaining.findings import relaxation_text
     from gpusched_dsl.explaining.relaxation import relaxations
-    from gpusched_dsl.workflows.option_advice import setting_that_fits
+    from gpusched_dsl.workflows.option_advice import find_fitting_setting
 
     everything = np.ones(problem.rows, dtype=np.bool_)
     found = relaxations(problem, everything, everything, backend, SearchClock(WHY_SECONDS))
     notes = (f"the smallest relaxation: {relaxation_text(problem, found[0])}",) if found else ()
     broken = {problem.row_family(row).name for relaxation in found for row in relaxation.rows.tolist()}
     setting = (
-        setting_that_fits(built, decision.values, broken, backend, SearchClock(OPTION_SECONDS)) if broken else None
+        find_fitting_setting(built, decision.values, broken, backend, SearchClock(OPTION_SECONDS)) if broken else None
     )
     if setting is None:
         help = "choose options of the model that fit the policy, or another policy"
@@ -266,7 +271,7 @@ def _broken_rows(
     )
 
 
-def _not_kept(policy: CheckedPolicy) -> Diagnostic:
+def _unused_start_warning(policy: CheckedPolicy) -> Diagnostic:
     return Diagnostic(
         "GSM6009",
         f"`{policy.name}` does not use the warm start",
@@ -278,7 +283,7 @@ def _not_kept(policy: CheckedPolicy) -> Diagnostic:
 
 
 def _variable_values(built: Built, policy: CheckedPolicy, start: Entries) -> dict[str, VariableValues]:
-    """Labelled values as codes; labels that are no elements (jobs that have left) are left out."""
+    """Return labelled values as codes; skip labels that are not elements (jobs that have left)."""
     model, store = built.scenario.model, built.instance.store
     found: dict[str, VariableValues] = {}
     for name, entries in start.items():
@@ -287,6 +292,6 @@ def _variable_values(built: Built, policy: CheckedPolicy, start: Entries) -> dic
             continue
         components = tuple(store.component(v.type) for v in variable.indexing.variables)
         domain = TupleDomain(components, (np.zeros(0, dtype=np.int64),) * len(components))
-        codes, values, known = read_entries(domain, entries)
-        found[name] = VariableValues(tuple(c[known] for c in codes), values[known])
+        codes, values, is_element = read_entries(domain, entries)
+        found[name] = VariableValues(tuple(c[is_element] for c in codes), values[is_element])
     return found

@@ -1,4 +1,4 @@
-"""Warm starts: the values to start a solve from, and the plan that is left if the solve finds no point."""
+"""Warm starts: the values to start a solve from, and the plan that replaces a solve without a point."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Start:
 
 def start_from(
     built: Built,
-    given: WarmStart,
+    warm_start: WarmStart,
     judge: Callable[[], Backend],
     options: SolveOptions,
     monitor: Monitor | None,
@@ -44,32 +44,32 @@ def start_from(
     Raises DiagnosticError for files and values that cannot be read, and what `start_by_policy` raises.
     """
     assert built.workspace is not None
-    if not isinstance(given, str) or not means_policy(built.workspace, given):
-        return Start(_entries(given))
+    if not isinstance(warm_start, str) or not means_policy(built.workspace, warm_start):
+        return Start(_read_entries(warm_start))
     from gpusched_dsl.workflows.solve_by_policy import start_by_policy  # loads the compiler of policies
 
-    policy = policy_named(built.workspace, given, built.scenario.model)
+    policy = policy_named(built.workspace, warm_start, built.scenario.model)
     begin(f"{policy.name} for a start")
     start = Start(*start_by_policy(built, policy, judge(), replace(options, extra={}), monitor))
     begin("")
     return start
 
 
-def _entries(given: WarmStart) -> Entries | None:
-    if given is None:
+def _read_entries(warm_start: WarmStart) -> Entries | None:
+    if warm_start is None:
         return None
-    if isinstance(given, Result):
-        return {} if given.solved.point is None else entries_of_point(given.problem, given.solved.point)
-    return entries_of_file(Path(given)) if isinstance(given, str | Path) else entries_of_mapping(given)
+    if isinstance(warm_start, Result):
+        return {} if warm_start.solved.point is None else entries_of_point(warm_start.problem, warm_start.solved.point)
+    return entries_of_file(Path(warm_start)) if isinstance(warm_start, str | Path) else entries_of_mapping(warm_start)
 
 
 def with_plan(solved: Solution, plan: Solution | None) -> Solution:
-    """`solved`, or if it ended at a limit without a point, the plan of a policy that it was to start from."""
+    """Return `solved`, or the plan of its warm start if it ended at a limit without a point."""
     if plan is None or plan.point is None or solved.point is not None or solved.status is not Status.LIMIT:
         return solved
     objectives = tuple(
-        replace(own, bound=proved.bound, status=proved.status)
-        for own, proved in zip(plan.objectives, solved.objectives, strict=True)
+        replace(objective, bound=proved.bound, status=proved.status)
+        for objective, proved in zip(plan.objectives, solved.objectives, strict=True)
     )
     solved.close()
     return replace(

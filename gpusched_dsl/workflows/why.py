@@ -27,7 +27,7 @@ from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import STATES
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.runs.summary import short
-from gpusched_dsl.workflows.estimate import job_code, nothing_to_tell, title_of
+from gpusched_dsl.workflows.estimate import job_code, no_plan_error, title_of
 
 SECONDS = 60.0
 SCHEMA_VERSION = 1
@@ -67,16 +67,16 @@ class DecisionExplanation(Report):
 
     def lines(self) -> list[str]:
         """Return the output of `gsdsl why`."""
-        told = [self.title, ""]
+        lines = [self.title, ""]
         state = f"runs: {', '.join(self.plan.entries)}" if self.runs else "waits"
-        made = f"by the plan of {self.method} at {with_unit(short(self.planned_at), self.unit)}"
-        told += [f"{self.job} at {with_unit(short(self.at), self.unit)} {state}, {made}"]
+        source = f"by the plan of {self.method} at {with_unit(short(self.planned_at), self.unit)}"
+        lines += [f"{self.job} at {with_unit(short(self.at), self.unit)} {state}, {source}"]
         if self.turn is not None:
-            told += ["", *turn_lines(self.turn)]
-        told += ["", *self._of_the_model()]
-        return told
+            lines += ["", *turn_lines(self.turn)]
+        lines += ["", *self._model_lines()]
+        return lines
 
-    def _of_the_model(self) -> Iterator[str]:
+    def _model_lines(self) -> Iterator[str]:
         cost = self.plan.cost
         if cost is None:
             yield "the plan violates constraints of the model, so the model cannot compare other plans"
@@ -88,14 +88,14 @@ class DecisionExplanation(Report):
             if not self.alternatives:
                 yield "  none"
             for other in self.alternatives:
-                yield from _lines_of_forced(f"  {other.entry}", other.forced, cost)
+                yield from _forced_lines(f"  {other.entry}", other.forced, cost)
             if self.left_out:
                 yield f"  {count_text(self.left_out, 'more was', 'more were')} not examined"
         else:
             if self.fixed is not None:
-                yield from _lines_of_forced("if it ran, with all other jobs as planned", self.fixed, cost)
+                yield from _forced_lines("if it ran, with all other jobs as planned", self.fixed, cost)
             if self.free is not None:
-                yield from _lines_of_forced("if it ran, with all other jobs free to change", self.free, cost)
+                yield from _forced_lines("if it ran, with all other jobs free to change", self.free, cost)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, the document of `gsdsl why --json`."""
@@ -109,7 +109,7 @@ class DecisionExplanation(Report):
             "method": self.method,
             "runs": self.runs,
             "entries": list(self.plan.entries),
-            "cost": None if cost is None else _cost(cost),
+            "cost": None if cost is None else _cost_document(cost),
             "turn": None if self.turn is None else turn_lines(self.turn),
             "alternatives": [{"entry": a.entry, **_forced_document(a.forced, cost)} for a in self.alternatives],
             "left_out": self.left_out,
@@ -118,7 +118,7 @@ class DecisionExplanation(Report):
         }
 
 
-def _cost(cost: Cost) -> dict[str, Any]:
+def _cost_document(cost: Cost) -> dict[str, Any]:
     return {"objectives": {n: v for n, v, _ in cost.objectives}, "terms": dict(cost.terms)}
 
 
@@ -132,7 +132,7 @@ def _forced_document(forced: ForcedDecision, before: Cost | None) -> dict[str, A
     }
 
 
-def _lines_of_forced(what: str, forced: ForcedDecision, before: Cost) -> Iterator[str]:
+def _forced_lines(what: str, forced: ForcedDecision, before: Cost) -> Iterator[str]:
     if forced.cost is None:
         yield f"{what}: not possible" + ("" if forced.rows else ", as far as the search in time shows")
         for change, row in forced.rows:
@@ -160,37 +160,39 @@ def why(
     Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if there is no plan or the job is not present then, and
     the errors of `open_run`, planning, grounding and the journal.
     """
-    allowed = config.permissions
-    with ExitStack() as held:
+    permissions = config.permissions
+    with ExitStack() as stack:
         setup, steps = setup_of(workspace, config), None
         code = job_code(setup, job)
         if config.journal is not None:
             from gpusched_dsl.online.journal.journal import Journal
             from gpusched_dsl.online.journal.steps import RecordedSteps
 
-            steps = RecordedSteps(held.enter_context(Journal.read(config.journal)))
+            steps = RecordedSteps(stack.enter_context(Journal.read(config.journal)))
         loop = loop_of(setup, journal=steps)
         moment = moment_at(loop, at)
     unit = "" if loop.unit == "1" else loop.unit
     inner = None if moment is None else job_in(moment, loop.jobs_root, code)
     if moment is None or inner is None:
         state = STATES[int(loop.world.status[code])]
-        told = "no plan was computed until then" if moment is None else f"`{job}` is {state} and not in any plan"
-        raise nothing_to_tell(f"at {with_unit(short(at), unit)} {told}", "choose a time at which the job is present")
+        reason = "no plan was computed until then" if moment is None else f"`{job}` is {state} and not in any plan"
+        raise no_plan_error(f"at {with_unit(short(at), unit)} {reason}", "choose a time at which the job is present")
     turn = None
     if isinstance(loop.planner, PolicyPlanner) and moment.step.method == loop.planner.policy.name:
-        turn = turn_of(loop.planner.policy, moment, inner, allowed.limits())
-    question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), allowed.limits())
+        turn = turn_of(loop.planner.policy, moment, inner, permissions.limits())
+    question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), permissions.limits())
     plan = question.as_planned()
     answer = DecisionExplanation(
         title_of(loop), str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn
     )
     if plan.cost is None:
         return answer
-    return _with_others(answer, question, moment)
+    return _with_alternatives(answer, question, moment)
 
 
-def _with_others(answer: DecisionExplanation, question: CounterfactualProblem, moment: Moment) -> DecisionExplanation:
+def _with_alternatives(
+    answer: DecisionExplanation, question: CounterfactualProblem, moment: Moment
+) -> DecisionExplanation:
     if not answer.runs:
         if not len(question.mine):
             return answer
@@ -198,17 +200,17 @@ def _with_others(answer: DecisionExplanation, question: CounterfactualProblem, m
         return replace(answer, fixed=fixed, free=question.running(question.mine, others=False))
     planned = question.planned[question.mine] > 0.5
     has = set(question.mine[planned].tolist())
-    others = [way for way in question.ways if not has & set(way.tolist())]
-    found = [Alternative("waits", question.waiting())]
-    for way in others[:MOST_ALTERNATIVES]:
-        forced = question.running(way)
-        entry = forced.entries[0] if forced.entries else _family_of(question, way)
-        found.append(Alternative(entry, forced))
+    others = [configuration for configuration in question.ways if not has & set(configuration.tolist())]
+    alternatives = [Alternative("waits", question.waiting())]
+    for configuration in others[:MOST_ALTERNATIVES]:
+        forced = question.running(configuration)
+        entry = forced.entries[0] if forced.entries else _family_of(question, configuration)
+        alternatives.append(Alternative(entry, forced))
     assert answer.plan.cost is not None
-    found.sort(key=lambda a: np.inf if a.forced.cost is None else a.forced.cost.total)
-    return replace(answer, alternatives=tuple(found), left_out=max(0, len(others) - MOST_ALTERNATIVES))
+    alternatives.sort(key=lambda a: np.inf if a.forced.cost is None else a.forced.cost.total)
+    return replace(answer, alternatives=tuple(alternatives), left_out=max(0, len(others) - MOST_ALTERNATIVES))
 
 
-def _family_of(question: CounterfactualProblem, way: Any) -> str:
+def _family_of(question: CounterfactualProblem, configuration: Any) -> str:
     """Return the element, or the first of several that differ only in the node."""
-    return question.entry(int(way[0])) + (" and equal ones on other nodes" if len(way) > 1 else "")
+    return question.entry(int(configuration[0])) + (" and equal ones on other nodes" if len(configuration) > 1 else "")

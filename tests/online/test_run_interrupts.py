@@ -83,7 +83,7 @@ def test_ctrl_c_drops_the_plan_at_hand_and_the_run_can_go_on(
     assert (cut.ended, len(cut.outcome.steps)) == ("interrupt", 1)
     resumed = gs.loads(JOBS).run(**given)
     assert isinstance(resumed, RunResult)
-    assert (resumed.ended, resumed.about.resumed_steps) == ("finished", 1)
+    assert (resumed.ended, resumed.run_info.resumed_steps) == ("finished", 1)
     whole = gs.loads(JOBS).run("S", method=method, journal=tmp_path / "other.db")
     assert isinstance(whole, RunResult)
     assert resumed.total == whole.total

@@ -44,7 +44,7 @@ class Steps(Listener):
         self.heard: list[str] = []
 
     @contextmanager
-    def working(self) -> Iterator[None]:
+    def working_context(self) -> Iterator[None]:
         self.heard.append("(")
         yield
         self.heard.append(")")

@@ -88,7 +88,7 @@ def cost_chart(result: RunResultData) -> Chart:
     """Return the charged money so far at every plan; for runs without plans, from the charges of each job."""
     times, totals = result.samples.curve(result.outcome)
     if not result.samples.times:
-        times, totals = cost_over_time(result.reading)
+        times, totals = cost_over_time(result.history)
     if len(times) > MOST_POINTS:
         keep = np.unique(np.linspace(0, len(times) - 1, MOST_POINTS).astype(np.int64))
         times, totals = times[keep], totals[keep]
@@ -98,19 +98,19 @@ def cost_chart(result: RunResultData) -> Chart:
 
 def queue_chart(result: RunResultData) -> Chart:
     """Jobs that are there and do not run."""
-    waiting = waiting_over_time(result.reading)
+    waiting = waiting_over_time(result.history)
     thin = waiting.thinned(MOST_POINTS)
     return _chart(result, "Jobs waiting", [("jobs waiting", "orange", *_stairs(thin))], thinned=thin is not waiting)
 
 
 def use_chart(result: RunResultData) -> Chart:
     """GPUs that are used, and those of the nodes in use."""
-    used, room = used_over_time(result.reading), room_over_time(result.reading)
+    used, room = used_over_time(result.history), room_over_time(result.history)
     thin = used.thinned(MOST_POINTS)
     curves = [("GPUs used", "blue", *_stairs(thin))]
     if room is not None:
         curves.insert(0, ("GPUs of nodes in use", "grey", *_stairs(room.thinned(MOST_POINTS))))
-    title = "GPUs" if result.reading.has_uses else "Nodes used"
+    title = "GPUs" if result.history.has_uses else "Nodes used"
     return _chart(result, title, curves, thinned=thin is not used)
 
 

@@ -11,7 +11,7 @@ from gpusched_dsl.ir.contradiction import contradiction
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.online.bounds.single_job import RunBound
-from gpusched_dsl.reporting.document import findings_document, finite
+from gpusched_dsl.reporting.document import diagnostics_document, finite
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 from gpusched_dsl.reporting.method_comparison import MethodComparison
 from gpusched_dsl.reporting.runs.metrics import METRICS
@@ -27,7 +27,7 @@ class RunRow:
 
     method: str
     result: RunResult | None
-    findings: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
     def status(self) -> str:
@@ -37,7 +37,7 @@ class RunRow:
     @property
     def remark(self) -> str:
         if self.result is None:
-            return self.findings[0].message if self.findings else ""
+            return self.diagnostics[0].message if self.diagnostics else ""
         unfinished = self.result.metrics["jobs_unfinished"]
         return f"{unfinished} unfinished" if unfinished else ""
 
@@ -120,7 +120,7 @@ class RunComparison(MethodComparison[RunRow]):
             "gap": self.gap(row),
             **{_term(name): None if result is None else result.costs.get(name, 0.0) for name in self.terms},
             **{name: None if (v := metrics.get(name)) is None else float(v) for name in METRICS},
-            "seconds": None if result is None else result.about.seconds,
+            "seconds": None if result is None else result.run_info.seconds,
             "remark": self.remark(row),
         }
 
@@ -196,7 +196,7 @@ class RunComparison(MethodComparison[RunRow]):
                     "ended": row.status,
                     "best": self.is_best(row),
                     "gap": self.gap(row),
-                    "findings": findings_document(row.findings),
+                    "findings": diagnostics_document(row.diagnostics),
                     "remark": self.remark(row),
                     "result": None if row.result is None else row.result.to_dict(),
                 }

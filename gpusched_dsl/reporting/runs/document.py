@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.reporting.document import findings_document, finite
+from gpusched_dsl.reporting.document import diagnostics_document, finite
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
@@ -14,7 +14,7 @@ FORMAT = "gsdsl-run/1"
 
 def document(result: RunResultData) -> dict[str, Any]:
     """Return the result as nested dictionaries and lists for JSON; NaN and infinite numbers become None."""
-    outcome, about = result.outcome, result.about
+    outcome, about = result.outcome, result.run_info
     model = outcome.online.base
     bound = result.bound
     found: dict[str, Any] = {
@@ -47,6 +47,6 @@ def document(result: RunResultData) -> dict[str, Any]:
         "seconds": round(about.seconds, 6),
         "resumed_steps": about.resumed_steps,
         "event_by_event": list(outcome.event_by_event),
-        "warnings": findings_document(result.warnings),
+        "warnings": diagnostics_document(result.warnings),
     }
     return {key: finite(value) for key, value in found.items()}

@@ -64,9 +64,9 @@ class Gantt:
 
 def gantt(result: RunResultData) -> Gantt:
     """Bars where there are few, else how much of the nodes is used over time."""
-    parts = result.reading.stretches
+    parts = result.history.stretches
     if len(parts) <= MOST_BARS:
-        lane, count, places = _lanes(result.reading)
+        lane, count, places = _lanes(result.history)
         if int(count.sum()) <= MOST_LANES:
             return _bars(result, lane, count, places)
     return _shades(result)
@@ -92,7 +92,7 @@ def _lanes(reading: RunHistory) -> tuple[Ints, Ints, Ints]:
 
 
 def _bars(result: RunResultData, lane: Ints, count: Ints, places: Ints) -> Gantt:
-    reading, world = result.reading, result.outcome.world
+    reading, world = result.history, result.outcome.world
     parts, x = reading.stretches, time_axis(result)
     top = HEAD + np.concatenate(([0], np.cumsum(count * LANE + 4)))
     row = np.searchsorted(places, parts.place)
@@ -118,7 +118,7 @@ def _bars(result: RunResultData, lane: Ints, count: Ints, places: Ints) -> Gantt
 
 
 def _shades(result: RunResultData) -> Gantt:
-    reading = result.reading
+    reading = result.history
     x = time_axis(result)
     places = np.unique(reading.stretches.place)
     rows = min(len(places), MOST_ROWS)

@@ -27,7 +27,7 @@ class RunResultData:
     """The data for the writers of a run; `RunResult` describes the fields."""
 
     outcome: RunOutcome
-    about: RunInfo
+    run_info: RunInfo
     samples: CostSamples = field(default_factory=CostSamples)
     given_bound: RunBound | None = None
 
@@ -45,7 +45,7 @@ class RunResultData:
 
     @property
     def method(self) -> str:
-        return self.about.method
+        return self.run_info.method
 
     @property
     def total(self) -> float:
@@ -62,35 +62,35 @@ class RunResultData:
         return "" if self.outcome.money == "1" else self.outcome.money
 
     @cached_property
-    def reading(self) -> RunHistory:
+    def history(self) -> RunHistory:
         """Return the arrays of the tables."""
         return RunHistory(self.outcome)
 
     @cached_property
     def costs(self) -> dict[str, float]:
         """Money by term: `execution`, `tardiness`, changes by their names, charges that the block states."""
-        return costs_of(self.reading)
+        return costs_of(self.history)
 
     @cached_property
     def quantities(self) -> dict[str, float]:
         """Stated charges that are no money, each in its own unit (`outcome.quantities`)."""
-        return quantities_of(self.reading)
+        return quantities_of(self.history)
 
     @cached_property
     def metrics(self) -> dict[str, Number]:
         """Return all metrics by name (`docs/running.md` defines them), None for undefined ones."""
-        return metrics_of(self.reading, self.method)
+        return metrics_of(self.history, self.method)
 
     def unit_of(self, metric: str) -> str:
         """The unit of a figure, `""` for shares and counts; KeyError for another name."""
-        return unit_of(self.reading, metric)
+        return unit_of(self.history, metric)
 
     @cached_property
     def bound(self) -> RunBound:
         """A lower bound of `total` over all methods, or why there is none."""
         from gpusched_dsl.online.bounds.run_bound import job_by_job_bound
 
-        return self.given_bound or job_by_job_bound(self.reading)
+        return self.given_bound or job_by_job_bound(self.history)
 
     @property
     def gap(self) -> float | None:
@@ -108,7 +108,7 @@ class RunResultData:
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         found = self.contradiction
-        return (*self.about.warnings, *self.outcome.warnings, *(() if found is None else (found,)))
+        return (*self.run_info.warnings, *self.outcome.warnings, *(() if found is None else (found,)))
 
     @cached_property
     def versions(self) -> dict[str, str]:
@@ -123,14 +123,14 @@ class RunResultData:
         """A row per job that arrived: arrival, start, end, due, tardiness, cost, node, GPUs, changes."""
         from gpusched_dsl.reporting.runs.tables import jobs_table
 
-        return jobs_table(self.reading)
+        return jobs_table(self.history)
 
     @cached_property
     def schedule(self) -> pl.DataFrame:
         """A row per stretch of a job on a node: `job`, `node`, `node_type`, `gpus`, `start`, `end`."""
         from gpusched_dsl.reporting.runs.tables import schedule_table
 
-        return schedule_table(self.reading)
+        return schedule_table(self.history)
 
     @cached_property
     def steps(self) -> pl.DataFrame:
@@ -144,4 +144,4 @@ class RunResultData:
         """A row per type of node: GPUs of a node, hours of GPUs and nodes, utilisation."""
         from gpusched_dsl.reporting.runs.tables import node_types_table
 
-        return node_types_table(self.reading)
+        return node_types_table(self.history)

@@ -26,7 +26,7 @@ CHANGES = ("starts", "resumes", "migrations", "resizes", "halts", "boots")
 
 def title(result: RunResultData) -> str:
     """`CapacityPlanning, online block EveryEvent, scenario Week, with Greedy`."""
-    online, about = result.outcome.online, result.about
+    online, about = result.outcome.online, result.run_info
     scenario = f", scenario {about.scenario}" if about.scenario else ""
     fallback = f", else {about.fallback}" if about.fallback not in (None, about.method) else ""
     return f"{online.base.name}, online block {online.name}{scenario}, with {about.method}{fallback}"
@@ -94,8 +94,8 @@ def _spread(result: RunResultData, name: str, *which: str) -> str:
 
 def _nodes(result: RunResultData) -> list[tuple[str, str]]:
     metrics = result.metrics
-    told = [f"{short(metrics['gpu_hours'])} {'GPU' if result.reading.has_uses else 'node'}-hours of jobs"]
-    if not result.reading.counted:
+    told = [f"{short(metrics['gpu_hours'])} {'GPU' if result.history.has_uses else 'node'}-hours of jobs"]
+    if not result.history.counted:
         told.append(f"{short(metrics['node_hours'])} node-hours in use")
     if metrics["utilisation"] is not None:
         told.append(f"{percent_text(metrics['utilisation'])} of nodes in use")
@@ -111,7 +111,7 @@ def _counts_text(count: int, names: str) -> str:
 
 
 def _plans(result: RunResultData) -> list[tuple[str, str]]:
-    metrics, about = result.metrics, result.about
+    metrics, about = result.metrics, result.run_info
     fields: list[tuple[str, str]] = []
     if metrics["plans"]:
         times = ", ".join(
@@ -122,7 +122,7 @@ def _plans(result: RunResultData) -> list[tuple[str, str]]:
         other = f"; {share} not by {about.method}" if metrics["fallback_share"] else ""
         resumed = f"; {count_text(about.resumed_steps, 'plan')} from the journal" if about.resumed_steps else ""
         fields.append(("plans", f"{short(metrics['plans'])}: {times}{other}{resumed}"))
-    if is_fast_replay(result.reading):
+    if is_fast_replay(result.history):
         times = count_text(int(result.outcome.extra["instants"]), "time", "times")
         told = f"fast replay, {times} at which jobs could start"
         return [("plans", told), ("time", seconds_text(about.seconds))]

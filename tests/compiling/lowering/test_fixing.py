@@ -15,7 +15,7 @@ from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.workflows.solve_by_policy import apart
+from gpusched_dsl.workflows.solve_by_policy import with_own_columns
 
 TEXT = """import "gsdsl:capacity_planning/scenarios/figure1.gsm";
 scenario Small extends Figure1Synthetic { Nodes = { n1, n2 }; }"""
@@ -57,7 +57,7 @@ def compare(one: Built, name: str, values: np.ndarray) -> Status:
     lower[family.slice] = upper[family.slice] = values
     expected = optimum(replace(whole, lower=lower, upper=upper))
     given = VariableValues(family.domain.columns(), values)
-    own = apart(one)
+    own = with_own_columns(one)
     fixed = ground(own.scenario.model, own.instance.store, own.permissions.limits(), {name: given})
     status, objective = optimum(fixed)
     assert status == expected[0]
@@ -121,7 +121,7 @@ def test_results_of_several_problems_of_one_instance_do_not_disturb_each_other()
     one = built(TEXT, "Small", node_rule="at_most")
     _ = one.problem
     before = dict(one.instance.store.variables)
-    own = apart(one)
+    own = with_own_columns(one)
     given = VariableValues(tuple(c[:1] for c in own.problem.variables[1].domain.columns()), np.ones(1))
     ground(own.scenario.model, own.instance.store, None, {"run": given})
     assert one.instance.store.variables == before

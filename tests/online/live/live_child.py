@@ -9,7 +9,7 @@ from typing import BinaryIO
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.workflows.live import drive_live
+from gpusched_dsl.workflows.live import run_live_loop
 
 TEXT = """
 import "gsdsl:capacity_planning/online.gsm";
@@ -35,7 +35,7 @@ def run(method: str, source: str, journal: str, out: BinaryIO | None = None) -> 
     found.raise_if_errors()
     record = Path(journal) if journal else None
     config = RunConfig(online="EveryEvent", method=method, journal=record)
-    return drive_live(workspace, source, out or sys.stdout.buffer, config)
+    return run_live_loop(workspace, source, out or sys.stdout.buffer, config)
 
 
 if __name__ == "__main__":

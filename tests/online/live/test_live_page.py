@@ -14,7 +14,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.live.messages import KINDS
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.workflows.live import drive_live
+from gpusched_dsl.workflows.live import run_live_loop
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "live.md").read_text(encoding="utf-8")
 
@@ -37,7 +37,7 @@ def live(folder: Path, events: str) -> list[dict[str, Any]]:
     found.raise_if_errors()
     out = io.BytesIO()
     config = RunConfig(online="EveryEvent", journal=folder / "run.db")
-    drive_live(workspace, str(folder / "first.jsonl"), out, config, start="2026-03-01T00:00Z")
+    run_live_loop(workspace, str(folder / "first.jsonl"), out, config, start="2026-03-01T00:00Z")
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 

@@ -25,7 +25,7 @@ from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.estimate import estimate
-from gpusched_dsl.workflows.live import drive_live
+from gpusched_dsl.workflows.live import run_live_loop
 
 CONFIG = RunConfig(online="Block", method="Queue", seed=1)
 MOST = 2000  # events, after which a case is no use
@@ -200,7 +200,7 @@ def lived(workspace: Workspace, case: Case | TypedCase, loop: RunOutcome, slow: 
     """A live session that hears of what happened in the run: the same decisions, the same bill."""
     file, out = folder / f"live{case.seed}.jsonl", io.BytesIO()
     file.write_bytes(b"".join(events_of(case, loop, slow)))
-    drive_live(workspace, str(file), out, CONFIG)
+    run_live_loop(workspace, str(file), out, CONFIG)
     file.unlink()
     records = [json.loads(line) for line in out.getvalue().splitlines()]
     wrong = [f"live: {record}" for record in records if record["kind"] == "error"]

@@ -115,7 +115,7 @@ def check(result: RunResult, watched: Watched) -> None:
 
 def curves(result: RunResult) -> None:
     """Areas under the curves are the sums, and the schedule holds no two rows of a job at a time."""
-    reading, hours = result.reading, result.outcome.world.now
+    reading, hours = result.history, result.outcome.world.now
     waiting = waiting_over_time(reading)
     assert waiting.mean * hours == pytest.approx(result.metrics["waiting_sum"], abs=1e-6)
     assert (waiting.values >= 0).all()
@@ -149,8 +149,8 @@ def test_a_run_that_was_stopped() -> None:
     assert metrics["gpu_hours"] == 2.0
     assert result.bound.value is None
     assert "unfinished" in result.bound.how
-    assert metrics["gpu_hours"] == pytest.approx(used_over_time(result.reading).mean * now)
-    assert waiting_over_time(result.reading).mean * now == pytest.approx(metrics["waiting_sum"])
+    assert metrics["gpu_hours"] == pytest.approx(used_over_time(result.history).mean * now)
+    assert waiting_over_time(result.history).mean * now == pytest.approx(metrics["waiting_sum"])
     assert metrics["jobs_overdue"] == sum(d < now for d in (6, 3.4, 9))
 
 

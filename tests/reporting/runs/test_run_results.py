@@ -47,11 +47,11 @@ def test_from_python(tmp_path: Path) -> None:
     model = gs.loads(THREE_JOBS)
     result = model.run(online="EveryEvent", method="FIFO", settings={"period": "30[min]"}, seed=2)
     assert isinstance(result, RunResult)
-    assert (result.ended, result.method, result.about.fallback) == ("finished", "FIFO", "Greedy")
+    assert (result.ended, result.method, result.run_info.fallback) == ("finished", "FIFO", "Greedy")
     assert result.metrics["plans"] > 7
     assert result.jobs.filter(pl.col("job") == "J2")["tardiness"].item() == pytest.approx(1.8)
     assert result.steps["why"].to_list()[0] == ["arrival"]
-    assert result.about.options["seed"] == 2
+    assert result.run_info.options["seed"] == 2
     assert result.versions["gsdsl"] == gs.__version__
     assert "7.3 $" in str(result)
     assert repr(result) == "<RunResult EveryEvent, FIFO: finished, 7.3 $>"
