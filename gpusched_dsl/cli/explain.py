@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     told = describe(
         loaded.problem,
         solver,
-        loaded.origins,
+        loaded.provenance,
         without=frozenset(options.without),
         aggregation=loaded.aggregation,
     )

@@ -55,7 +55,7 @@ class LoadedProblem:
     """A problem and its source. `aggregation` is the search for interchangeable elements, if there was one."""
 
     problem: Problem
-    origins: Provenance
+    provenance: Provenance
     aggregation: Aggregation | None = None
 
 
@@ -137,8 +137,8 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
         raise DiagnosticError([Diagnostic("GSM4020", f"cannot read `{path}`: {reason}")]) from failure
     problem = from_json(data)
     seconds = time.perf_counter() - began
-    origins = Provenance(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})
-    return LoadedProblem(problem, origins)
+    provenance = Provenance(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})
+    return LoadedProblem(problem, provenance)
 
 
 def _refuse_policy(name: str, path: Path) -> None:

@@ -99,7 +99,7 @@ def _solve_compiled(
     listener.announce(wanted.problem.name, size_text(wanted.problem))
     with listener.working_context():
         return solve_compiled(
-            wanted.problem, wanted.origins, method.backend(), asked, start, clock=clock, monitor=listener.watch
+            wanted.problem, wanted.provenance, method.backend(), asked, start, clock=clock, monitor=listener.watch
         )
 
 

@@ -20,12 +20,12 @@ from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.version import __version__
 
 FORMAT = "gsdsl-comparison/1"
-SHOWN = 3  # constraints that a plan breaks
+SHOWN = 3  # violated constraints in a remark
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonRow:
-    """One run of one method. `result` is None if it was refused; `findings` has the reasons or the plan's violations.
+    """One run of one method. `result` is None if it was refused; `diagnostics` has the reasons or the violations.
 
     `seconds` is the time from the data to the verified plan, without compiling or loading kernels, and without the
     analysis of violations. `seed` is None for deterministic methods.
@@ -54,7 +54,7 @@ class ComparisonRow:
         if self.result is not None and self.result.reason:
             return f"stopped: {self.result.reason}"
         if self.status == "broken":
-            return _broken_rows(self.diagnostics)
+            return _broken_rows_text(self.diagnostics)
         return self.diagnostics[0].message if self.result is None and self.diagnostics else ""
 
 
@@ -74,10 +74,10 @@ class Comparison(MethodComparison[ComparisonRow]):
     minimise: bool
     bound: float | None = None
     bound_by: str | None = None
-    origins: Provenance = field(default_factory=Provenance, repr=False)
+    provenance: Provenance = field(default_factory=Provenance, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def ranked(self, row: ComparisonRow) -> float | None:
+    def rank_value(self, row: ComparisonRow) -> float | None:
         """Return the first objective."""
         return row.objective
 
@@ -104,8 +104,8 @@ class Comparison(MethodComparison[ComparisonRow]):
         """Return the distance of a row to the best bound; None if one of the two does not exist."""
         if row.objective is None or self.bound is None or self.refutes(row):
             return None
-        found = relative_gap(row.objective, self.bound)
-        return found if found > SAME else 0.0
+        gap = relative_gap(row.objective, self.bound)
+        return gap if gap > SAME else 0.0
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ class Comparison(MethodComparison[ComparisonRow]):
         for name in self.terms if terms else ():
             values = [None if row.result is None else row.result.terms.get(name) for row in self.rows]
             columns.append(GridColumn(name, column_texts(values, digits=6), right=True))
-        columns.append(self._marked(f"{self.objective}{unit}", [row.objective for row in self.rows]))
+        columns.append(self._mark_best(f"{self.objective}{unit}", [row.objective for row in self.rows]))
         if self.bound is not None:
             columns.append(self._gaps())
         columns.append(GridColumn("time", [seconds_text(row.seconds) for row in self.rows], right=True))
@@ -165,7 +165,7 @@ class Comparison(MethodComparison[ComparisonRow]):
         if self.bound is not None:
             best = "no plan is better" if self.minimise else "no plan has a larger value"
             lines.append(f"bound {with_unit(number_text(self.bound), self.unit)}, proved by {self.bound_by}: {best}")
-        return lines + self._interruption()
+        return lines + self._interruption_note()
 
     def __repr__(self) -> str:
         return f"<Comparison {self.model}, {self.scenario}: {', '.join(row.method for row in self.rows)}>"
@@ -177,7 +177,7 @@ class Comparison(MethodComparison[ComparisonRow]):
         versions = {"gsdsl": __version__}
         for row in self.rows:
             versions.update({} if row.result is None else row.result.versions)
-        model = self.origins.model
+        model = self.provenance.model
         found: dict[str, Any] = finite(
             {
                 "format": FORMAT,
@@ -191,11 +191,11 @@ class Comparison(MethodComparison[ComparisonRow]):
                 "interrupted": self.interrupted,
                 "rows": [self._row_document(row) for row in self.rows],
                 "options": dict(model.options) if model is not None else {},
-                "settings": dict(self.origins.settings),
+                "settings": dict(self.provenance.settings),
                 "solver_options": dict(self.options),
                 "versions": versions,
-                "inputs_sha256": dict(self.origins.inputs_sha256),
-                "build_seconds": round(self.origins.build_seconds, 6),
+                "inputs_sha256": dict(self.provenance.inputs_sha256),
+                "build_seconds": round(self.provenance.build_seconds, 6),
             }
         )
         return found
@@ -221,11 +221,11 @@ class Comparison(MethodComparison[ComparisonRow]):
         }
 
 
-def _broken_rows(findings: tuple[Diagnostic, ...]) -> str:
+def _broken_rows_text(diagnostics: tuple[Diagnostic, ...]) -> str:
     """Return the constraints that a plan violates, by name; the diagnostics have the rows and amounts."""
-    notes = " ".join(note for finding in findings for note in finding.notes)
+    notes = " ".join(note for finding in diagnostics for note in finding.notes)
     names = list(dict.fromkeys(re.findall(r"`(\w+)(?:\[[^`]*\])?`", notes)))
     if not names:
         return "violates constraints of the model"
-    listed = ", ".join(f"`{name}`" for name in names[:SHOWN])
-    return f"violates {listed}" + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    names_text = ", ".join(f"`{name}`" for name in names[:SHOWN])
+    return f"violates {names_text}" + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

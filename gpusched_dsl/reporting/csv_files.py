@@ -15,8 +15,8 @@ _RISKY = r"^[=+\-@\t\r]"
 def write_csv_folder(folder: Path, tables: dict[str, pl.DataFrame]) -> list[Path]:
     """Write each table to `NAME.csv` in `folder`, which is created if necessary; return the files.
 
-    Names that differ only in capitals are numbered, for some file systems hold them to be one. Raises DiagnosticError
-    (GSM6008) when a file cannot be written.
+    Names that differ only in case are numbered, since some file systems ignore case. Raises DiagnosticError (GSM6008)
+    if a file cannot be written.
     """
     make_folder(folder)
     written = []
@@ -33,13 +33,13 @@ def write_csv_folder(folder: Path, tables: dict[str, pl.DataFrame]) -> list[Path
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """The table as CSV; texts that a spreadsheet would run as a formula get a leading `'`, numbers stay as they are."""
+    """Return the table as CSV; texts that a spreadsheet would read as formulas get a leading `'`."""
     texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    guarded = frame.with_columns(
+    safe_frame = frame.with_columns(
         pl.when(pl.col(name).str.contains(_RISKY) & ~pl.col(name).str.contains(_NUMBER))
         .then(pl.concat_str(pl.lit("'"), pl.col(name)))
         .otherwise(pl.col(name))
         .alias(name)
         for name in texts
     )
-    return guarded.write_csv()
+    return safe_frame.write_csv()

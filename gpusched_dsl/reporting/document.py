@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.index_labels import label_rows, nonzero_positions
 from gpusched_dsl.ir.problem import Family
-from gpusched_dsl.reporting.tables import tidy
+from gpusched_dsl.reporting.tables import plain_numbers
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -21,15 +21,17 @@ FORMAT = "gsdsl-result/1"
 
 def document(result: ResultData) -> dict[str, Any]:
     """Return the result as nested dictionaries and lists for JSON; NaN and infinite numbers become None."""
-    solved, origins = result.solved, result.origins
-    model = origins.model
-    found: dict[str, Any] = {
+    solved, provenance = result.solved, result.provenance
+    model = provenance.model
+    fields: dict[str, Any] = {
         "status": result.status.value,
         "objective": result.objective,
         "bound": result.bound,
         "gap": result.gap,
         "terms": result.terms,
-        "variables": {f.name: _entries(f, solved.point, _is_whole(result, f)) for f in solved.problem.variables},
+        "variables": {
+            f.name: _nonzero_entries(f, solved.point, _is_integer(result, f)) for f in solved.problem.variables
+        },
         "placement": [] if result.placed is None else result.placed.records(),
         "build_seconds": round(result.build_seconds, 6),
         "solve_seconds": round(result.solve_seconds, 6),
@@ -40,9 +42,9 @@ def document(result: ResultData) -> dict[str, Any]:
         "reason": result.reason,
         "has_point": result.has_point,
         "model": solved.problem.name,
-        "scenario": origins.scenario,
+        "scenario": provenance.scenario,
         "options": dict(model.options) if model is not None else {},
-        "settings": dict(origins.settings),
+        "settings": dict(provenance.settings),
         "solver_options": {
             "gap": solved.options.gap,
             "time_limit": solved.options.time_limit,
@@ -72,37 +74,37 @@ def document(result: ResultData) -> dict[str, Any]:
             "nonzeros": size.nonzeros,
         },
         "statistics": solved.statistics,
-        "warnings": diagnostics_document(result.findings),
+        "warnings": diagnostics_document(result.diagnostics),
     }
-    # Points are finite: they have been verified. All else is small.
-    return {key: value if key == "variables" else finite(value) for key, value in found.items()}
+    # Points are verified, so they are finite. All other values are small.
+    return {key: value if key == "variables" else finite(value) for key, value in fields.items()}
 
 
-def json_text(found: dict[str, Any]) -> str:
-    """The document for people too: a line per entry of a variable, per row of the placement, per term."""
-    return _layout(found, 0) + "\n"
+def json_text(document: dict[str, Any]) -> str:
+    """Return readable JSON: a line for each value of a variable, row of the placement and term."""
+    return _layout(document, 0) + "\n"
 
 
-def _entries(family: Family, point: Floats | None, whole: bool) -> list[dict[str, Any]]:
+def _nonzero_entries(family: Family, point: Floats | None, integer: bool) -> list[dict[str, Any]]:
     if point is None:
         return []
     values = point[family.slice]
     positions = nonzero_positions(values)
-    numbers = tidy(values[positions], whole)
+    numbers = plain_numbers(values[positions], integer)
     labels = label_rows(family.domain, positions)
     return [{"index": index, "value": value} for index, value in zip(labels, numbers, strict=True)]
 
 
-def _is_whole(result: ResultData, family: Family) -> bool:
+def _is_integer(result: ResultData, family: Family) -> bool:
     return bool(result.solved.problem.integer[family.slice].all())
 
 
-def diagnostics_document(found: Iterable[Diagnostic]) -> list[dict[str, str]]:
-    return [{"code": finding.code, "message": finding.message} for finding in found]
+def diagnostics_document(diagnostics: Iterable[Diagnostic]) -> list[dict[str, str]]:
+    return [{"code": d.code, "message": d.message} for d in diagnostics]
 
 
 def finite(value: Any) -> Any:
-    """The value with None for numbers that are not finite, and keys as texts."""
+    """Replace NaN and infinite numbers by None, and keys by texts."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -116,7 +118,7 @@ def _layout(value: Any, depth: int) -> str:
     """Lay out JSON: containers of containers are spread over lines, others are on one line."""
     inner = "  " * (depth + 1)
     if isinstance(value, list) and value and isinstance(value[0], dict) and set(value[0]) == {"index", "value"}:
-        # All entries at once; within a text the quotes of this separator would be escaped.
+        # All values at once; inside a text the quotes of this separator are escaped.
         entries = json.dumps(value, ensure_ascii=False)[1:-1].replace('}, {"index": [', "},\n" + inner + '{"index": [')
         return "[\n" + inner + entries + "\n" + "  " * depth + "]"
     if isinstance(value, dict) and value and (depth == 0 or any(isinstance(v, dict | list) for v in value.values())):

@@ -32,19 +32,20 @@ def distinct(names: Sequence[str], taken: Sequence[str] = (VALUE,)) -> tuple[str
     """Return the names, with a number appended to repeated ones."""
     result: list[str] = []
     for name in names:
-        chosen, number = name, 2
-        while chosen in result or chosen in taken:
-            chosen, number = f"{name}_{number}", number + 1
-        result.append(chosen)
+        candidate, number = name, 2
+        while candidate in result or candidate in taken:
+            candidate, number = f"{name}_{number}", number + 1
+        result.append(candidate)
     return tuple(result)
 
 
 def _iterator_names(model: CheckedModel, iterator: Iterator) -> list[str]:
     if all(_is_named_by_author(v.name) for v in iterator.variables):
         return [v.name for v in iterator.variables]
-    made_up = _set_names(model, iterator.domain, len(iterator.variables))
+    default_names = _set_names(model, iterator.domain, len(iterator.variables))
     return [
-        v.name if _is_named_by_author(v.name) else name for v, name in zip(iterator.variables, made_up, strict=True)
+        v.name if _is_named_by_author(v.name) else name
+        for v, name in zip(iterator.variables, default_names, strict=True)
     ]
 
 

@@ -18,7 +18,7 @@ from gpusched_dsl.reporting.report import Report
 if TYPE_CHECKING:
     import polars as pl
 
-SAME = ROUNDING  # of their size: values that differ by less are equally good
+SAME = ROUNDING  # relative difference of equally good values
 REMARK = "remark"
 
 
@@ -40,11 +40,11 @@ class MethodComparison(Report, Generic[Row]):
     rows: tuple[Row, ...]
     interrupted: bool = False
 
-    # --- what a comparison defines -----------------------------------------------------------------------------------
+    # --- abstract methods --------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def ranked(self, row: Row) -> float | None:
-        """The value that the row is ranked by; None if it is not ranked."""
+    def rank_value(self, row: Row) -> float | None:
+        """Return the value that ranks the row; None if it is not ranked."""
 
     @abstractmethod
     def refutes(self, row: Row) -> bool:
@@ -78,13 +78,13 @@ class MethodComparison(Report, Generic[Row]):
 
     @cached_property
     def best(self) -> float | None:
-        """The best value of all rows that are ranked."""
-        values = [value for row in self.rows if (value := self.ranked(row)) is not None]
+        """Return the best value of all ranked rows."""
+        values = [value for row in self.rows if (value := self.rank_value(row)) is not None]
         return self._choose(values) if values else None
 
     def is_best(self, row: Row) -> bool:
         """Whether no row is better."""
-        value = self.ranked(row)
+        value = self.rank_value(row)
         if value is None or self.best is None or self.refutes(row):
             return False
         return abs(value - self.best) <= SAME * max(1.0, abs(self.best))
@@ -115,8 +115,8 @@ class MethodComparison(Report, Generic[Row]):
     def __str__(self) -> str:
         return "\n".join([plain(self.grid()).rstrip("\n"), *self.footer()])
 
-    def _marked(self, header: str, values: Sequence[float | None]) -> GridColumn:
-        """The values with `*` at the best one, and `!` at those that are better than the bound."""
+    def _mark_best(self, header: str, values: Sequence[float | None]) -> GridColumn:
+        """Return a column of values, with `*` at the best value and `!` at values better than the bound."""
         marks = ["!" if self.refutes(row) else "*" if self.is_best(row) else " " for row in self.rows]
         texts = [f"{text} {mark}" for text, mark in zip(column_texts(values, digits=6), marks, strict=True)]
         return GridColumn(f"{header}  ", texts, right=True)
@@ -129,5 +129,5 @@ class MethodComparison(Report, Generic[Row]):
         texts = [self.remark(row) for row in self.rows]
         return [GridColumn(REMARK, texts)] if any(texts) else []
 
-    def _interruption(self) -> list[str]:
+    def _interruption_note(self) -> list[str]:
         return ["interrupted: the methods after the last row were not run"] if self.interrupted else []

@@ -1,4 +1,4 @@
-"""The meaning of a solution in the cluster: the `placement` items where its variables are 1."""
+"""The placement of a solution: the `placement` items of variables that are 1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
 from gpusched_dsl.reporting.tables import label_column
 
 CHOSEN = 0.5  # a binary above this is 1
-# The other roles are for policies and runs. Tables have a result of theirs: how late each job ends.
+# Policies and runs use the other roles. Tables have the lateness of each job instead.
 SHOWN: tuple[Role, ...] = (
     "job", "node", "node_type", "slot", "mode", "place_from_end", "uses", "lasts", "costs",
 )  # fmt: skip
@@ -39,9 +39,9 @@ SHOWN: tuple[Role, ...] = (
 class Placement:
     """`table` has a row per chosen element and a column per role (`job`, `node`, `uses`, `of`, `lasts`, `costs`, ...).
 
-    `late` is by how much a job ends after it is `due`, where the placement tells. `cost` is what the row costs
-    altogether: `costs` itself, or `costs * lasts` where `costs` is money per time. `units` gives the unit of the
-    columns that have one, `codes` the sort keys of label columns by the order of sets.
+    `late` is the time from `due` to the end of a late job, if the placement declares both. `cost` is the total cost of
+    the row: `costs` itself, or `costs * lasts` if `costs` is money per time. `units` has the units of columns,
+    `codes` the sort keys of label columns in the order of the sets.
     """
 
     table: pl.DataFrame
@@ -49,14 +49,14 @@ class Placement:
     codes: dict[str, Values] = field(default_factory=dict)
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary per row."""
+        """Return a dictionary for each row."""
         return self.table.to_dicts()
 
 
 def placement_of(
     model: CheckedModel, store: ValueStore, point: Floats, limits: MemoryLimits | None = None
 ) -> Placement | None:
-    """The placement at a point, or None where the model declares none. Raises DiagnosticError as evaluation does."""
+    """Return the placement at a point, None if the model declares none; raise DiagnosticError as evaluation does."""
     declared = model.placement
     if declared is None:
         return None
@@ -65,33 +65,33 @@ def placement_of(
     positions = np.flatnonzero(values > CHOSEN)
     reader = _Reader(PlacementEvaluator(model, store, limits or MemoryLimits()), positions)
     for name, expr in _columns(declared):
-        reader.read(name, expr)
-    reader.lateness()
-    reader.total_cost()
+        reader.add_column(name, expr)
+    reader.add_lateness()
+    reader.add_cost()
     return Placement(pl.DataFrame(reader.series), reader.units, reader.codes)
 
 
 def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, TypedExpr]]:
-    """Column names with their expressions: a role's own name, and of several `uses` each with its capacity's."""
+    """Yield column names with their expressions: the names of roles; several `uses` also have the capacity's name."""
     taken: set[str] = set()
     for item in declared.all(*SHOWN):
         several = len(declared.all(item.role)) > 1
         ending = f"_{_capacity_name(item)}" if several else ""
-        yield _free(item.role + ending, taken), item.value
+        yield _free_name(item.role + ending, taken), item.value
         if item.of is not None:
-            yield _free("of" + ending, taken), item.of
+            yield _free_name("of" + ending, taken), item.of
 
 
 def _capacity_name(item: CheckedPlacementItem) -> str:
     return item.of.name if isinstance(item.of, ParamRef) else "part"
 
 
-def _free(name: str, taken: set[str]) -> str:
-    number, chosen = 2, name
-    while chosen in taken:
-        chosen, number = f"{name}_{number}", number + 1
-    taken.add(chosen)
-    return chosen
+def _free_name(name: str, taken: set[str]) -> str:
+    number, candidate = 2, name
+    while candidate in taken:
+        candidate, number = f"{name}_{number}", number + 1
+    taken.add(candidate)
+    return candidate
 
 
 class _Reader:
@@ -105,7 +105,7 @@ class _Reader:
         self.units: dict[str, str] = {}
         self.codes: dict[str, Values] = {}
 
-    def read(self, name: str, expr: TypedExpr) -> None:
+    def add_column(self, name: str, expr: TypedExpr) -> None:
         if isinstance(expr.type, Element):
             codes = np.broadcast_to(self.evaluator.ev.codes(expr, self.frame), (self.frame.size,))
             self.codes[name] = codes
@@ -114,9 +114,9 @@ class _Reader:
             texts = np.broadcast_to(self.evaluator.ev.values(expr, self.frame), (self.frame.size,))
             self.series.append(pl.Series(name, texts.tolist(), dtype=pl.String))
         else:
-            self._number(name, expr)
+            self._add_numbers(name, expr)
 
-    def _number(self, name: str, expr: TypedExpr) -> None:
+    def _add_numbers(self, name: str, expr: TypedExpr) -> None:
         values = self.evaluator.ev.number_column(expr, self.frame) + 0.0
         if isinstance(expr.type, Numeric) and expr.type.integer and np.array_equal(values, np.rint(values)):
             self.codes[name] = values
@@ -129,8 +129,8 @@ class _Reader:
         if unit != DIMENSIONLESS:
             self.units[name] = unit.text
 
-    def lateness(self) -> None:
-        """The column `late`: by how much `lasts` exceeds the time until the job is due, in the unit of `lasts`."""
+    def add_lateness(self) -> None:
+        """Add the column `late`: the excess of `lasts` over the time until the job is due, in the unit of `lasts`."""
         lasts, due = self.declared.value("lasts"), self.declared.value("due")
         if lasts is None or due is None or not convertible(unit_in(due), self.evaluator.time):
             return
@@ -138,14 +138,14 @@ class _Reader:
         late = np.maximum(times("lasts", self.frame, 0.0) - times("due", self.frame, 0.0), 0.0)
         self._add("late", late, self.evaluator.time)
 
-    def total_cost(self) -> None:
-        """Return the column `cost`, if `costs` is money, or money per time and `lasts` is the duration."""
+    def add_cost(self) -> None:
+        """Add the column `cost` if `costs` is money, or money per time and `lasts` is the duration."""
         costs, lasts = self.declared.value("costs"), self.declared.value("lasts")
         if costs is None:
             return
         values, unit, time = self.evaluator.ev.number_column(costs, self.frame), unit_in(costs), self.evaluator.time
         if lasts is not None and ("time", -1) in unit.dimension:
-            whole = (unit * time).base  # $/h times min is a sixtieth of a $: in $
+            base_unit = (unit * time).base  # $/h * min is $/60: convert to $
             duration = self.evaluator.ev.number_column(lasts, self.frame)
-            values, unit = values * duration * float(factor(unit * time, whole)), whole
+            values, unit = values * duration * float(factor(unit * time, base_unit)), base_unit
         self._add("cost", values, unit)

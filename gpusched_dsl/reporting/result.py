@@ -62,7 +62,7 @@ class Result(ResultData, Report):
         position = locate(domain, labels)
         if position is not None:
             return float(values[position])
-        if self._is_left_out(name, labels):
+        if self._is_omitted_column(name, labels):
             return 0.0
         raise KeyError(f"{name}[{', '.join(map(str, labels))}]")
 
@@ -72,9 +72,9 @@ class Result(ResultData, Report):
         A constraint that is a chain has a column `part`. Raises KeyError for another name, DiagnosticError (GSM6010) if
         there are no duals: the problem has integers or several objectives, or was not solved to optimality.
         """
-        families = self._named(self.problem.constraints, constraint, "constraint")
-        duals = self._needed(self.solved.row_duals, "duals")
-        declared = self.origins.model.constraints.get(constraint) if self.origins.model else None
+        families = self._families_named(self.problem.constraints, constraint, "constraint")
+        duals = self._require(self.solved.row_duals, "duals")
+        declared = self.provenance.model.constraints.get(constraint) if self.provenance.model else None
         frames = []
         for family in families:
             names = self._names(declared.indexing if declared else None, family.domain)
@@ -84,9 +84,9 @@ class Result(ResultData, Report):
 
     def reduced_costs(self, variable: str) -> pl.DataFrame:
         """Return the reduced cost of each column of a variable; raise as `duals` does."""
-        (family,) = self._named(self.problem.variables, variable, "variable")
-        costs = self._needed(self.solved.reduced_costs, "reduced costs")
-        declared = self.origins.model.variables.get(variable) if self.origins.model else None
+        (family,) = self._families_named(self.problem.variables, variable, "variable")
+        costs = self._require(self.solved.reduced_costs, "reduced costs")
+        declared = self.provenance.model.variables.get(variable) if self.provenance.model else None
         names = self._names(declared.indexing if declared else None, family.domain)
         return table(family.domain, costs[family.slice], names, value_name="reduced_cost")
 
@@ -123,25 +123,25 @@ class Result(ResultData, Report):
 
     def _values(self, name: str) -> tuple[Domain, Values, tuple[str, ...]]:
         family = next((f for f in self.problem.variables if f.name == name), None)
-        model, store = self.origins.model, self.origins.store
+        model, store = self.provenance.model, self.provenance.store
         if family is not None:
-            point = self._needed(self.solved.point, "values")
+            point = self._require(self.solved.point, "values")
             indexing = model.variables[name].indexing if model else None
             return family.domain, point[family.slice], self._names(indexing, family.domain)
         if model is not None and name in model.variables:  # its problem was not built in time
-            self._needed(None, "values")
+            self._require(None, "values")
         if model is not None and store is not None and name in model.params:
             param = store.params[name]
             return param.domain, _texts(store, model, name), self._names(model.params[name].indexing, param.domain)
         if model is not None and name in model.lets:
             return self._let(name)
-        known = [f.name for f in self.problem.variables]
-        known += [*model.params, *model.lets] if model else []
-        raise self._unknown(name, "variable, let or parameter", known)
+        names_of_model = [f.name for f in self.problem.variables]
+        names_of_model += [*model.params, *model.lets] if model else []
+        raise self._unknown(name, "variable, let or parameter", names_of_model)
 
-    def _is_left_out(self, name: str, labels: tuple[str | int, ...]) -> bool:
+    def _is_omitted_column(self, name: str, labels: tuple[str | int, ...]) -> bool:
         """Whether this is a column of a problem that has only its nonzero columns (`Solution.size`)."""
-        size, store = self.solved.size, self.origins.store
+        size, store = self.solved.size, self.provenance.store
         if size is None or store is None or size.columns == self.problem.columns or name not in store.variables:
             return False
         return locate(store.variables[name].indexed, labels) is not None
@@ -151,24 +151,24 @@ class Result(ResultData, Report):
 
         from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 
-        model, store = self.origins.model, self.origins.store
+        model, store = self.provenance.model, self.provenance.store
         assert model is not None
         assert store is not None
         declared = model.lets[name]
         if declared.value.decision:
-            store = replace(store, point=self._needed(self.solved.point, "values"))
-        evaluator = Evaluator(model, store, self.origins.limits or MemoryLimits())
+            store = replace(store, point=self._require(self.solved.point, "values"))
+        evaluator = Evaluator(model, store, self.provenance.limits or MemoryLimits())
         domain = evaluator.index_domain(declared.indexing, declared.span)
         frame = evaluator.domain_frame(declared.indexing, domain)
         values = np.broadcast_to(evaluator.numbers(declared.value, frame), (domain.size,))
         return domain, values, self._names(declared.indexing, domain)
 
     def _names(self, indexing: TypedIndexing | None, domain: Domain) -> tuple[str, ...]:
-        if indexing is None or self.origins.model is None:
+        if indexing is None or self.provenance.model is None:
             return names_of_domain(domain)
-        return index_names(self.origins.model, indexing)
+        return index_names(self.provenance.model, indexing)
 
-    def _named(self, families: tuple[Family, ...], name: str, kind: str) -> tuple[Family, ...]:
+    def _families_named(self, families: tuple[Family, ...], name: str, kind: str) -> tuple[Family, ...]:
         found = tuple(f for f in families if f.name == name)
         if not found:
             raise self._unknown(name, kind, [f.name for f in families])
@@ -178,7 +178,7 @@ class Result(ResultData, Report):
         hint = did_you_mean(name, known)
         return KeyError(f"`{name}` is not a {kind} of {self.problem.name}" + (f"; {hint}" if hint else ""))
 
-    def _needed(self, values: Floats | None, what: str) -> Floats:
+    def _require(self, values: Floats | None, what: str) -> Floats:
         if values is not None:
             return values
         if what == "values":

@@ -25,7 +25,7 @@ class ResultData:
     """The data for the writers of a result; `Result` describes the fields."""
 
     solved: Solution
-    origins: Provenance
+    provenance: Provenance
     rebuilt: str | None = None
 
     @property
@@ -50,7 +50,7 @@ class ResultData:
 
     @property
     def bound(self) -> float | None:
-        """No point can be better than this; None where the solver has proved nothing."""
+        """Return a proved bound of the objective; None if the solver has proved none."""
         return self.solved.bound
 
     @property
@@ -60,17 +60,19 @@ class ResultData:
         """
         if self.status is Status.BROKEN:
             return None
-        for one in self.objectives:
-            if one.value is None or one.bound is None:
+        for objective in self.objectives:
+            if objective.value is None or objective.bound is None:
                 continue
-            if beats(one.value, one.bound, minimise=one.sense == "minimize"):
-                unit = "" if one.unit == "1" else one.unit
-                return contradiction(f"`{one.name or 'objective'}`", one.value, one.bound, unit, "proved by a solver")
+            if beats(objective.value, objective.bound, minimise=objective.sense == "minimize"):
+                unit = "" if objective.unit == "1" else objective.unit
+                return contradiction(
+                    f"`{objective.name or 'objective'}`", objective.value, objective.bound, unit, "proved by a solver"
+                )
         return None
 
     @property
     def gap(self) -> float | None:
-        """|objective - bound| / max(|objective|, 1e-9); 0 where both are 0 within 1e-6 of the largest cost."""
+        """|objective - bound| / max(|objective|, 1e-9); 0 if both are 0 within 1e-6 of the largest cost."""
         return self.solved.gap
 
     @property
@@ -90,11 +92,11 @@ class ResultData:
     @property
     def build_seconds(self) -> float:
         """Seconds from the text to the problem loaded in the solver."""
-        return self.origins.build_seconds + self.solved.load_seconds
+        return self.provenance.build_seconds + self.solved.load_seconds
 
     @property
     def solve_seconds(self) -> float:
-        """Seconds that the solver worked."""
+        """Return the seconds that the solver needed."""
         return self.solved.solve_seconds
 
     @property
@@ -103,23 +105,23 @@ class ResultData:
 
     @cached_property
     def versions(self) -> dict[str, str]:
-        """Versions of gsdsl, of Python and of the solver."""
+        """Return the versions of gsdsl, Python and the solver."""
         import platform
 
         return {"gsdsl": __version__, "python": platform.python_version(), **self.solved.versions}
 
     @property
     def inputs_sha256(self) -> dict[str, str]:
-        """SHA-256 of every file that was read, by its name."""
-        return dict(self.origins.inputs_sha256)
+        """Return the SHA-256 of each input file by its name."""
+        return dict(self.provenance.inputs_sha256)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        return (*self.origins.warnings, *self.solved.warnings)
+        return (*self.provenance.warnings, *self.solved.warnings)
 
     @property
-    def findings(self) -> tuple[Diagnostic, ...]:
-        """All that is written with the result: warnings, and an objective that is better than its bound."""
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return the diagnostics of the JSON document: warnings, and an objective better than its bound."""
         return self.warnings if self.contradiction is None else (*self.warnings, self.contradiction)
 
     @property
@@ -129,10 +131,10 @@ class ResultData:
     @cached_property
     def placed(self) -> Placement | None:
         """The placement with its units; None without a point or a `placement` declaration."""
-        origins = self.origins
-        if origins.model is None or origins.store is None or self.solved.point is None:
+        provenance = self.provenance
+        if provenance.model is None or provenance.store is None or self.solved.point is None:
             return None
-        return placement_of(origins.model, origins.store, self.solved.point, origins.limits)
+        return placement_of(provenance.model, provenance.store, self.solved.point, provenance.limits)
 
     @property
     def placement(self) -> pl.DataFrame | None:

@@ -27,7 +27,7 @@ def schedule(placed: Placement) -> Grid:
     columns: list[GridColumn] = []
     for name in names:
         if name == "of" or name.startswith("of_"):
-            continue  # stands with its `uses`
+            continue  # in the column of its `uses`
         unit = placed.units.get(name)
         header = f"{name.replace('_', ' ')} [{unit}]" if unit else name.replace("_", " ")
         values, right = frame[name].to_list(), frame[name].dtype.is_numeric()
@@ -45,12 +45,12 @@ def schedule(placed: Placement) -> Grid:
 
 
 def totals(placed: Placement) -> dict[str, float]:
-    """The sums over all rows that mean something: the cost."""
+    """Return meaningful sums over all rows: the cost."""
     return {"cost": float(placed.table["cost"].sum())} if "cost" in placed.table.columns else {}
 
 
 def _sort(placed: Placement) -> pl.DataFrame:
-    """By node, then in the order of the other labels' sets."""
+    """Sort by node, then in the order of the sets of other labels."""
     keys: list[str] = [n for n in ("node", "node_type", "slot", "job") if n in placed.codes]
     keys += [n for n in placed.codes if n not in keys]
     if not keys or placed.table.is_empty():
@@ -68,7 +68,7 @@ def _group_starts(labels: Sequence[tuple[Any, ...]]) -> set[int]:
 def _join_slots(placed: Placement) -> Placement:
     """Merge rows that differ only in the slot and in summed values, with the slots as ranges.
 
-    A rate of cost that changes from slot to slot would keep them apart, so only the sum of the cost stays.
+    Rates of cost may differ between slots and would prevent the merge, so only the sum of the cost remains.
     """
     frame = placed.table
     if frame.is_empty():
@@ -97,7 +97,7 @@ def _join_slots(placed: Placement) -> Placement:
 
 
 def _ranges(codes: Sequence[int], labels: Sequence[str]) -> str:
-    """`3..7, 9`: neighbours in the order of the slots."""
+    """Return ranges of neighbouring slots: `3..7, 9`."""
     parts: list[str] = []
     start = 0
     for at in range(1, len(codes) + 1):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.result import Result
     from gpusched_dsl.solving.solution import ObjectiveResult
 
-GAP = 2  # between the words on the left and what they say
+GAP = 2  # spaces between the two columns
 
 LIMITS = {
     "time": "the time limit",
@@ -82,7 +82,7 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
 
 
 def result_lines(result: Result) -> list[str]:
-    """Status, objectives by term, bound, gap and times, words in one column; then advice without a solution."""
+    """Return status, objectives by term, bound, gap and times in two columns; without a solution also advice."""
     status = status_text(result.status, result.reason, result.has_point)
     at = result.solved.stopped_at
     fields = [("status", f"{status}, in the stage `{at}`" if at else status)]
@@ -90,23 +90,23 @@ def result_lines(result: Result) -> list[str]:
         fields.extend(_objective_fields(objective, number, len(result.objectives)))
     fields.append(("build", seconds_text(result.build_seconds)))
     fields.append(("solve", seconds_text(result.solve_seconds)))
-    wide = max(len(word) for word, _ in fields) + GAP
-    lines = [f"{word:<{wide}}{text}".rstrip() for word, text in fields]
-    told = advice(result.status, result.reason, result.has_point)
-    return [*lines, "", *told] if told else lines
+    width = max(len(word) for word, _ in fields) + GAP
+    lines = [f"{word:<{width}}{text}".rstrip() for word, text in fields]
+    advice_lines = advice(result.status, result.reason, result.has_point)
+    return [*lines, "", *advice_lines] if advice_lines else lines
 
 
 def _objective_fields(objective: ObjectiveResult, number: int, count: int) -> list[tuple[str, str]]:
-    """One objective: its value, its named terms below each other, bound and gap."""
+    """Return the lines of an objective: value, named terms, bound and gap."""
     name = objective.name or "objective"
     fields: list[tuple[str, str]] = []
     if objective.value is not None:
-        named = [(t.name, t.value) for t in objective.terms if t.name is not None]
-        texts = align([objective.value, *(v for _, v in named)])
+        named_terms = [(t.name, t.value) for t in objective.terms if t.name is not None]
+        texts = align([objective.value, *(v for _, v in named_terms)])
         sense = "minimised" if objective.sense == "minimize" else "maximised"
         order = f", priority {number + 1}" if count > 1 else ""
         fields.append((name, f"{with_unit(texts[0], objective.unit)}   ({sense}{order})"))
-        for (term, _), text in zip(named, texts[1:], strict=True):
+        for (term, _), text in zip(named_terms, texts[1:], strict=True):
             fields.append((f"  {term}", with_unit(text, objective.unit)))
     if objective.status is None and count > 1:
         fields.append(("", f"`{name}` was not optimised: the previous objective ended without a proof"))

@@ -1,4 +1,4 @@
-"""Values over a domain as polars tables: a column per index, named like the author's indices, and `value`."""
+"""Values over a domain as polars tables: a column per index, named like the indices in the model, and `value`."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def table(
     return pl.DataFrame([*series, pl.Series(value_name, values)])
 
 
-def tidy(values: Values, whole: bool) -> list[float | int]:
-    """Round numbers for people and files: integers for integer variables."""
-    if whole and np.array_equal(values, np.rint(values)):
+def plain_numbers(values: Values, integer: bool) -> list[float | int]:
+    """Return Python numbers for files: integers if `integer`."""
+    if integer and np.array_equal(values, np.rint(values)):
         integers: list[float | int] = values.astype(np.int64).tolist()
         return integers
     reals: list[float | int] = (values + 0.0).tolist()

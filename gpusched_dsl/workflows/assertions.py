@@ -44,7 +44,7 @@ class FailedAssertion:
 
 def failed_assertions(expect: CheckedExpect, result: Result) -> list[FailedAssertion]:
     """Return the failed assertions, empty if all pass. Raises DiagnosticError if one cannot be evaluated."""
-    provenance = result.origins
+    provenance = result.provenance
     assert provenance.model is not None
     assert provenance.store is not None
     values = known_values(result)

@@ -131,7 +131,7 @@ def _comparison(built: Built, config: CompareConfig, rows: list[ComparisonRow], 
         bound=best[0],
         bound_by=best[1],
         interrupted=interrupted,
-        origins=built.origins(),
+        provenance=built.origins(),
         options={
             "gap": options.gap,
             "time_limit": options.time_limit,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from gpusched_dsl.language import tree
 from gpusched_dsl.reporting.mathematics.symbols import number, set_symbol, symbol, unit, word
 
-# How tightly an expression holds together; an operand that holds less tightly gets brackets.
+# Precedences; an operand of lower precedence gets brackets.
 IMPLIES, OR, AND, NOT, COMPARE, SUM, OVER, PRODUCT, SIGN, POWER, ATOM = range(11)
 
 _BINARY: dict[str, tuple[str, int, int, int]] = {  # sign, own level, levels of the left and right operand
@@ -56,7 +56,7 @@ class Formulas:
     def name(self, text: str) -> str:
         return set_symbol(text) if text in self.sets else symbol(text)
 
-    def subscripted(self, name: str, subscripts: tuple[str, ...]) -> str:
+    def with_subscripts(self, name: str, subscripts: tuple[str, ...]) -> str:
         return self.name(name) + (rf"_{{{', '.join(subscripts)}}}" if subscripts else "")
 
     # --- index lists -------------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class Formulas:
         text = separator.join(parts)
         return text if indexing.where is None else rf"{text} \,:\, {self.of(indexing.where)}"
 
-    # --- one method per kind of node: the text and how tightly it holds -----------------------------------------------
+    # --- one method per kind of node: the text and its precedence ----------------------------------------------------
 
     def _Number(self, expr: tree.Number) -> tuple[str, int]:
         text = number(expr.value, expr.is_integer)
@@ -94,7 +94,7 @@ class Formulas:
         return self.name(expr.text), ATOM
 
     def _Subscript(self, expr: tree.Subscript) -> tuple[str, int]:
-        return self.subscripted(expr.name.text, tuple(self.of(s) for s in expr.subscripts)), ATOM
+        return self.with_subscripts(expr.name.text, tuple(self.of(s) for s in expr.subscripts)), ATOM
 
     def _Otherwise(self, expr: tree.Otherwise) -> tuple[str, int]:
         return rf"\left[{self.of(expr.reference)} \text{{ else }} {self.of(expr.fallback)}\right]", ATOM
@@ -111,7 +111,7 @@ class Formulas:
             return rf"{self.of(expr.left, ATOM)}^{{{self.of(expr.right)}}}", POWER
         sign, own, left, right = _BINARY[expr.op]
         if expr.op == "*" and isinstance(expr.left, tree.Aggregate):
-            left = SIGN  # what stands behind a sum is read as a part of it
+            left = SIGN  # a factor behind a sum would be read as part of it
         last = self.of(expr.right, OVER if expr.op == "*" and isinstance(expr.right, tree.Aggregate) else right)
         if expr.op == "*" and last[:1].isdigit():
             sign = r" \cdot "

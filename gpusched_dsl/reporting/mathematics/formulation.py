@@ -67,34 +67,34 @@ class Formulation:
 
 
 def formulation(workspace: HasModels, model: str, options: Mapping[str, str] | None = None) -> Formulation:
-    """A model under a choice of options (else the defaults); raises DiagnosticError where it is wrong."""
+    """Return the formulation of a model with options (else the defaults); raise DiagnosticError for errors."""
     flat = _flat(workspace, model, options or {})
     base = _Writer(flat)
     definitions, objectives, constraints = base.equations(1)
-    known = {(e.name, e.latex, e.over) for e in (*definitions, *objectives, *constraints)}
-    last = len(known)
+    base_equations = {(e.name, e.latex, e.over) for e in (*definitions, *objectives, *constraints)}
+    last = len(base_equations)
     variants: list[Variant] = []
     for name, decl in flat.option_decls.items():
         for choice in (c.text for c in decl.choices if c.text != flat.options[name]):
             other = _Writer(_flat(workspace, model, {**flat.options, name: choice}))
-            all_of_it = [e for group in other.equations(1) for e in group]
-            found = {(e.name, e.latex, e.over) for e in all_of_it}
-            fresh = [e for e in all_of_it if (e.name, e.latex, e.over) not in known]
-            numbered = tuple(_number(fresh, last + 1))
+            other_equations = [e for group in other.equations(1) for e in group]
+            found = {(e.name, e.latex, e.over) for e in other_equations}
+            added = [e for e in other_equations if (e.name, e.latex, e.over) not in base_equations]
+            numbered = tuple(_number(added, last + 1))
             last += len(numbered)
-            gone = [e[0] for e in sorted(known - found) if e[0] not in {f.name for f in fresh}]
-            if numbered or gone:
-                variants.append(Variant(name, choice, numbered, tuple(dict.fromkeys(gone))))
+            removed = [e[0] for e in sorted(base_equations - found) if e[0] not in {f.name for f in added}]
+            if numbered or removed:
+                variants.append(Variant(name, choice, numbered, tuple(dict.fromkeys(removed))))
     return Formulation(
         name=flat.name,
         meaning=flat.doc or "",
         options=tuple(
             (n, flat.options[n], tuple(c.text for c in d.choices), d.doc or "") for n, d in flat.option_decls.items()
         ),
-        sets=tuple(base.set_notation(s) for s in base.declared(tree.SetDecl)),
-        parameters=tuple(base.parameter(p) for p in base.declared(tree.ParamDecl)),
-        randoms=tuple(base.random(r) for r in base.declared(tree.RandomDecl)),
-        variables=tuple(base.variable(v) for v in base.declared(tree.VarDecl)),
+        sets=tuple(base.set_notation(s) for s in base.declarations(tree.SetDecl)),
+        parameters=tuple(base.parameter(p) for p in base.declarations(tree.ParamDecl)),
+        randoms=tuple(base.random(r) for r in base.declarations(tree.RandomDecl)),
+        variables=tuple(base.variable(v) for v in base.declarations(tree.VarDecl)),
         definitions=definitions,
         objectives=objectives,
         constraints=constraints,
@@ -128,7 +128,7 @@ class _Writer:
         self.formulas = Formulas({s.name.text for s in flat.statements if isinstance(s, tree.SetDecl)})
         self._letters = _letters(flat)
 
-    def declared(self, kind: type[_Kind]) -> list[_Kind]:
+    def declarations(self, kind: type[_Kind]) -> list[_Kind]:
         return [s for s in self.flat.statements if isinstance(s, kind)]
 
     # --- notation ----------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class _Writer:
         values = "" if decl.within is None else rf"\subseteq {self.formulas.of(decl.within)}"
         if decl.value is not None:
             values = f"= {self.formulas.of(decl.value)}"
-        words = [w for w, said in (("ordered", decl.ordered), ("interchangeable", decl.identical)) if said]
+        words = [w for w, is_set in (("ordered", decl.ordered), ("interchangeable", decl.identical)) if is_set]
         meaning = "; ".join(filter(None, [decl.doc or "", ", ".join(words)]))
         return Notation(set_symbol(decl.name.text), "", values, "", meaning, decl.name.text)
 
@@ -172,22 +172,22 @@ class _Writer:
         return text if default is None else rf"{text} \text{{ (default }} {self.formulas.of(default)}\text{{)}}"
 
     def _head(self, name: str, indexing: tree.Indexing | None) -> tuple[str, str]:
-        """A name with an index for each position, and where the indices run."""
+        """Return a name with an index for each position, and the sets of the indices."""
         if indexing is None:
             return self.formulas.name(name), ""
         names: list[str] = []
         over: list[str] = []
         for index in indexing.indices:
             domain = self.formulas.of(index.domain)
-            letters = [n.text for n in index.names] or self._made_up(index.domain, names)
+            letters = [n.text for n in index.names] or self._default_letters(index.domain, names)
             names += letters
-            shown = ", ".join(map(symbol, letters))
-            over.append(rf"{shown if len(letters) == 1 else f'({shown})'} \in {domain}")
+            letters_text = ", ".join(map(symbol, letters))
+            over.append(rf"{letters_text if len(letters) == 1 else f'({letters_text})'} \in {domain}")
         where = "" if indexing.where is None else rf" \,:\, {self.formulas.of(indexing.where)}"
-        return self.formulas.subscripted(name, tuple(map(symbol, names))), r",\ ".join(over) + where
+        return self.formulas.with_subscripts(name, tuple(map(symbol, names))), r",\ ".join(over) + where
 
-    def _made_up(self, domain: tree.Expr, taken: list[str]) -> list[str]:
-        """The letters that the model uses most for elements of a set."""
+    def _default_letters(self, domain: tree.Expr, taken: list[str]) -> list[str]:
+        """Return the letters that the model uses most for elements of a set."""
         text = domain.text if isinstance(domain, tree.Name) else ""
         letters = self._letters.get(text, (text[:1].lower() or "i",))
         return [letter if letter not in taken else f"{letter}'" for letter in letters]
@@ -197,15 +197,15 @@ class _Writer:
     def equations(self, first: int) -> tuple[tuple[Equation, ...], tuple[Equation, ...], tuple[Equation, ...]]:
         """Definitions, objectives and constraints, numbered through."""
         groups = (
-            [self._let(s) for s in self.declared(tree.LetDecl)],
-            [self._objective(s) for s in self.declared(tree.ObjectiveDecl)],
-            [self._constraint(s) for s in self.declared(tree.ConstraintDecl)],
+            [self._let(s) for s in self.declarations(tree.LetDecl)],
+            [self._objective(s) for s in self.declarations(tree.ObjectiveDecl)],
+            [self._constraint(s) for s in self.declarations(tree.ConstraintDecl)],
         )
-        made: list[tuple[Equation, ...]] = []
+        numbered: list[tuple[Equation, ...]] = []
         for group in groups:
-            made.append(tuple(_number(group, first)))
+            numbered.append(tuple(_number(group, first)))
             first += len(group)
-        return made[0], made[1], made[2]
+        return numbered[0], numbered[1], numbered[2]
 
     def _let(self, decl: tree.LetDecl) -> Equation:
         head, over = self._head(decl.name.text, decl.indexing)
@@ -229,13 +229,13 @@ class _Writer:
 
 
 def _source(span: Span) -> str:
-    """The text of a statement, its further lines moved left."""
+    """Return the text of a statement, without common indentation."""
     first, _, rest = span.text.partition("\n")
     return first + ("\n" + textwrap.indent(textwrap.dedent(rest), "  ") if rest else "")
 
 
 def _letters(flat: FlatModel) -> dict[str, tuple[str, ...]]:
-    """For each set the index names that the model uses most for its elements."""
+    """Return for each set the index names that the model uses most for its elements."""
     uses: dict[str, Counter[tuple[str, ...]]] = {}
     for statement in flat.statements:
         for node in nodes_in(statement, tree.Index):

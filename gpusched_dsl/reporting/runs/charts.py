@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.reporting.runs.series import Steps, cost_over_time, room_over_time, used_over_time, waiting_over_time
+from gpusched_dsl.reporting.runs.series import Steps, cost_over_time, gpus_in_use, gpus_of_used_nodes, queue_length
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 WIDTH, LEFT, RIGHT = 960, 70, 20
 TOP, BOTTOM, HEIGHT = 10, 30, 200
-MOST_POINTS = 600  # of a curve: more are thinned to means
+MOST_POINTS = 600  # of a curve: more points are replaced by means
 TICKS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class AxisTick:
-    """A line of the grid: where it is, and the number there."""
+    """A line of the grid: its position and its number."""
 
     at: float
     text: str
@@ -69,7 +69,7 @@ class ChartAxis:
         return found
 
     def ticks(self, most: int = TICKS) -> tuple[AxisTick, ...]:
-        """Round numbers, at most about so many."""
+        """Return round numbers, about `most` at most."""
         step = _round_up((self.high - self.low) / most)
         first = math.ceil(self.low / step - 1e-9)
         values: Floats = np.arange(first, math.floor(self.high / step + 1e-9) + 1, dtype=np.float64) * step
@@ -97,25 +97,25 @@ def cost_chart(result: RunResultData) -> Chart:
 
 
 def queue_chart(result: RunResultData) -> Chart:
-    """Jobs that are there and do not run."""
-    waiting = waiting_over_time(result.history)
-    thin = waiting.thinned(MOST_POINTS)
+    """Return the chart of jobs that are present and do not run."""
+    waiting = queue_length(result.history)
+    thin = waiting.thin_out(MOST_POINTS)
     return _chart(result, "Jobs waiting", [("jobs waiting", "orange", *_stairs(thin))], thinned=thin is not waiting)
 
 
 def use_chart(result: RunResultData) -> Chart:
-    """GPUs that are used, and those of the nodes in use."""
-    used, room = used_over_time(result.history), room_over_time(result.history)
-    thin = used.thinned(MOST_POINTS)
+    """Return the chart of used GPUs, and of the GPUs of nodes in use."""
+    used, room = gpus_in_use(result.history), gpus_of_used_nodes(result.history)
+    thin = used.thin_out(MOST_POINTS)
     curves = [("GPUs used", "blue", *_stairs(thin))]
     if room is not None:
-        curves.insert(0, ("GPUs of nodes in use", "grey", *_stairs(room.thinned(MOST_POINTS))))
+        curves.insert(0, ("GPUs of nodes in use", "grey", *_stairs(room.thin_out(MOST_POINTS))))
     title = "GPUs" if result.history.has_uses else "Nodes used"
     return _chart(result, title, curves, thinned=thin is not used)
 
 
 def _stairs(steps: Steps) -> tuple[Floats, Floats]:
-    """The corners of a curve that jumps."""
+    """Return the corners of a step curve."""
     return np.repeat(steps.times, 2)[1:], np.repeat(steps.values, 2)[:-1]
 
 
@@ -126,8 +126,8 @@ def _chart(
     values = np.concatenate([ys for _, _, _, ys in curves])
     low, high = min(0.0, float(values.min(initial=0.0))), float(values.max(initial=0.0))
     y = ChartAxis(low, high if high > low else low + 1.0, HEIGHT - BOTTOM, TOP)
-    drawn = tuple(ChartCurve(label, colour, _points(x.at(xs), y.at(ys))) for label, colour, xs, ys in curves)
-    return Chart(title, drawn, x.ticks(10), y.ticks(), result.unit, thinned)
+    chart_curves = tuple(ChartCurve(label, colour, _points(x.at(xs), y.at(ys))) for label, colour, xs, ys in curves)
+    return Chart(title, chart_curves, x.ticks(10), y.ticks(), result.unit, thinned)
 
 
 def _points(xs: Floats, ys: Floats) -> str:
@@ -135,6 +135,6 @@ def _points(xs: Floats, ys: Floats) -> str:
 
 
 def _round_up(step: float) -> float:
-    """The next of 1, 2 and 5 times a power of ten."""
+    """Round up to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(step)) if step > 0 else 1.0
     return next(f * power for f in (1.0, 2.0, 5.0, 10.0) if f * power >= step * (1 - 1e-9))

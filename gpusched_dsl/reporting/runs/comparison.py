@@ -23,7 +23,7 @@ FINISHED = ("finished", "horizon")
 
 @dataclass(frozen=True, eq=False)
 class RunRow:
-    """One method. `result` is None if it was refused; `findings` has the reasons."""
+    """One method. `result` is None if it was refused; `diagnostics` has the reasons."""
 
     method: str
     result: RunResult | None
@@ -66,13 +66,13 @@ class RunComparison(MethodComparison[RunRow]):
         """Return the charged terms of money of all methods."""
         return tuple(dict.fromkeys(name for result in self.results for name in result.costs))
 
-    def ranked(self, row: RunRow) -> float | None:
+    def rank_value(self, row: RunRow) -> float | None:
         """Return the total of a finished run."""
         return None if row.result is None or row.result.ended not in FINISHED else row.result.total
 
     def refutes(self, row: RunRow) -> bool:
         """Whether the total of a row is below the bound: then one of the two is wrong."""
-        total = self.ranked(row)
+        total = self.rank_value(row)
         return total is not None and self.bound is not None and self.bound.refuted_by(total)
 
     @property
@@ -91,14 +91,14 @@ class RunComparison(MethodComparison[RunRow]):
 
         Due times and realised random quantities are equal for all methods.
         """
-        known = [r.bound for r in self.results if r.bound.value is not None]
-        if known:
-            return max(known, key=lambda b: b.value or 0.0)
+        bounds = [r.bound for r in self.results if r.bound.value is not None]
+        if bounds:
+            return max(bounds, key=lambda b: b.value or 0.0)
         return self.results[0].bound if self.results else None
 
     def gap(self, row: RunRow) -> float | None:
         """Return (total - bound) / total."""
-        total = self.ranked(row)
+        total = self.rank_value(row)
         return None if total is None or self.bound is None else self.bound.gap(total)
 
     # --- tables ------------------------------------------------------------------------------------------------------
@@ -135,28 +135,28 @@ class RunComparison(MethodComparison[RunRow]):
             values = [None if r.result is None else r.result.costs.get(name, 0.0) for r in self.rows]
             columns.append(GridColumn(name, column_texts(values, digits=6), right=True))
         totals = [None if r.result is None else r.result.total for r in self.rows]
-        columns.append(self._marked(_header("total", money), totals))
+        columns.append(self._mark_best(_header("total", money), totals))
         if self.bound is not None and self.bound.value is not None:
             columns.append(self._gaps())
-        return Grid((*columns, *self._figures(time, terms), *self._remarks()))
+        return Grid((*columns, *self._metric_columns(time, terms), *self._remarks()))
 
-    def _figures(self, time: str, all_of_them: bool) -> list[GridColumn]:
+    def _metric_columns(self, time: str, complete: bool) -> list[GridColumn]:
         columns = [self._share("late", "late_share")]
-        if all_of_them:
+        if complete:
             columns.append(self._number(_header("tardiness", time), "tardiness_mean"))
         columns.append(self._number(_header("JCT", time), "jct_mean"))
         columns.append(self._number("p95", "jct_p95"))
-        used = "cluster_utilisation" if self._known("cluster_utilisation") else "utilisation"
-        if self._known(used):
+        used = "cluster_utilisation" if self._has_values("cluster_utilisation") else "utilisation"
+        if self._has_values(used):
             columns.append(self._share("used", used))
-        if all_of_them:
+        if complete:
             columns.append(self._number("moved", "migrations"))
             columns.append(self._number("halted", "halts"))
         columns.append(self._number("plans", "plans"))
         columns.append(GridColumn("plan", [_seconds(row.result, "plan_seconds_mean") for row in self.rows], right=True))
         return columns
 
-    def _known(self, name: str) -> bool:
+    def _has_values(self, name: str) -> bool:
         return any(r.metrics[name] is not None for r in self.results)
 
     def _number(self, header: str, name: str) -> GridColumn:
@@ -176,7 +176,7 @@ class RunComparison(MethodComparison[RunRow]):
             lines.append(f"bound {with_unit(number_text(bound.value), money)}: {bound.how}")
         elif bound is not None:
             lines.append(f"no bound: {bound.how}")
-        return lines + self._interruption()
+        return lines + self._interruption_note()
 
     def __repr__(self) -> str:
         return f"<RunComparison {', '.join(row.method for row in self.rows)}>"

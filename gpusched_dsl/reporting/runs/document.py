@@ -14,16 +14,16 @@ FORMAT = "gsdsl-run/1"
 
 def document(result: RunResultData) -> dict[str, Any]:
     """Return the result as nested dictionaries and lists for JSON; NaN and infinite numbers become None."""
-    outcome, about = result.outcome, result.run_info
+    outcome, info = result.outcome, result.run_info
     model = outcome.online.base
     bound = result.bound
     found: dict[str, Any] = {
         "format": FORMAT,
         "model": model.name,
         "online": outcome.online.name,
-        "scenario": about.scenario,
-        "method": about.method,
-        "fallback": about.fallback,
+        "scenario": info.scenario,
+        "method": info.method,
+        "fallback": info.fallback,
         "ended": result.ended,
         "units": {"time": result.unit, "money": result.money},
         "total": result.total,
@@ -40,12 +40,12 @@ def document(result: RunResultData) -> dict[str, Any]:
         "schedule": result.schedule.to_dicts(),
         "steps": result.steps.to_dicts(),
         "options": dict(model.options),
-        "settings": dict(about.settings),
-        "run_options": dict(about.options),
+        "settings": dict(info.settings),
+        "run_options": dict(info.options),
         "versions": result.versions,
-        "inputs_sha256": dict(about.inputs_sha256),
-        "seconds": round(about.seconds, 6),
-        "resumed_steps": about.resumed_steps,
+        "inputs_sha256": dict(info.inputs_sha256),
+        "seconds": round(info.seconds, 6),
+        "resumed_steps": info.resumed_steps,
         "event_by_event": list(outcome.event_by_event),
         "warnings": diagnostics_document(result.warnings),
     }

@@ -1,4 +1,4 @@
-"""Who ran where over time: bars of single jobs for small runs, shades of use for large ones."""
+"""Gantt charts of runs: bars of single jobs for small runs, shades of utilisation for large ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_BARS = 2000
 MOST_LANES = 160
-MOST_ROWS = 120  # of shades: more nodes are taken together
+MOST_ROWS = 120  # of shades: more nodes share rows
 SPANS = 240  # of time, in shades
 LANE, ROW = 14, 7  # pixels
 SHADES = 8
@@ -27,14 +27,14 @@ HEAD = 24
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A rectangle; `told` is its tooltip. `late` marks jobs that ended after their due date."""
+    """A rectangle; `late` marks jobs that ended after their due date."""
 
     x: float
     y: float
     width: float
     height: float
     colour: str
-    told: str
+    tooltip: str
     label: str = ""
     late: bool = False
 
@@ -63,7 +63,7 @@ class Gantt:
 
 
 def gantt(result: RunResultData) -> Gantt:
-    """Bars where there are few, else how much of the nodes is used over time."""
+    """Return the chart: bars of jobs if there are few, otherwise shades of utilisation."""
     parts = result.history.stretches
     if len(parts) <= MOST_BARS:
         lane, count, places = _lanes(result.history)
@@ -75,9 +75,9 @@ def gantt(result: RunResultData) -> Gantt:
 # --- bars ------------------------------------------------------------------------------------------------------------
 
 
-def _lanes(reading: RunHistory) -> tuple[Ints, Ints, Ints]:
-    """For each stretch the lane of its node that is free then, how many lanes each node needs, and the nodes."""
-    parts = reading.stretches
+def _lanes(history: RunHistory) -> tuple[Ints, Ints, Ints]:
+    """Return a free lane of its node for each stretch, the number of lanes of each node, and the nodes."""
+    parts = history.stretches
     places, row = np.unique(parts.place, return_inverse=True)
     free: list[list[float]] = [[] for _ in places]
     lane = np.zeros(len(parts), dtype=np.int64)
@@ -92,24 +92,26 @@ def _lanes(reading: RunHistory) -> tuple[Ints, Ints, Ints]:
 
 
 def _bars(result: RunResultData, lane: Ints, count: Ints, places: Ints) -> Gantt:
-    reading, world = result.history, result.outcome.world
-    parts, x = reading.stretches, time_axis(result)
+    history, world = result.history, result.outcome.world
+    parts, x = history.stretches, time_axis(result)
     top = HEAD + np.concatenate(([0], np.cumsum(count * LANE + 4)))
     row = np.searchsorted(places, parts.place)
     left, right = x.at(parts.start), x.at(parts.end)
     late = (world.end - world.due)[parts.job] > 1e-9 * np.maximum(1.0, np.abs(world.due[parts.job]))
-    names = reading.labels(reading.jobs_root, parts.job)
-    kinds = reading.labels(reading.kinds_root, parts.kind)
+    names = history.labels(history.jobs_root, parts.job)
+    types = history.labels(history.kinds_root, parts.kind)
     unit = f" {result.unit}" if result.unit else ""
     bars = []
     for at in range(len(parts)):
         width = max(float(right[at] - left[at]), 0.5)
-        told = f"{names[at]}: {parts.start[at]:.6g} to {parts.end[at]:.6g}{unit}, {parts.uses[at]:g} on {kinds[at]}"
+        tooltip = f"{names[at]}: {parts.start[at]:.6g} to {parts.end[at]:.6g}{unit}, {parts.uses[at]:g} on {types[at]}"
         label = names[at] if width > 7 * len(names[at]) + 4 else ""
         y = float(top[row[at]] + lane[at] * LANE)
         colour = f"c{int(parts.job[at]) % COLOURS}"
-        bars.append(Bar(round(float(left[at]), 1), y, round(width, 1), LANE - 2, colour, told, label, bool(late[at])))
-    labels = reading.labels(reading.places_root, places)
+        bars.append(
+            Bar(round(float(left[at]), 1), y, round(width, 1), LANE - 2, colour, tooltip, label, bool(late[at]))
+        )
+    labels = history.labels(history.places_root, places)
     rows = [GanttRow(name, float(y), float(n * LANE)) for name, y, n in zip(labels, top, count, strict=False)]
     return Gantt(tuple(bars), tuple(rows), x.ticks(10), float(top[-1]) + 6, result.unit)
 
@@ -118,12 +120,12 @@ def _bars(result: RunResultData, lane: Ints, count: Ints, places: Ints) -> Gantt
 
 
 def _shades(result: RunResultData) -> Gantt:
-    reading = result.history
+    history = result.history
     x = time_axis(result)
-    places = np.unique(reading.stretches.place)
+    places = np.unique(history.stretches.place)
     rows = min(len(places), MOST_ROWS)
     band = np.arange(len(places)) * rows // len(places)
-    share = _shares(reading, places, band, rows, x)
+    share = _shares(history, places, band, rows, x)
     level = np.ceil(np.clip(share, 0.0, 1.0) * SHADES - 1e-9).astype(np.int64)
     edges = x.at(np.linspace(x.low, x.high, SPANS + 1))
     begins = np.ones_like(level, dtype=np.bool_)
@@ -132,27 +134,30 @@ def _shades(result: RunResultData) -> Gantt:
     for r, b in zip(*(a.tolist() for a in np.nonzero(begins & (level > 0))), strict=True):
         following = np.flatnonzero(begins[r, b + 1 :])
         end = b + 1 + int(following[0]) if len(following) else SPANS
-        told = f"{100 * float(share[r, b:end].mean()):.0f} % used"
+        tooltip = f"{100 * float(share[r, b:end].mean()):.0f} % used"
         width = round(float(edges[end] - edges[b]), 1)
-        bars.append(Bar(round(float(edges[b]), 1), float(HEAD + r * ROW), width, ROW - 1, f"s{level[r, b]}", told))
-    names = reading.labels(reading.places_root, places)
+        bars.append(Bar(round(float(edges[b]), 1), float(HEAD + r * ROW), width, ROW - 1, f"s{level[r, b]}", tooltip))
+    names = history.labels(history.places_root, places)
     first = np.searchsorted(band, np.arange(rows))
     labels = [names[f] if r % 2 == 0 else "" for r, f in enumerate(first.tolist())]
-    shown = [GanttRow(label, float(HEAD + r * ROW), float(ROW)) for r, label in enumerate(labels)]
+    gantt_rows = [GanttRow(label, float(HEAD + r * ROW), float(ROW)) for r, label in enumerate(labels)]
     together = f", {count_text(-(-len(places) // rows), 'node')} per row" if rows < len(places) else ""
     stretches = (
-        f"{count_text(len(reading.stretches), 'stretch', 'stretches')} of jobs on {count_text(len(places), 'node')}"
+        f"{count_text(len(history.stretches), 'stretch', 'stretches')} of jobs on {count_text(len(places), 'node')}"
     )
     note = f"{stretches}: darker means more use{together}"
-    return Gantt(tuple(bars), tuple(shown), x.ticks(10), HEAD + rows * ROW + 6.0, result.unit, note)
+    return Gantt(tuple(bars), tuple(gantt_rows), x.ticks(10), HEAD + rows * ROW + 6.0, result.unit, note)
 
 
-def _shares(reading: RunHistory, places: Ints, band: Ints, rows: int, x: ChartAxis) -> Floats:
-    """Of each band of nodes and span of time, the part of GPUs used: of the most ever used where sizes are unknown."""
-    parts = reading.stretches
+def _shares(history: RunHistory, places: Ints, band: Ints, rows: int, x: ChartAxis) -> Floats:
+    """Return the share of used GPUs for each band of nodes and span of time.
+
+    If the size of a node is unknown, the share is relative to the largest number of GPUs used on it.
+    """
+    parts = history.stretches
     row = band[np.searchsorted(places, parts.place)]
-    used = spread(row, parts.start, parts.end, parts.uses, rows, x.low, x.high, SPANS)
-    gpus = reading.gpus[parts.kind]
+    used = amounts_by_span(row, parts.start, parts.end, parts.uses, rows, x.low, x.high, SPANS)
+    gpus = history.gpus[parts.kind]
     most = np.zeros(len(places))
     at = np.searchsorted(places, parts.place)
     np.maximum.at(most, at, np.where(np.isnan(gpus), parts.uses, gpus))
@@ -161,10 +166,10 @@ def _shares(reading: RunHistory, places: Ints, band: Ints, rows: int, x: ChartAx
     return found
 
 
-def spread(
+def amounts_by_span(
     row: Ints, start: Floats, end: Floats, amount: Floats, rows: int, low: float, high: float, spans: int
 ) -> Floats:
-    """Amounts times the time that they lie in each of equal spans between `low` and `high`: shape (rows, spans)."""
+    """Return the integral of amounts over each of equal spans between `low` and `high`: shape (rows, spans)."""
     width = (high - low) / spans
     a, b = (np.clip((t - low) / width, 0.0, spans) for t in (start, end))
     first = np.minimum(a.astype(np.int64), spans - 1)

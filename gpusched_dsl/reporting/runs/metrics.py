@@ -1,4 +1,4 @@
-"""The figures of a run, by name, each with its formula and its unit."""
+"""The metrics of a run, by name, each with its formula and its unit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpusched_dsl.online.history import RunHistory
 from gpusched_dsl.online.simulation.world import DONE, GONE, TARDINESS
 
 Number: TypeAlias = float | int | None
-LATE: Final = ROUNDING  # of the due date: what counts as late
+LATE: Final = ROUNDING  # relative to the due date: a later end is late
 
 MONEY, TIME, SHARE, COUNT, SECONDS, GPU_HOURS, NODE_HOURS, ENERGY = (
     "money", "time", "share", "count", "seconds", "GPU-hours", "node-hours", "kWh",
@@ -84,70 +84,70 @@ METRICS: Final[Mapping[str, Metric]] = {
 }  # fmt: skip
 
 
-def metrics_of(reading: RunHistory, method: str) -> dict[str, Number]:
+def metrics_of(history: RunHistory, method: str) -> dict[str, Number]:
     """Return all metrics of `METRICS`, None for undefined ones. `method` is the main method of the run.
 
     Percentiles interpolate linearly between order statistics. Means over nothing are None.
     """
-    found: dict[str, Number] = {"total": reading.outcome.total, "energy": _energy(reading)}
-    found |= _jobs(reading) | _times(reading) | _use(reading) | _changes(reading) | _plans(reading, method)
+    found: dict[str, Number] = {"total": history.outcome.total, "energy": _energy(history)}
+    found |= _jobs(history) | _times(history) | _use(history) | _changes(history) | _plans(history, method)
     return {name: found[name] for name in METRICS}
 
 
-def quantities_of(reading: RunHistory) -> dict[str, float]:
-    """Stated charges that are no money, each in its unit (`Outcome.quantities`)."""
-    outcome = reading.outcome
+def quantities_of(history: RunHistory) -> dict[str, float]:
+    """Return charges that are not money, each in its unit (`RunOutcome.quantities`)."""
+    outcome = history.outcome
     return {n: v for n, v in outcome.world.ledger.totals.items() if n in outcome.quantities}
 
 
-def unit_of(reading: RunHistory, metric: str) -> str:
-    """The unit of a figure of this run, `""` for shares and counts."""
+def unit_of(history: RunHistory, metric: str) -> str:
+    """Return the unit of a metric of this run, `""` for shares and counts."""
     kind = METRICS[metric].kind
     if kind == MONEY:
-        return "" if reading.outcome.money == "1" else reading.outcome.money
+        return "" if history.outcome.money == "1" else history.outcome.money
     if kind == TIME:
-        return "" if reading.outcome.unit == "1" else reading.outcome.unit
+        return "" if history.outcome.unit == "1" else history.outcome.unit
     return {SHARE: "", COUNT: "", SECONDS: "s"}.get(kind, kind)
 
 
-def tardiness_of(reading: RunHistory) -> Floats:
-    """By how much each job ended after its due date; NaN for jobs that have not ended or have none."""
-    world = reading.outcome.world
-    known = (world.status == DONE) & np.isfinite(world.due)
+def tardiness_of(history: RunHistory) -> Floats:
+    """Return the tardiness of each job; NaN for unfinished jobs and jobs without a due date."""
+    world = history.outcome.world
+    has_due = (world.status == DONE) & np.isfinite(world.due)
     found = np.full(len(world.status), np.nan)
-    late = world.end[known] - world.due[known]
-    found[known] = np.where(late > LATE * np.maximum(1.0, np.abs(world.due[known])), late, 0.0)
+    late = world.end[has_due] - world.due[has_due]
+    found[has_due] = np.where(late > LATE * np.maximum(1.0, np.abs(world.due[has_due])), late, 0.0)
     return found
 
 
-def busy_of(reading: RunHistory) -> tuple[Floats, Floats]:
-    """Of each job the time that it ran, and GPUs used times time."""
-    parts, count = reading.stretches, len(reading.outcome.world.status)
+def busy_times(history: RunHistory) -> tuple[Floats, Floats]:
+    """Return the running time of each job, and its GPU time."""
+    parts, count = history.stretches, len(history.outcome.world.status)
     time = parts.end - parts.start
     busy = np.bincount(parts.job, weights=time, minlength=count).astype(np.float64)
     return busy, np.bincount(parts.job, weights=time * parts.uses, minlength=count).astype(np.float64)
 
 
-def waiting_of(reading: RunHistory) -> Floats:
-    """The time that each job was there and did not run."""
-    world = reading.outcome.world
+def waiting_times(history: RunHistory) -> Floats:
+    """Return the time that each job was present and did not run."""
+    world = history.outcome.world
     until = np.where(np.isnan(world.end), world.now, world.end)
-    there = np.zeros(len(world.status))
-    there[reading.came] = (until - world.arrival)[reading.came]
-    return np.maximum(there - busy_of(reading)[0], 0.0)
+    times = np.zeros(len(world.status))
+    times[history.came] = (until - world.arrival)[history.came]
+    return np.maximum(times - busy_times(history)[0], 0.0)
 
 
-def is_fast_replay(reading: RunHistory) -> bool:
-    """Whether the run was replayed without single plans: there are no steps, and nodes were not watched."""
-    return "instants" in reading.outcome.extra
+def is_fast_replay(history: RunHistory) -> bool:
+    """Whether the run is a fast replay: there are no steps, and no boots of nodes."""
+    return "instants" in history.outcome.extra
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
 
 
-def _energy(reading: RunHistory) -> Number:
-    """Charges that are energy: amounts for slots, and in loops over events rates of power by time."""
-    online, totals = reading.outcome.online, reading.outcome.world.ledger.totals
+def _energy(history: RunHistory) -> Number:
+    """Return the charged energy: amounts for slots, and rates of power in loops over events."""
+    online, totals = history.outcome.online, history.outcome.world.ledger.totals
     per = UNITS["h"] / UNITS["h"] if online.window is not None else online.unit
     units = {charge.name: charge.unit * per for charge in online.charges}
     stated = {name: unit for name, unit in units.items() if convertible(unit, UNITS["kWh"])}
@@ -156,36 +156,36 @@ def _energy(reading: RunHistory) -> Number:
     return sum(totals.get(name, 0.0) * float(factor(unit, UNITS["kWh"])) for name, unit in stated.items())
 
 
-def _jobs(reading: RunHistory) -> dict[str, Number]:
-    world = reading.outcome.world
-    came, done = reading.came, world.status == DONE
-    there = world.present()
-    tardiness = tardiness_of(reading)
-    known = tardiness[~np.isnan(tardiness)]
-    late = int((known > 0).sum())
+def _jobs(history: RunHistory) -> dict[str, Number]:
+    world = history.outcome.world
+    came, done = history.came, world.status == DONE
+    present = world.present()
+    tardiness = tardiness_of(history)
+    defined = tardiness[~np.isnan(tardiness)]
+    late = int((defined > 0).sum())
     return {
         "jobs": len(came),
         "jobs_finished": int(done.sum()),
-        "jobs_unfinished": len(there),
+        "jobs_unfinished": len(present),
         "jobs_withdrawn": int((world.status == GONE).sum()),
-        "jobs_overdue": int((world.due[there] < world.now - world.tolerance()).sum()),
+        "jobs_overdue": int((world.due[present] < world.now - world.tolerance()).sum()),
         "jobs_late": late,
-        "late_share": late / len(known) if len(known) else None,
-        "tardiness_sum": float(known.sum()) if len(known) else None,
-        "tardiness_mean": _mean(known),
-        "tardiness_max": float(known.max()) if len(known) else None,
+        "late_share": late / len(defined) if len(defined) else None,
+        "tardiness_sum": float(defined.sum()) if len(defined) else None,
+        "tardiness_mean": _mean(defined),
+        "tardiness_max": float(defined.max()) if len(defined) else None,
         "tardiness_cost": world.ledger.totals.get(TARDINESS, 0.0),
     }
 
 
-def _times(reading: RunHistory) -> dict[str, Number]:
-    world = reading.outcome.world
+def _times(history: RunHistory) -> dict[str, Number]:
+    world = history.outcome.world
     done = world.status == DONE
     jct = (world.end - world.arrival)[done]
-    started = reading.came[~np.isnan(world.first_start[reading.came])]
+    started = history.came[~np.isnan(world.first_start[history.came])]
     queueing = (world.first_start - world.arrival)[started]
-    waiting = waiting_of(reading)[reading.came]
-    found: dict[str, Number] = {"makespan": makespan_of(reading)}
+    waiting = waiting_times(history)[history.came]
+    found: dict[str, Number] = {"makespan": makespan_of(history)}
     found |= {"jct_mean": _mean(jct), "queueing_mean": _mean(queueing)}
     found |= {f"jct_p{p}": _percentile(jct, p) for p in (50, 90, 95, 99)}
     found |= {f"queueing_p{p}": _percentile(queueing, p) for p in (50, 95)}
@@ -193,37 +193,37 @@ def _times(reading: RunHistory) -> dict[str, Number]:
     return found | {"waiting_sum": float(waiting.sum()), "waiting_mean": _mean(waiting)}
 
 
-def makespan_of(reading: RunHistory) -> Number:
-    """From the first arrival to the last completion; None where no job is done."""
-    world = reading.outcome.world
+def makespan_of(history: RunHistory) -> Number:
+    """Return the time from the first arrival to the last completion; None if no job is done."""
+    world = history.outcome.world
     done = world.status == DONE
-    return float(world.end[done].max() - world.arrival[reading.came].min()) if done.any() else None
+    return float(world.end[done].max() - world.arrival[history.came].min()) if done.any() else None
 
 
-def _use(reading: RunHistory) -> dict[str, Number]:
-    world = reading.outcome.world
+def _use(history: RunHistory) -> dict[str, Number]:
+    world = history.outcome.world
     used, in_use = world.gpu_time, world.place_time
-    room = float(np.where(in_use > 0, in_use * reading.gpus, 0.0).sum())
-    makespan = makespan_of(reading)
-    cluster = float((reading.nodes * reading.gpus).sum()) * (makespan or 0.0)
+    room = float(np.where(in_use > 0, in_use * history.gpus, 0.0).sum())
+    makespan = makespan_of(history)
+    cluster = float((history.nodes * history.gpus).sum()) * (makespan or 0.0)
     total = float(used.sum())
     return {
-        "gpu_hours": total * reading.hours,
-        "node_hours": float(in_use.sum()) * reading.hours,
-        "utilisation": None if reading.counted else _part(total, room),
+        "gpu_hours": total * history.hours,
+        "node_hours": float(in_use.sum()) * history.hours,
+        "utilisation": None if history.counted else _part(total, room),
         "cluster_utilisation": _part(total, cluster),
     }
 
 
-def _changes(reading: RunHistory) -> dict[str, Number]:
-    world = reading.outcome.world
+def _changes(history: RunHistory) -> dict[str, Number]:
+    world = history.outcome.world
     names = {"starts": "start", "resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
     found: dict[str, Number] = {name: int(world.counts[of].sum()) for name, of in names.items()}
-    return found | {"boots": None if is_fast_replay(reading) else int(world.boots)}
+    return found | {"boots": None if is_fast_replay(history) else int(world.boots)}
 
 
-def _plans(reading: RunHistory, method: str) -> dict[str, Number]:
-    steps = reading.outcome.steps
+def _plans(history: RunHistory, method: str) -> dict[str, Number]:
+    steps = history.outcome.steps
     seconds = np.array([s.plan_seconds for s in steps])
     others = sum(s.method != method for s in steps)
     return {

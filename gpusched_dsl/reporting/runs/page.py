@@ -1,4 +1,4 @@
-"""A run as a page: figures, charts and tables in one file that needs no other, by Jinja2 with escaping."""
+"""A run as a self-contained page with metrics, charts and tables, by Jinja2 with escaping."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _run(result: RunResultData) -> dict[str, object]:
     charts: list[Chart] = [cost_chart(result), queue_chart(result), use_chart(result)]
     schedule: Gantt = gantt(result)
     jobs = result.jobs.sort("tardiness", "end", descending=[True, True], nulls_last=True).head(MOST_JOBS)
-    shown = [c for c in jobs.columns if not jobs[c].is_null().all()]
+    columns = [c for c in jobs.columns if not jobs[c].is_null().all()]
     return {
         "title": title(result),
         "summary": [line.split(maxsplit=1) for line in summary_lines(result)],
@@ -47,8 +47,8 @@ def _run(result: RunResultData) -> dict[str, object]:
             for name, value in result.metrics.items()
             if value is not None
         ],
-        "job_columns": shown,
-        "jobs": [[_cell(row[name]) for name in shown] for row in jobs.to_dicts()],
+        "job_columns": columns,
+        "jobs": [[_cell(row[name]) for name in columns] for row in jobs.to_dicts()],
         "more_jobs": result.jobs.height - jobs.height,
         "unit": result.unit,
         "money": result.money,

@@ -19,7 +19,7 @@ from gpusched_dsl.version import __version__
 if TYPE_CHECKING:
     import polars as pl
 
-COMPLETE = ("finished", "horizon")  # how runs end whose totals are compared with a bound
+COMPLETE = ("finished", "horizon")  # ends of runs with totals that are compared with a bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class RunResultData:
     samples: CostSamples = field(default_factory=CostSamples)
     given_bound: RunBound | None = None
 
-    # --- what came out -----------------------------------------------------------------------------------------------
+    # --- outcome -----------------------------------------------------------------------------------------------------
 
     @property
     def ended(self) -> str:
@@ -49,12 +49,12 @@ class RunResultData:
 
     @property
     def total(self) -> float:
-        """All that was charged in money."""
+        """Return the sum of all charges in money."""
         return self.outcome.total
 
     @property
     def unit(self) -> str:
-        """The unit of times; `""` where the text has none."""
+        """Return the unit of times; `""` if the model has none."""
         return "" if self.outcome.unit == "1" else self.outcome.unit
 
     @property
@@ -73,7 +73,7 @@ class RunResultData:
 
     @cached_property
     def quantities(self) -> dict[str, float]:
-        """Stated charges that are no money, each in its own unit (`outcome.quantities`)."""
+        """Return charges that are not money, each in its own unit (`outcome.quantities`)."""
         return quantities_of(self.history)
 
     @cached_property
@@ -82,12 +82,12 @@ class RunResultData:
         return metrics_of(self.history, self.method)
 
     def unit_of(self, metric: str) -> str:
-        """The unit of a figure, `""` for shares and counts; KeyError for another name."""
+        """Return the unit of a metric, `""` for shares and counts; raise KeyError for another name."""
         return unit_of(self.history, metric)
 
     @cached_property
     def bound(self) -> RunBound:
-        """A lower bound of `total` over all methods, or why there is none."""
+        """Return a lower bound of `total` over all methods, or the reason why there is none."""
         from gpusched_dsl.online.bounds.run_bound import job_by_job_bound
 
         return self.given_bound or job_by_job_bound(self.history)

@@ -1,4 +1,4 @@
-"""Curves of a run: how many jobs wait, how many GPUs are used and how many there are, over time."""
+"""Curves of a run over time: waiting jobs, used GPUs, GPUs of used nodes, cost."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Steps:
     times: Floats
     values: Floats
 
-    def thinned(self, most: int) -> Steps:
-        """At most so many steps: the means over equal spans of time, where there are more."""
+    def thin_out(self, most: int) -> Steps:
+        """Return at most `most` steps; more steps are replaced by means over equal spans of time."""
         if len(self.times) <= most or self.times[-1] <= self.times[0]:
             return self
         edges = np.linspace(self.times[0], self.times[-1], most)
@@ -29,55 +29,55 @@ class Steps:
 
     @property
     def mean(self) -> float:
-        """The mean over time."""
+        """Return the mean over time."""
         span = np.diff(self.times)
         return float((self.values[:-1] * span).sum() / span.sum()) if span.sum() > 0 else 0.0
 
 
-def waiting_over_time(reading: RunHistory) -> Steps:
-    """Jobs that are there and do not run: the length of the queue."""
-    world, parts = reading.outcome.world, reading.stretches
-    came = world.arrival[reading.came]
-    gone = world.end[reading.came]
+def queue_length(history: RunHistory) -> Steps:
+    """Return the number of jobs that are present and do not run."""
+    world, parts = history.outcome.world, history.stretches
+    came = world.arrival[history.came]
+    gone = world.end[history.came]
     gone = gone[~np.isnan(gone)]
     times = (came, gone, parts.start, parts.end)
     signs = np.repeat([1.0, -1.0, -1.0, 1.0], [len(t) for t in times])
     return _steps(np.concatenate(times), signs, world.now)
 
 
-def used_over_time(reading: RunHistory) -> Steps:
-    """GPUs that jobs use."""
-    parts = reading.stretches
+def gpus_in_use(history: RunHistory) -> Steps:
+    """Return the number of GPUs that jobs use."""
+    parts = history.stretches
     return _steps(
-        np.concatenate((parts.start, parts.end)), np.concatenate((parts.uses, -parts.uses)), reading.outcome.world.now
+        np.concatenate((parts.start, parts.end)), np.concatenate((parts.uses, -parts.uses)), history.outcome.world.now
     )
 
 
-def room_over_time(reading: RunHistory) -> Steps | None:
-    """GPUs of the nodes that are in use; None where nodes are counted, or of unknown size."""
-    parts = reading.stretches
-    if reading.counted or np.isnan(reading.gpus[parts.kind]).any():
+def gpus_of_used_nodes(history: RunHistory) -> Steps | None:
+    """Return the number of GPUs of the nodes in use; None if nodes have no names or unknown sizes."""
+    parts = history.stretches
+    if history.counted or np.isnan(history.gpus[parts.kind]).any():
         return None
     first, last = _merge(parts.place, parts.kind, parts.start, parts.end)
-    gpus = reading.gpus[parts.kind[first]]
+    gpus = history.gpus[parts.kind[first]]
     times = np.concatenate((parts.start[first], last))
-    return _steps(times, np.concatenate((gpus, -gpus)), reading.outcome.world.now)
+    return _steps(times, np.concatenate((gpus, -gpus)), history.outcome.world.now)
 
 
-def cost_over_time(reading: RunHistory) -> tuple[Floats, Floats]:
-    """Money charged by jobs up to each time at which one starts or ends: points of a line.
+def cost_over_time(history: RunHistory) -> tuple[Floats, Floats]:
+    """Return the money charged up to each start or end of a job: points of a line.
 
-    Execution evenly over the time that a job runs, all else when it ends (of unfinished jobs: at the end of the run).
+    Execution is charged evenly while a job runs, other terms at its end (for unfinished jobs: at the end of the run).
     """
-    world, parts = reading.outcome.world, reading.stretches
+    world, parts = history.outcome.world, history.stretches
     execution = world.ledger.jobs.get(EXECUTION, np.zeros(len(world.status)))
     busy = np.bincount(parts.job, weights=parts.end - parts.start, minlength=len(world.status))
     rate = execution / np.where(busy > 0, busy, 1.0)
     changes = np.concatenate((rate[parts.job], -rate[parts.job]))
     slopes = _steps(np.concatenate((parts.start, parts.end)), changes, world.now)
-    lump = cost_of_jobs(reading) - execution
+    lump = cost_of_jobs(history) - execution
     when = np.where(np.isnan(world.end), world.now, world.end)
-    lumps = _steps(when[reading.came], lump[reading.came], world.now)
+    lumps = _steps(when[history.came], lump[history.came], world.now)
     times = np.unique(np.concatenate((slopes.times, lumps.times)))
     area = np.concatenate(([0.0], np.cumsum(slopes.values[:-1] * np.diff(slopes.times))))
     at = np.searchsorted(lumps.times, times, side="right") - 1
@@ -85,7 +85,7 @@ def cost_over_time(reading: RunHistory) -> tuple[Floats, Floats]:
 
 
 def _merge(place: Ints, kind: Ints, start: Floats, end: Floats) -> tuple[Ints, Floats]:
-    """When places are in use as one kind: a stretch that begins each such time, and its end."""
+    """Merge stretches of the same node and type: return the first stretch of each merged interval, and its end."""
     order = np.lexsort((start, kind, place))
     group = place[order] * (int(kind.max(initial=0)) + 1) + kind[order]
     far = _running_maximum(end[order], group)
@@ -101,19 +101,21 @@ def _running_maximum(values: Floats, group: Ints) -> Floats:
     if not len(values):
         return values
     number = np.cumsum(np.concatenate(([0], (group[1:] != group[:-1]).astype(np.int64))))
-    known, rank = np.unique(values, return_inverse=True)  # ranks, for sums of whole numbers are exact
-    before = number * len(known)
-    found: Floats = known[np.maximum.accumulate(rank + before) - before]
+    distinct, rank = np.unique(values, return_inverse=True)  # ranks, since sums of integers are exact
+    before = number * len(distinct)
+    found: Floats = distinct[np.maximum.accumulate(rank + before) - before]
     return found
 
 
 def _steps(times: Floats, changes: Floats, end: float) -> Steps:
-    """Changes summed up in order of time, those of one time at once, to the end of the run."""
+    """Sum changes in order of time, equal times together, to the end of the run."""
     order = np.argsort(times, kind="stable")
     sums = np.cumsum(changes[order])
-    known = times[order]
-    last = np.append(known[1:] != known[:-1], True) if len(known) else np.zeros(0, dtype=np.bool_)
-    at, values = known[last], sums[last]
+    ordered_times = times[order]
+    last = (
+        np.append(ordered_times[1:] != ordered_times[:-1], True) if len(ordered_times) else np.zeros(0, dtype=np.bool_)
+    )
+    at, values = ordered_times[last], sums[last]
     values = np.where(np.abs(values) < 1e-9, 0.0, values)
     if not len(at) or at[0] > 0:
         at, values = np.concatenate(([0.0], at)), np.concatenate(([0.0], values))

@@ -11,7 +11,7 @@ from gpusched_dsl.reporting.runs.metrics import is_fast_replay
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
 
-GAP = 2  # between the words on the left and what they say
+GAP = 2  # spaces between the two columns
 DIGITS = 5
 ENDED = {
     "finished": "finished: all jobs are done",
@@ -26,22 +26,22 @@ CHANGES = ("starts", "resumes", "migrations", "resizes", "halts", "boots")
 
 def title(result: RunResultData) -> str:
     """`CapacityPlanning, online block EveryEvent, scenario Week, with Greedy`."""
-    online, about = result.outcome.online, result.run_info
-    scenario = f", scenario {about.scenario}" if about.scenario else ""
-    fallback = f", else {about.fallback}" if about.fallback not in (None, about.method) else ""
-    return f"{online.base.name}, online block {online.name}{scenario}, with {about.method}{fallback}"
+    online, info = result.outcome.online, result.run_info
+    scenario = f", scenario {info.scenario}" if info.scenario else ""
+    fallback = f", else {info.fallback}" if info.fallback not in (None, info.method) else ""
+    return f"{online.base.name}, online block {online.name}{scenario}, with {info.method}{fallback}"
 
 
 def summary_lines(result: RunResultData) -> list[str]:
-    """Why it ended, costs by term, bound, figures of jobs, nodes and plans: words in one column."""
+    """Return the end of the run, costs by term, bound, and metrics of jobs, nodes and plans, in two columns."""
     fields = [("ended", ENDED.get(result.ended, result.ended)), *_money(result), *_jobs(result), *_nodes(result)]
     fields += _plans(result)
-    wide = max(len(word) for word, _ in fields) + GAP
-    return [f"{word:<{wide}}{text}".rstrip() for word, text in fields]
+    width = max(len(word) for word, _ in fields) + GAP
+    return [f"{word:<{width}}{text}".rstrip() for word, text in fields]
 
 
 def short(value: float | int | None, digits: int = DIGITS) -> str:
-    """A figure in a few digits: `0.66667`, `1234.5`, `12`; `-` for None."""
+    """Return a number with few digits: `0.66667`, `1234.5`, `12`; `-` for None."""
     if value is None:
         return "-"
     if isinstance(value, int):
@@ -67,18 +67,20 @@ def _money(result: RunResultData) -> list[tuple[str, str]]:
 def _jobs(result: RunResultData) -> list[tuple[str, str]]:
     metrics = result.metrics
     of = metrics["jobs"]
-    told = [f"{short(metrics['jobs_finished'])} of {short(of)} finished"]
-    told += [f"{short(metrics[name])} {word}" for name, word in _UNDONE.items() if metrics[name]]
-    fields = [("jobs", ", ".join(told))]
+    parts = [f"{short(metrics['jobs_finished'])} of {short(of)} finished"]
+    parts += [f"{short(metrics[name])} {word}" for name, word in _UNDONE.items() if metrics[name]]
+    fields = [("jobs", ", ".join(parts))]
     if metrics["tardiness_mean"] is not None:
         late = f"{short(metrics['jobs_late'])} late ({percent_text(metrics['late_share'])})"
-        fields.append(("tardiness", f"{late}, {_spread(result, 'tardiness', 'mean', 'max')}"))
+        fields.append(("tardiness", f"{late}, {_statistics_text(result, 'tardiness', 'mean', 'max')}"))
     if metrics["jct_mean"] is not None:
-        fields.append(("JCT", _spread(result, "jct", "mean", "p50", "p95", "p99", "max")))
+        fields.append(("JCT", _statistics_text(result, "jct", "mean", "p50", "p95", "p99", "max")))
         fields.append(("makespan", with_unit(short(metrics["makespan"]), result.unit)))
     if metrics["queueing_mean"] is not None:
         waiting = with_unit(short(metrics["waiting_mean"]), result.unit)
-        fields.append(("queueing", f"{_spread(result, 'queueing', 'mean', 'p95', 'max')}; waiting {waiting} mean"))
+        fields.append(
+            ("queueing", f"{_statistics_text(result, 'queueing', 'mean', 'p95', 'max')}; waiting {waiting} mean")
+        )
     return fields
 
 
@@ -86,7 +88,7 @@ _UNDONE = {"jobs_unfinished": "unfinished", "jobs_withdrawn": "withdrawn", "jobs
 _WORDS = {"mean": "mean", "max": "at most", "p50": "median"}
 
 
-def _spread(result: RunResultData, name: str, *which: str) -> str:
+def _statistics_text(result: RunResultData, name: str, *which: str) -> str:
     """`3 h mean, 3.9 h p95, 4 h at most`."""
     parts = ((short(result.metrics[f"{name}_{one}"]), _WORDS.get(one, one)) for one in which)
     return ", ".join(f"{with_unit(text, result.unit)} {word}" for text, word in parts)
@@ -94,15 +96,15 @@ def _spread(result: RunResultData, name: str, *which: str) -> str:
 
 def _nodes(result: RunResultData) -> list[tuple[str, str]]:
     metrics = result.metrics
-    told = [f"{short(metrics['gpu_hours'])} {'GPU' if result.history.has_uses else 'node'}-hours of jobs"]
+    parts = [f"{short(metrics['gpu_hours'])} {'GPU' if result.history.has_uses else 'node'}-hours of jobs"]
     if not result.history.counted:
-        told.append(f"{short(metrics['node_hours'])} node-hours in use")
+        parts.append(f"{short(metrics['node_hours'])} node-hours in use")
     if metrics["utilisation"] is not None:
-        told.append(f"{percent_text(metrics['utilisation'])} of nodes in use")
+        parts.append(f"{percent_text(metrics['utilisation'])} of nodes in use")
     if metrics["cluster_utilisation"] is not None:
-        told.append(f"{percent_text(metrics['cluster_utilisation'])} of the cluster")
+        parts.append(f"{percent_text(metrics['cluster_utilisation'])} of the cluster")
     changes = [_counts_text(int(metrics[name] or 0), name) for name in CHANGES if metrics[name]]
-    return [("use", ", ".join(told)), ("changes", ", ".join(changes) or "none")]
+    return [("use", ", ".join(parts)), ("changes", ", ".join(changes) or "none")]
 
 
 def _counts_text(count: int, names: str) -> str:
@@ -111,7 +113,7 @@ def _counts_text(count: int, names: str) -> str:
 
 
 def _plans(result: RunResultData) -> list[tuple[str, str]]:
-    metrics, about = result.metrics, result.run_info
+    metrics, info = result.metrics, result.run_info
     fields: list[tuple[str, str]] = []
     if metrics["plans"]:
         times = ", ".join(
@@ -119,20 +121,20 @@ def _plans(result: RunResultData) -> list[tuple[str, str]]:
             for one in ("mean", "p95", "max")
         )
         share = percent_text(metrics["fallback_share"])
-        other = f"; {share} not by {about.method}" if metrics["fallback_share"] else ""
-        resumed = f"; {count_text(about.resumed_steps, 'plan')} from the journal" if about.resumed_steps else ""
+        other = f"; {share} not by {info.method}" if metrics["fallback_share"] else ""
+        resumed = f"; {count_text(info.resumed_steps, 'plan')} from the journal" if info.resumed_steps else ""
         fields.append(("plans", f"{short(metrics['plans'])}: {times}{other}{resumed}"))
     if is_fast_replay(result.history):
         times = count_text(int(result.outcome.extra["instants"]), "time", "times")
-        told = f"fast replay, {times} at which jobs could start"
-        return [("plans", told), ("time", seconds_text(about.seconds))]
+        text = f"fast replay, {times} at which jobs could start"
+        return [("plans", text), ("time", seconds_text(info.seconds))]
     if result.event_by_event and not EXPECTED & set(result.event_by_event):
         fields.append(("replay", f"none, because {result.event_by_event[0]}"))
     parts = (("plans", "plan_seconds"), ("building", "build_seconds"), ("the rest", "loop_seconds"))
-    spent = ", ".join(f"{word} {seconds_text(float(metrics[name] or 0.0))}" for word, name in parts)
-    whole = (
+    shares = ", ".join(f"{word} {seconds_text(float(metrics[name] or 0.0))}" for word, name in parts)
+    since = (
         (" since the start or resumption of the run; all steps include those of the journal")
-        if about.resumed_steps
+        if info.resumed_steps
         else ""
     )
-    return [*fields, ("time", f"{seconds_text(about.seconds)}{whole}: {spent}")]
+    return [*fields, ("time", f"{seconds_text(info.seconds)}{since}: {shares}")]

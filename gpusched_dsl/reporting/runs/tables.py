@@ -9,7 +9,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.world import STATES
-from gpusched_dsl.reporting.runs.metrics import busy_of, tardiness_of, waiting_of
+from gpusched_dsl.reporting.runs.metrics import busy_times, tardiness_of, waiting_times
 
 COUNTED = {"resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
 STEP_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -20,45 +20,45 @@ STEP_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 }  # fmt: skip
 
 
-def jobs_table(reading: RunHistory) -> pl.DataFrame:
+def jobs_table(history: RunHistory) -> pl.DataFrame:
     """The jobs that arrived, in the order of their set.
 
     `job`, `state`, `arrival`, `start` (the first), `end`, `due`, `tardiness`, `weight`, `cost` (money, all terms),
     `waiting`, `running` (time), `gpu_time` (GPUs * time), `node` and `node_type` of the last stretch, `gpus` used in
     it, and counts of `resumes`, `migrations`, `resizes` and `halts`. Null where there is none.
     """
-    world, rows = reading.outcome.world, reading.came
-    busy, gpu_time = busy_of(reading)
-    place, kind, uses = _last(reading)
+    world, rows = history.outcome.world, history.came
+    busy, gpu_time = busy_times(history)
+    place, kind, uses = _last(history)
     found: dict[str, pl.Series] = {
-        "job": _texts(reading.labels(reading.jobs_root, rows)),
+        "job": _texts(history.labels(history.jobs_root, rows)),
         "state": _texts([STATES[s] for s in world.status[rows].tolist()]),
         "arrival": _numbers(world.arrival[rows]),
         "start": _numbers(world.first_start[rows]),
         "end": _numbers(world.end[rows]),
         "due": _numbers(world.due[rows]),
-        "tardiness": _numbers(tardiness_of(reading)[rows]),
+        "tardiness": _numbers(tardiness_of(history)[rows]),
         "weight": _numbers(world.weight[rows]),
-        "cost": _numbers(cost_of_jobs(reading)[rows]),
-        "waiting": _numbers(waiting_of(reading)[rows]),
+        "cost": _numbers(cost_of_jobs(history)[rows]),
+        "waiting": _numbers(waiting_times(history)[rows]),
         "running": _numbers(busy[rows]),
         "gpu_time": _numbers(gpu_time[rows]),
-        "node": _texts([] if reading.counted else reading.labels(reading.places_root, place[rows]), len(rows)),
-        "node_type": _texts(reading.labels(reading.kinds_root, kind[rows])),
+        "node": _texts([] if history.counted else history.labels(history.places_root, place[rows]), len(rows)),
+        "node_type": _texts(history.labels(history.kinds_root, kind[rows])),
         "gpus": _numbers(uses[rows]),
     }
     found |= {name: pl.Series(world.counts[of][rows]) for name, of in COUNTED.items()}
     return pl.DataFrame(found)
 
 
-def schedule_table(reading: RunHistory) -> pl.DataFrame:
+def schedule_table(history: RunHistory) -> pl.DataFrame:
     """Return the executed jobs: `job`, `node`, `node_type`, `gpus`, `start`, `end`; by start, then job."""
-    parts = reading.stretches
+    parts = history.stretches
     return pl.DataFrame(
         {
-            "job": _texts(reading.labels(reading.jobs_root, parts.job)),
-            "node": _texts([] if reading.counted else reading.labels(reading.places_root, parts.place), len(parts)),
-            "node_type": _texts(reading.labels(reading.kinds_root, parts.kind)),
+            "job": _texts(history.labels(history.jobs_root, parts.job)),
+            "node": _texts([] if history.counted else history.labels(history.places_root, parts.place), len(parts)),
+            "node_type": _texts(history.labels(history.kinds_root, parts.kind)),
             "gpus": _numbers(parts.uses),
             "start": _numbers(parts.start),
             "end": _numbers(parts.end),
@@ -76,17 +76,17 @@ def steps_table(steps: tuple[RunStep, ...]) -> pl.DataFrame:
     return pl.DataFrame(data)
 
 
-def node_types_table(reading: RunHistory) -> pl.DataFrame:
+def node_types_table(history: RunHistory) -> pl.DataFrame:
     """Types of nodes: `gpus` of a node, `nodes` in the cluster, hours of GPUs used and of nodes in use, utilisation."""
-    world = reading.outcome.world
-    used, in_use = world.gpu_time * reading.hours, world.place_time * reading.hours
+    world = history.outcome.world
+    used, in_use = world.gpu_time * history.hours, world.place_time * history.hours
     with np.errstate(divide="ignore", invalid="ignore"):
-        part = np.full(len(used), np.nan) if reading.counted else used / (in_use * reading.gpus)
+        part = np.full(len(used), np.nan) if history.counted else used / (in_use * history.gpus)
     return pl.DataFrame(
         {
-            "node_type": _texts(reading.labels(reading.kinds_root, np.arange(len(used), dtype=np.int64))),
-            "gpus": _numbers(reading.gpus),
-            "nodes": _numbers(reading.nodes),
+            "node_type": _texts(history.labels(history.kinds_root, np.arange(len(used), dtype=np.int64))),
+            "gpus": _numbers(history.gpus),
+            "nodes": _numbers(history.nodes),
             "gpu_hours": _numbers(used),
             "node_hours": _numbers(in_use),
             "utilisation": _numbers(part),
@@ -94,11 +94,11 @@ def node_types_table(reading: RunHistory) -> pl.DataFrame:
     )
 
 
-def _last(reading: RunHistory) -> tuple[Ints, Ints, Floats]:
+def _last(history: RunHistory) -> tuple[Ints, Ints, Floats]:
     """Place, kind and GPUs of the last stretch of each job; -1 and NaN for jobs that never ran."""
-    parts, count = reading.stretches, len(reading.outcome.world.status)
+    parts, count = history.stretches, len(history.outcome.world.status)
     last = np.full(count, -1, dtype=np.int64)
-    last[parts.job] = np.arange(len(parts))  # by start: of several rows of a job the last one stays
+    last[parts.job] = np.arange(len(parts))  # in order of start: the last row of a job remains
     ran = last >= 0
     place, kind = np.full(count, -1, dtype=np.int64), np.full(count, -1, dtype=np.int64)
     uses = np.full(count, np.nan)
@@ -107,7 +107,7 @@ def _last(reading: RunHistory) -> tuple[Ints, Ints, Floats]:
 
 
 def _numbers(values: Floats) -> pl.Series:
-    """Numbers; null where they are not finite."""
+    """Return a column of numbers, null for NaN and infinite ones."""
     finite = np.isfinite(values)
     if finite.all():
         return pl.Series(values + 0.0, dtype=pl.Float64)
@@ -115,6 +115,6 @@ def _numbers(values: Floats) -> pl.Series:
 
 
 def _texts(texts: list[str], count: int | None = None) -> pl.Series:
-    """Names, null for none; `count` nulls where there is no list."""
+    """Return a column of names, null for empty ones; `count` nulls for an empty list."""
     filled = texts if texts or count is None else [""] * count
     return pl.Series([t or None for t in filled], dtype=pl.String)

@@ -11,7 +11,7 @@ from run_texts import THREE_JOBS, Watched, mean, percentile, ran, random_text
 
 from gpusched_dsl.reporting.runs.metrics import METRICS
 from gpusched_dsl.reporting.runs.result import RunResult
-from gpusched_dsl.reporting.runs.series import cost_over_time, room_over_time, used_over_time, waiting_over_time
+from gpusched_dsl.reporting.runs.series import cost_over_time, gpus_in_use, gpus_of_used_nodes, queue_length
 
 GPUS = {0: 1, 1: 2, 2: 4}
 
@@ -116,15 +116,15 @@ def check(result: RunResult, watched: Watched) -> None:
 def curves(result: RunResult) -> None:
     """Areas under the curves are the sums, and the schedule holds no two rows of a job at a time."""
     reading, hours = result.history, result.outcome.world.now
-    waiting = waiting_over_time(reading)
+    waiting = queue_length(reading)
     assert waiting.mean * hours == pytest.approx(result.metrics["waiting_sum"], abs=1e-6)
     assert (waiting.values >= 0).all()
     assert waiting.values[-1] == 0
-    assert used_over_time(reading).mean * hours == pytest.approx(result.metrics["gpu_hours"])
-    room = room_over_time(reading)
+    assert gpus_in_use(reading).mean * hours == pytest.approx(result.metrics["gpu_hours"])
+    room = gpus_of_used_nodes(reading)
     assert room is not None
     assert room.mean * hours == pytest.approx(result.metrics["gpu_hours"] / result.metrics["utilisation"])
-    thin = room.thinned(7)
+    thin = room.thin_out(7)
     assert len(thin.times) <= max(7, 2)
     assert thin.mean == pytest.approx(room.mean)
     times, costs = cost_over_time(reading)
@@ -149,8 +149,8 @@ def test_a_run_that_was_stopped() -> None:
     assert metrics["gpu_hours"] == 2.0
     assert result.bound.value is None
     assert "unfinished" in result.bound.how
-    assert metrics["gpu_hours"] == pytest.approx(used_over_time(result.history).mean * now)
-    assert waiting_over_time(result.history).mean * now == pytest.approx(metrics["waiting_sum"])
+    assert metrics["gpu_hours"] == pytest.approx(gpus_in_use(result.history).mean * now)
+    assert queue_length(result.history).mean * now == pytest.approx(metrics["waiting_sum"])
     assert metrics["jobs_overdue"] == sum(d < now for d in (6, 3.4, 9))
 
 

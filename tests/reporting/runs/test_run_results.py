@@ -159,7 +159,7 @@ def test_use_is_spread_over_spans_of_time() -> None:
     start = rng.uniform(0, 10, 300)
     end = np.minimum(start + rng.exponential(1.0, 300), 10.0)
     row, amount = rng.integers(0, 4, 300), rng.uniform(0, 3, 300)
-    found = gantt.spread(row, start, end, amount, 4, 0.0, 10.0, 13)
+    found = gantt.amounts_by_span(row, start, end, amount, 4, 0.0, 10.0, 13)
     edges = np.linspace(0, 10, 14)
     expected = np.zeros((4, 13))
     for r, a, b, x in zip(row, start, end, amount, strict=True):
@@ -199,7 +199,7 @@ def test_ticks_are_round() -> None:
 def test_thinning_keeps_the_mean() -> None:
     rng = np.random.default_rng(0)
     steps = Steps(np.sort(rng.uniform(0, 50, 1000)), rng.uniform(0, 9, 1000))
-    thin = steps.thinned(40)
+    thin = steps.thin_out(40)
     assert len(thin.times) == 40
     assert thin.mean == pytest.approx(steps.mean)
-    assert steps.thinned(1000) is steps
+    assert steps.thin_out(1000) is steps

@@ -57,7 +57,7 @@ def check_the_same(whole: gs.Result, small: gs.Result, folder: Path) -> None:
     assert small.problem.columns < whole.problem.columns
     assert whole.objectives[0].value == pytest.approx(small.objectives[0].value)
     assert whole.terms == pytest.approx(small.terms)
-    model = whole.origins.model
+    model = whole.provenance.model
     for name in (*model.variables, *model.lets):
         one, other = whole[name], small[name]
         assert one.columns == other.columns, name
