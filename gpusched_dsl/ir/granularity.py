@@ -11,6 +11,7 @@ from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import Affines, Definition, Reified
 from gpusched_dsl.ir.divisors import TELLABLE, common_divisors
 from gpusched_dsl.ir.matrix import Matrix
+from gpusched_dsl.ir.tolerances import ON_STEP, ROUNDING
 
 
 def steps_of(affines: Affines, units: Bools | Floats) -> Floats:
@@ -30,6 +31,21 @@ def steps_of(affines: Affines, units: Bools | Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         steps[filled] = np.where(np.isinf(found), 1.0, found * (found >= TELLABLE * np.maximum(1.0, largest)))
     return steps
+
+
+def next_above(sides: Floats, steps: Floats) -> Floats:
+    """The smallest multiple of a step above each side; a multiple within rounding of the side is not above it."""
+    return (np.floor(sides / steps + _rounding(sides / steps)) + 1) * steps
+
+
+def next_below(sides: Floats, steps: Floats) -> Floats:
+    """The largest multiple of a step below each side."""
+    return -next_above(-sides, steps)
+
+
+def _rounding(multiples: Floats) -> Floats:
+    finite = np.where(np.isfinite(multiples), np.abs(multiples), 0.0)
+    return np.minimum(ROUNDING * np.maximum(1.0, finite), ON_STEP)
 
 
 def with_steps(definitions: Iterable[Definition], whole: Bools) -> tuple[Definition, ...]:

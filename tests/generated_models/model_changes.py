@@ -20,6 +20,7 @@ from model_tree import (
     Member,
     Model,
     Node,
+    Not,
     Num,
     Objective,
     Param,
@@ -109,7 +110,7 @@ def in_other_units(model: Model, random: Random) -> Model:
 
 
 def split(model: Model, random: Random) -> Model:
-    """An equality as two inequalities, a chain and an `and` as two constraints."""
+    """An equality as two inequalities, a chain and an `and` as two constraints, strict comparisons by others."""
     found: list[Constraint] = []
     for c in model.constraints:
         match c.body:
@@ -118,6 +119,12 @@ def split(model: Model, random: Random) -> Model:
                 found.append(replace(c, name=f"{c.name}_more", body=Compare(("<=",), (right, left))))
             case Logic("and", left, right) if _decides(model, left) and _decides(model, right):
                 found += [replace(c, body=left), replace(c, name=f"{c.name}_more", body=right)]
+            case Compare(("!=",), (left, right)):
+                found.append(
+                    replace(c, body=Logic("or", Compare(("<",), (left, right)), Compare((">",), (left, right))))
+                )
+            case Compare(("<" | ">" as op,), sides):
+                found.append(replace(c, body=Not(Compare((">=" if op == "<" else "<=",), sides))))
             case Compare((one, another), (a, b, d)):
                 found.append(replace(c, body=Logic("and", Compare((one,), (a, b)), Compare((another,), (b, d)))))
             case _:

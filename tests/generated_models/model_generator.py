@@ -485,7 +485,7 @@ class _Generator:
     def joined(self, scope: Scope, depth: int, reads: int) -> Node:
         if self.chance(0.25):
             return Not(self.condition(scope, depth - 1, reads))
-        op = self.random.choice(("and", "or") if reads == DATA else ("and", "or", "or", "=>", "<=>"))
+        op = self.random.choice(("and", "or") if reads == DATA else ("and", "or", "or", "=>", "<=>", "<=>"))
         return Logic(op, self.condition(scope, depth - 1, reads), self.condition(scope, depth - 1, reads))
 
     def quantified(self, scope: Scope, depth: int, reads: int) -> Node:
@@ -503,8 +503,15 @@ class _Generator:
         right = self.formula(scope, 1, time, reads) if self.chance(0.3) else self.leaf(scope, time, DATA)
         if self.chance(0.1):
             return Compare(("<=", "<="), (self.leaf(scope, time, DATA), left, right))
-        op = self.random.choice(("<=", "<=", ">=", ">=", "=="))
+        if self.is_whole(left, right) and self.chance(0.25):
+            return Compare((self.random.choice(("<", ">", "!=")),), (left, right))
+        op = self.random.choice(("<=", "<=", ">=", ">=", "==", "=="))
         return Compare((op,), (left, right))
+
+    def is_whole(self, *nodes: Node) -> bool:
+        """Whether numbers are made of integer decisions and data only."""
+        continuous = {r.name for r in self.readable if r.reads == ANY}
+        return not any(isinstance(n, Ref) and n.name in continuous for node in nodes for n in walk(node))
 
     def stated(self, scope: Scope, depth: int) -> Node:
         """Any condition in which comparisons of continuous variables only help when they are true."""

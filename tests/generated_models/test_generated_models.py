@@ -128,11 +128,12 @@ def test_the_generator_gives_every_status_and_construct() -> None:
     statuses = Counter(reference(generated(seed, SMALL)).status for seed in range(100))
     assert statuses["infeasible"] >= 4
     assert statuses["optimal"] >= 60
-    texts = "".join(text_of(generated(seed)) for seed in range(150))
+    texts = "".join(text_of(generated(seed)) for seed in range(QUICK))
     for word in (
         " where ", "any[", "all[", " or ", " and ", "not ", " => ", " <=> ", "if ", "count[", "max(", "min(", "abs(",
         "max[", "min[", " ^ 2", "E(", "then m", "when rule", "decompose by", " in h", "[min]", "let ", " integer ",
         " else 0", " within A cross B", "K = 1..3", ">= 0;", " in P]", " binary",
+        " < ", " > ", " != ",
     ):  # fmt: skip
         assert word in texts, word
 

@@ -20,7 +20,7 @@ INFINITY = float("inf")
 class AuxiliaryColumns:
     """Allocates columns after the declared ones. `owner` is the current declaration, for names."""
 
-    def __init__(self, declared: tuple[Family, ...], zero_one: Bools) -> None:
+    def __init__(self, declared: tuple[Family, ...], zero_one: Bools, integer: Bools | None = None) -> None:
         self.owner = ""
         self.families: list[Family] = []
         self.definitions: list[Definition] = []
@@ -28,6 +28,7 @@ class AuxiliaryColumns:
         self._declared = declared
         self._names = {f.name for f in declared}
         self._zero_one = [zero_one]
+        self._declared_integer = zero_one if integer is None else integer
         self._integer: list[Bools] = []
         # Products known so far: sorted keys of their pairs of columns, and the results in the same order.
         self._pairs = np.zeros(0, dtype=np.int64)
@@ -40,6 +41,11 @@ class AuxiliaryColumns:
         if len(self._zero_one) > 1:
             self._zero_one = [np.concatenate(self._zero_one)]
         return self._zero_one[0]
+
+    @property
+    def whole(self) -> Bools:
+        """For every column so far whether its values are integers, as far as is known without bounds of rows."""
+        return np.concatenate((self._declared_integer, *self._integer)) | self.zero_one
 
     def add(
         self,

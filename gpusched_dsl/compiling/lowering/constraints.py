@@ -13,9 +13,11 @@ from gpusched_dsl.compiling.lowering.linear import Linearizer
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, MinMax, unary_starts
 from gpusched_dsl.ir.domains import IntervalDomain
+from gpusched_dsl.ir.granularity import next_above, next_below, steps_of
 from gpusched_dsl.language.checked import ComparisonChain, IfThenElse, Logic, Reduction, TypedExpr
 
 INFINITY = float("inf")
+STRICT = ("<", ">")
 Condition = tuple[Int32s, Bools]  # a binary column per row, and the value at which the row must hold
 
 
@@ -49,8 +51,10 @@ class Assertions:
         if not expr.decision:
             true = self.ev.mask(expr, frame).astype(np.float64)
             yield from self._guarded(expr, _Read(constant(frame.size, true), 1.0, INFINITY), frame, rows, guards)
-        elif isinstance(expr, ComparisonChain) and not {*expr.ops} - {"<=", ">=", "=="}:
+        elif isinstance(expr, ComparisonChain) and self._is_closed(expr, frame):
             yield from self._guarded(expr, None, frame, rows, guards)
+        elif isinstance(expr, ComparisonChain) and len(expr.ops) > 1:
+            yield from self.of(self.linear.truths.pairs(expr), frame, rows, guards)
         elif isinstance(expr, Logic) and expr.op == "and":
             for operand in expr.operands:
                 yield from self.of(operand, frame, rows, guards)
@@ -62,6 +66,20 @@ class Assertions:
             yield from self._implied(negated, expr.otherwise, frame, rows, guards)
         else:
             yield from self._guarded(expr, self._clause(expr, frame), frame, rows, guards)
+
+    def _is_closed(self, expr: ComparisonChain, frame: Frame) -> bool:
+        """Whether rows can state the chain: `a < b` is one if a - b moves in steps, `a != b` never is."""
+        if "!=" in expr.ops:
+            return False
+        operands = zip(expr.operands, expr.ops, expr.operands[1:], strict=False)
+        return all(
+            (self._steps(self.linear.affine(a, frame) + -self.linear.affine(b, frame)) > 0).all()
+            for a, op, b in operands
+            if op in STRICT
+        )
+
+    def _steps(self, difference: Affine) -> Floats:
+        return steps_of(self.linear.nonlinear.as_affines(difference), self.linear.terms.whole)
 
     # --- implications ------------------------------------------------------------------------------------------------
 
@@ -216,9 +234,11 @@ class Assertions:
             difference = left + -right
             side = np.broadcast_to(-difference.constant, (frame.size,))
             free = np.broadcast_to(INFINITY, (frame.size,))
-            yield Assertion(
-                difference, -free if op == "<=" else side, free if op == ">=" else side, frame, rows, condition
-            )
+            lower, upper = -free if op == "<=" else side, free if op == ">=" else side
+            if op in STRICT:
+                steps = self._steps(difference)
+                lower, upper = (-free, next_below(side, steps)) if op == "<" else (next_above(side, steps), free)
+            yield Assertion(difference, lower, upper, frame, rows, condition)
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,7 +112,7 @@ class Reification:
 
     def _comparison(self, expr: ComparisonChain, frame: Frame) -> Affine:
         if len(expr.ops) > 1:
-            return self.affine(self._derived(expr, _as_conjunction), frame)
+            return self.affine(self.pairs(expr), frame)
         op, (left, right) = expr.ops[0], expr.operands
         if op in _OPPOSITE:
             return self.negated(self.affine(self._derived(expr, _opposite), frame))
@@ -123,6 +123,10 @@ class Reification:
         return self.nonlinear.define(
             expr, frame, lambda inner: self._holds(expr, op, inner), zero_one=True, integer=True
         )
+
+    def pairs(self, expr: ComparisonChain) -> TypedExpr:
+        """A chain as the conjunction of its comparisons, the same object each time."""
+        return self._derived(expr, _as_conjunction)
 
     def _derived(self, expr: Derived, make: Callable[[Derived], TypedExpr]) -> TypedExpr:
         """Return a canonical equivalent or opposite expression, so that it is defined once."""
@@ -159,7 +163,8 @@ class Reification:
 
 def _compare(values: Floats, op: str) -> Floats:
     slack = 1e-9 * np.maximum(1.0, np.abs(values))
-    truth = {"<=": values <= slack, ">=": values >= -slack, "==": np.abs(values) <= slack}[op]
+    closed = {"<=": values <= slack, ">=": values >= -slack, "==": np.abs(values) <= slack}
+    truth = ~closed[_OPPOSITE[op]] if op in _OPPOSITE else closed[op]
     return truth.astype(np.float64)
 
 

@@ -243,13 +243,16 @@ def _refusal(analysis: Analysis, definition: Reified, entry: int) -> Diagnostic:
     problem = analysis.problem
     part = definition.arguments.take(np.arange(entry, entry + 1, dtype=np.int64)).matrix
     continuous = part.columns[~problem.integer[part.columns]]
-    column = int((continuous if len(continuous) else part.columns)[0])
-    name = entry_name(problem.column_family(column), column)
+    declared = continuous[continuous < sum(f.size for f in problem.variables)]
+    cause = "the values of its terms have no common step"
+    if len(declared):
+        column = int(declared[0])
+        cause = f"`{entry_name(problem.column_family(column), column)}` is continuous"
     return Diagnostic(
         "GSM3205",
-        f"`{definition.name}` must be negated, but `{name}` is continuous",
+        f"`{definition.name}` cannot be told from its opposite: {cause}",
         definition.span,
-        "the negation of this is a strict inequality",
+        "one of the two is a strict inequality",
         notes=(
             "solvers support only `<=` and `>=`: they cannot distinguish a value just outside from a value just inside",
         ),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
+    Arithmetic,
     CheckedBound,
     CheckedLet,
     CheckedParam,
     CheckedRandom,
     CheckedSet,
     CheckedVariable,
+    Constant,
     Element,
+    Function,
     Logical,
     Numeric,
     TextType,
@@ -20,13 +24,15 @@ from gpusched_dsl.language.checked import (
     TypedSet,
     ValueType,
 )
-from gpusched_dsl.language.checking.conversion import because_declared, ratio_as_number
+from gpusched_dsl.language.checking.conversion import because_declared, ratio_as_number, unit_in
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.kinds import describe_all, same_kind
 from gpusched_dsl.language.checking.randoms import check_law
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
+
+ROUNDING = 1e-9  # sums of the same data in another order: numbers closer than this are the same
 
 # --- sets ------------------------------------------------------------------------------------------------------------
 
@@ -273,20 +279,40 @@ def _bounds(
         value = checker.number(bound.value, scope, unit=type_.unit, because=because, bare=decl.unit is not None)
         if value is None or not checker.data_only(value, f"a bound of `{name.text}`"):
             continue
-        strict = bound.op in ("<", ">", "!=")
+        strict = bound.op in ("<", ">")
+        if strict and isinstance(decl, tree.VarDecl) and type_.integer:
+            checked.append(_next_integer(bound, value))
+            continue
         if bound.op == "!=" or (strict and isinstance(decl, tree.VarDecl)):
             checker.error(
                 "GSM1411",
                 f"a bound of `{name.text}` cannot be `{bound.op}`",
                 bound.span,
-                "strict" if strict and bound.op != "!=" else "not a bound",
-                help=f"use `{bound.op}=`: solvers do not support strict bounds"
-                if bound.op in ("<", ">")
+                "strict" if strict else "not a bound",
+                help=f"use `{bound.op}=`: solvers do not support strict bounds of continuous variables"
+                if strict
                 else "state a condition in a `check` or a `constraint`",
             )
             continue
         checked.append(CheckedBound(bound.op, value, bound.span))
     return tuple(checked) if len(checked) == len(decl.bounds) else None
+
+
+def _next_integer(bound: tree.Bound, value: TypedExpr) -> CheckedBound:
+    """A strict bound of an integer variable as the bound by the next integer."""
+    kind = Numeric(True, unit_in(value))
+    up = bound.op == ">"
+    step = 1.0 if up else -1.0
+    if isinstance(value, Constant):
+        nearest = math.floor(value.value + ROUNDING) if up else math.ceil(value.value - ROUNDING)
+        closed: TypedExpr = Constant(span=value.span, type=kind, value=nearest + step)
+    else:
+        slack = Constant(span=value.span, type=value.type, value=step * ROUNDING)
+        moved = Arithmetic(span=value.span, type=value.type, op="+", left=value, right=slack)
+        whole = Function(span=value.span, type=kind, name="floor" if up else "ceil", arguments=(moved,))
+        one = Constant(span=value.span, type=kind, value=step)
+        closed = Arithmetic(span=value.span, type=kind, op="+", left=whole, right=one)
+    return CheckedBound(">=" if up else "<=", closed, bound.span)
 
 
 # --- lets, variables, randoms ----------------------------------------------------------------------------------------

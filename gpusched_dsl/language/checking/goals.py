@@ -8,8 +8,6 @@ from gpusched_dsl.language.checked import (
     CheckedConstraint,
     CheckedObjective,
     CheckedTerm,
-    ComparisonChain,
-    Expected,
     Logical,
     TypedExpr,
 )
@@ -17,36 +15,10 @@ from gpusched_dsl.language.checking.conversion import fit, ratio_as_number, unit
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.kinds import describe, is_zero, numeric_type
 from gpusched_dsl.language.checking.references import declared_at
-from gpusched_dsl.language.checking.walk import walk
+from gpusched_dsl.language.checking.strict_comparisons import refuse_strict_comparisons
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
-
-_STRICT = {"<": "<=", ">": ">=", "!=": None}
-
-
-def no_strict_comparison(checker: ExpressionChecker, expr: TypedExpr) -> bool:
-    """Whether variables are compared only in ways a solver can keep; reports `<`, `>` and `!=` between them."""
-    sound = True
-    for part in walk(expr, around=(Expected,)):  # the event of a probability may be strict
-        if not isinstance(part, ComparisonChain) or not part.decision:
-            continue
-        op = next((op for op in part.ops if op in _STRICT), None)
-        if op is None:
-            continue
-        closed = _STRICT[op]
-        checker.error(
-            "GSM1220",
-            f"variables cannot be compared by `{op}`",
-            part.span,
-            "no solver supports this",
-            help=f"write `{closed}`; for integers also `{'<=' if op == '<' else '>='} ... "
-            f"{'-' if op == '<' else '+'} 1`"
-            if closed
-            else "for integers write `x <= a - 1 or x >= a + 1`",
-        )
-        sound = False
-    return sound
 
 
 def check_constraint(checker: ExpressionChecker, decl: tree.ConstraintDecl) -> CheckedConstraint | None:
@@ -75,7 +47,7 @@ def check_constraint(checker: ExpressionChecker, decl: tree.ConstraintDecl) -> C
             help="write a condition on the data as a `check`",
         )
         return None
-    if not no_strict_comparison(checker, body):
+    if not refuse_strict_comparisons(checker, body):
         return None
     return CheckedConstraint(name, decl.name.span, indexing, body, decl.doc)
 
@@ -164,7 +136,7 @@ def _term(
     if value is None or unit is None:
         return None
     fitted = fit(checker, value, unit, because=because)
-    if fitted is None or not no_strict_comparison(checker, fitted):
+    if fitted is None or not refuse_strict_comparisons(checker, fitted):
         return None
     name = term.name.text if term.name is not None else None
     return CheckedTerm(name, term.name.span if term.name is not None else term.span, fitted, term.doc)

@@ -22,9 +22,9 @@ from gpusched_dsl.language.checking.goals import (
     check_check,
     check_constraint,
     check_objectives,
-    no_strict_comparison,
 )
 from gpusched_dsl.language.checking.placements import check_placement
+from gpusched_dsl.language.checking.strict_comparisons import refuse_strict_comparisons
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -153,7 +153,7 @@ class _ModelChecker:
                 checked = declarations.check_param(self.checker, declaration)
             case tree.LetDecl():
                 checked = declarations.check_let(self.checker, declaration)
-                if checked is not None and not no_strict_comparison(self.checker, checked.value):
+                if checked is not None and not refuse_strict_comparisons(self.checker, checked.value):
                     checked = None
             case tree.VarDecl():
                 checked = declarations.check_variable(self.checker, declaration)

@@ -169,6 +169,36 @@ def test_many_random_formulas(seed: int) -> None:
     assert_rows_mean_the_formulas(random_body(seed), np.random.default_rng(seed))
 
 
+def test_strict_comparisons_of_integers() -> None:
+    """Also of terms, under conditions, in chains, and of rows that data leave without a variable."""
+    body = """
+      let most = max[u in B] n[u];
+      minimize t: sum[a in A] (if n["u"] > p[a] then 2 else 3) + count[u in B] (n[u] != 1) + (0.5 * most < 1);
+      constraint plain[a in A]: 0.25 * n["u"] - 0.5 * n["v"] < 0.5 * p[a];
+      constraint chain[a in A]: -2 < n["u"] - n["v"] <= p[a] < 2 * n["u"] + 3;
+      constraint unequal[a in A]: 2 * n["u"] != p[a] + n["v"];
+      constraint under[a in A]: b[a] => n["u"] > n["v"];
+      constraint only[a in A]: b[a] => (c[a, "u"] < 1 and most != 2);
+      constraint terms[a in A]: 0 < most / 2 < 2 or b[a] != c[a, "v"];
+      constraint counts[a in A]: (count[u in B] (x[a] <= n[u])) < 2 <=> b[a];
+      constraint nothing[a in A]: flag[a] * n["u"] > p[a] - 2;
+      constraint squares[a in A]: n["u"] * n["v"] > p[a] => b[a];
+    """
+    assert_rows_mean_the_formulas(body, np.random.default_rng(0), points=100)
+
+
+def test_a_strict_comparison_of_integers_is_a_row() -> None:
+    problem = grounded(
+        'minimize t: 0; constraint k[a in A]: 0.25 * n["u"] + 0.5 * n["v"] > 0.1 * p[a]; constraint l: 2 * n["u"] < 3;'
+        'constraint m[a in A]: b[a] => 3 > 2 * n["u"]; constraint o: n["v"] < 3 * 0.1 * 10;'
+    )
+    assert not problem.definitions
+    assert problem.row_lower[:3].tolist() == [0.25, 0.0, 0.5]  # p is 1, -2, 3
+    assert problem.row_upper[3] == 2.0
+    assert problem.row_lower[4:7].tolist() == [-2.0, -2.0, -2.0]
+    assert problem.row_upper[7] == 2.0
+
+
 def grounded(body: str) -> Problem:
     scenario = scenario_of(body)
     return ground(scenario.model, build_instance(scenario, folder=Path()).store)

@@ -1,0 +1,84 @@
+"""`<`, `>` and `!=` of decisions: exact where the values move in steps, refused where a variable is continuous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpusched_dsl.language.checked import (
+    CheckedLet,
+    CheckedVariable,
+    ComparisonChain,
+    Expected,
+    IfThenElse,
+    LetRef,
+    Logical,
+    TypedExpr,
+    VariableRef,
+)
+from gpusched_dsl.language.checking.conversion import unit_in
+from gpusched_dsl.language.checking.protocol import Checker
+from gpusched_dsl.language.checking.symbols import Symbols
+from gpusched_dsl.language.checking.walk import children, walk
+from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.units import DIMENSIONLESS
+
+_CLOSED = {"<": "<=", ">": ">="}
+_STRICT = (*_CLOSED, "!=")
+
+
+def refuse_strict_comparisons(checker: Checker, expr: TypedExpr) -> bool:
+    """Whether no continuous variable is compared by `<`, `>` or `!=`; reports those that are.
+
+    Expressions of integer variables move in steps, so `x > 3` is `x >= 4`; which steps depends on the data.
+    """
+    sound = True
+    for part in walk(expr, around=(Expected,)):  # the event of a probability may be strict
+        if not isinstance(part, ComparisonChain) or not part.decision:
+            continue
+        for left, op, right in zip(part.operands, part.ops, part.operands[1:], strict=False):
+            variable = next(continuous_in(checker.symbols, (left, right)), None) if op in _STRICT else None
+            if variable is not None:
+                _refuse(checker, part, left, op, right, variable)
+                sound = False
+                break
+    return sound
+
+
+def continuous_in(symbols: Symbols, exprs: Iterable[TypedExpr]) -> Iterator[VariableRef]:
+    """The continuous variables that a number is made of; a condition in it is 0 or 1, whatever it reads."""
+    waiting: list[object] = list(exprs)
+    while waiting:
+        part = waiting.pop(0)
+        if isinstance(part, VariableRef):
+            declared = symbols.values.get(part.name)
+            if isinstance(declared, CheckedVariable) and declared.kind not in ("integer", "binary"):
+                yield part
+        elif isinstance(part, TypedExpr) and part.decision and not isinstance(part.type, Logical):
+            if isinstance(part, LetRef):
+                let = symbols.values.get(part.name)
+                waiting += [let.value] if isinstance(let, CheckedLet) else []
+            else:
+                waiting += children(part)
+
+
+def _refuse(
+    checker: Checker, part: ComparisonChain, left: TypedExpr, op: str, right: TypedExpr, variable: VariableRef
+) -> None:
+    declared = checker.symbols.span_of(variable.name)
+    unit = unit_in(left)
+    one, other = (f"({e.span.text})" if isinstance(e, IfThenElse) else e.span.text for e in (left, right))
+    margin = "0.01" if unit == DIMENSIONLESS else f"0.01[{unit}]"
+    below, above = f"{one} <= {other} - {margin}", f"{one} >= {other} + {margin}"
+    if op == "!=":
+        help = f"state a margin: `{below} or {above}`"
+    else:
+        help = f"write `{one} {_CLOSED[op]} {other}`, or state a margin: `{below if op == '<' else above}`"
+    secondary = [Label(declared, f"`{variable.name}` is continuous")] if declared is not None else []
+    checker.error(
+        "GSM1220",
+        f"`{op}` of a continuous variable",
+        part.span,
+        "no solver can exclude a single value" if op == "!=" else "no solver can exclude the boundary",
+        secondary=secondary,
+        help=help,
+    )
