@@ -70,6 +70,7 @@ def read_by_highs(path: Path) -> tuple[str, float]:
     assert highs.readModel(str(path)) != highspy.HighsStatus.kError
     highs.setOptionValue("presolve_rule_off", 4096)
     highs.setOptionValue("mip_rel_gap", 0.0)
+    highs.setOptionValue("dual_feasibility_tolerance", 1e-10)  # some costs are smaller than the default
     highs.run()
     return highs.modelStatusToString(highs.getModelStatus()).lower(), highs.getObjectiveValue()
 
