@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Built, Permissions
-from gpusched_dsl.compiling.passes.names import folds
+from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.interface.runs import ModelRuns
 from gpusched_dsl.interface.scenarios import Setting
 from gpusched_dsl.ir.deadline import Deadline
@@ -180,11 +180,11 @@ class Model(ModelRuns):
         from gpusched_dsl.explaining.explain import explain
 
         check_given(scenario=scenario, backend=backend, time_limit=time_limit, settings=settings, monitor=monitor)
-        built = self._build(scenario, settings, fold=folds(_names(without)))
+        built = self._build(scenario, settings, fold=allows_aggregation(_names(without)))
         return explain(
             built.problem,
             backend,
-            origins=built.origins(),
+            origins=built.provenance(),
             time_limit=time_limit,
             monitor=monitor,
             why=why,

@@ -40,7 +40,7 @@ def needed_halves(problem: Problem) -> list[Halves]:
     found = []
     for definition in problem.definitions:
         low, high = analysis.bounds.of(definition.arguments)
-        convex, concave = definition.shapes(low, high)
+        convex, concave = definition.convexity(low, high)
         down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
         nobody = ~down & ~up
         found.append(Halves(definition, down | (nobody & convex), up | (nobody & ~convex & concave), high <= 0))

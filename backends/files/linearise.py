@@ -41,7 +41,7 @@ def comments(reformulated: ReformulatedProblem) -> tuple[str, ...]:
 
 
 def _describe(note: Note) -> str:
-    return f"{note.term}: {note.did} ({', '.join(_amounts(note))})"
+    return f"{note.term}: {note.effect} ({', '.join(_amounts(note))})"
 
 
 def _amounts(note: Note) -> Iterator[str]:

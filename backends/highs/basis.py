@@ -37,10 +37,10 @@ class Basis:
         columns, rows = changes.columns, changes.rows
         no_column, no_row = np.zeros(changes.new.columns, dtype=np.bool_), np.zeros(changes.new.rows, dtype=np.bool_)
         return Basis(
-            columns.carried(self.basic_columns, no_column).astype(np.bool_),
-            columns.carried(self.upper_columns, no_column).astype(np.bool_),
-            rows.carried(self.basic_rows, ~no_row).astype(np.bool_),
-            rows.carried(self.upper_rows, no_row).astype(np.bool_),
+            columns.carry(self.basic_columns, no_column).astype(np.bool_),
+            columns.carry(self.upper_columns, no_column).astype(np.bool_),
+            rows.carry(self.basic_rows, ~no_row).astype(np.bool_),
+            rows.carry(self.upper_rows, no_row).astype(np.bool_),
         )
 
     def codes(self, problem: Problem) -> tuple[Codes8, Codes8]:

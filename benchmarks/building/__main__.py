@@ -89,7 +89,7 @@ def compared(kind: str, cases: Iterator[tuple[str, Read]], limit: float) -> int:
             continue
         bad = building > solving + ALLOWED
         flagged += bad
-        times.append((building, solving, name, made.folded is not None))
+        times.append((building, solving, name, made.aggregated is not None))
         if building > ALLOWED:
             print(_line(*times[-1]) + ("  TOO LONG" if bad else ""), flush=True)
     longest = [line for line in sorted(times, reverse=True)[:10] if line[0] <= ALLOWED]
@@ -121,7 +121,7 @@ def build_only(read: Read) -> tuple[float, Built]:
     """CPU seconds of building with aggregation and of all passes, and what was built."""
     began = time.process_time()
     made = _built(read, fold=True)
-    problem = made.problem if made.folded is None else made.folded.problem
+    problem = made.problem if made.aggregated is None else made.aggregated.problem
     reformulate(problem, target_of(backend("highs"), problem), tighten=True)
     return time.process_time() - began, made
 
@@ -140,7 +140,7 @@ def _built(read: Read, *, fold: bool) -> Built:
     workspace, wanted = read(found)
     found.raise_if_errors()
     scenario, _ = check_solvable(workspace, choose_scenario(workspace, wanted))
-    return build(workspace, scenario, permissions=Permissions(), fold=fold)
+    return build(workspace, scenario, permissions=Permissions(), aggregated=fold)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def _built(path: Path, scenario: str, lap: Lap, permissions: Permissions, *, fol
     found.raise_if_errors()
     chosen, warnings = check_solvable(workspace, choose_scenario(workspace, scenario))
     lap("text")
-    return build(workspace, chosen, warnings=warnings, permissions=permissions, fold=fold)
+    return build(workspace, chosen, warnings=warnings, permissions=permissions, aggregated=fold)
 
 
 def _numbers(options: Sequence[str], **default: float) -> tuple[float, ...]:

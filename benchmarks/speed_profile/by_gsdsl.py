@@ -37,7 +37,7 @@ def run(folder: Path, lap: Lap, laws: str) -> dict[str, float]:
 
 
 def exponential(mean: np.ndarray) -> list[Distribution]:
-    return [Exponential(m).censored(LIMIT) for m in mean.tolist()]
+    return [Exponential(m).censor(LIMIT) for m in mean.tolist()]
 
 
 def mixed(mean: np.ndarray) -> list[Distribution]:
@@ -48,11 +48,11 @@ def mixed(mean: np.ndarray) -> list[Distribution]:
         law: Distribution = (
             uniform(float(rng.uniform(0, 20)), LIMIT),
             Exponential(m),
-            Exponential(m).truncated(high=LIMIT),
+            Exponential(m).truncate(high=LIMIT),
             Weibull(m, float(rng.uniform(0.8, 3))),
             LogNormal(m, float(rng.uniform(0.3, 1))),
             discrete(np.arange(1.0, LIMIT + 1), rng.random(100)),
             survival_points(points, np.sort(rng.uniform(0.05, 1, 20))[::-1]),
         )[number % 7]
-        made.append(law.censored(LIMIT))
+        made.append(law.censor(LIMIT))
     return made

@@ -12,7 +12,7 @@ from gpusched_dsl.cli.instance import LoadedProblem, build_problem, choose_insta
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, watch_progress
 from gpusched_dsl.cli.tables import show_grid
-from gpusched_dsl.compiling.passes.names import folds
+from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.deadline import StoppedEarly
 
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         with watch_progress(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
             chosen = choose_instance(options, output)
             _refuse_policy(chosen, options.backend)
-            loaded = build_problem(chosen, output, fold=folds(options.without))
+            loaded = build_problem(chosen, output, fold=allows_aggregation(options.without))
     except StoppedEarly:
         raise KeyboardInterrupt from None  # nothing is known yet
     solver = backend(options.backend)

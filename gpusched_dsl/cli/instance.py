@@ -72,9 +72,9 @@ def build_problem(chosen: SelectedScenario | LoadedProblem, output: Output, *, f
     """
     if isinstance(chosen, LoadedProblem):
         return chosen
-    built = chosen.build(fold=fold)
+    built = chosen.build(aggregated=fold)
     output.report(built.warnings)
-    return LoadedProblem(built.problem, built.origins(), built.aggregation)
+    return LoadedProblem(built.problem, built.provenance(), built.aggregation)
 
 
 def open_scenario(options: argparse.Namespace, output: Output) -> SelectedScenario:

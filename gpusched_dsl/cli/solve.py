@@ -116,7 +116,7 @@ class _Announcer(ProgressListener):
     def has_built(self, built: Built) -> None:
         from gpusched_dsl.compiling.symmetry.full_size import full_size
 
-        folded, sizes = built.folded, []
+        folded, sizes = built.aggregated, []
         if folded is not None:
             sizes.append(size_text(full_size(folded.quotient)))
             if not self.method.is_policy:

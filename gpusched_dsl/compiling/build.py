@@ -42,10 +42,9 @@ class Permissions:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A scenario as a problem, with all that led there. `seconds` is the time that it took.
+    """A scenario as a problem, with its data and inputs. Building took `seconds`.
 
-    Where interchangeable elements were aggregated (`folded`), the problem of all elements is grounded when it is asked
-    for.
+    If interchangeable elements were aggregated (`aggregated`), the problem of all elements is grounded on demand.
     """
 
     scenario: CheckedScenario
@@ -60,29 +59,29 @@ class Built:
     workspace: Workspace | None = None
     replaced: Mapping[str, Sequence[DataChunk]] | None = None
 
-    def checked_with(self, settings: Mapping[str, str]) -> CheckedScenario:
+    def check_with(self, settings: Mapping[str, str]) -> CheckedScenario:
         """Check the same scenario with additional settings; raise DiagnosticError as `check_solvable` does."""
         assert self.workspace is not None
         return check_solvable(self.workspace, self.scenario.name, {**self.settings, **settings})[0]
 
-    def remade(self, settings: Mapping[str, str]) -> Built:
+    def with_settings(self, settings: Mapping[str, str]) -> Built:
         """Return the same with additional settings, without a problem; raise the errors of `build`."""
         assert self.workspace is not None
         return build(
             self.workspace,
-            self.checked_with(settings),
+            self.check_with(settings),
             permissions=self.permissions,
             replaced=self.replaced,
             settings={**self.settings, **settings},
             reader=self.instance.reader,
             earlier=self.instance,
-            whole=False,
+            full=False,
         )
 
     @property
-    def folded(self) -> AggregatedProblem | None:
+    def aggregated(self) -> AggregatedProblem | None:
         """Return the aggregated problem; None if the problem must be solved directly."""
-        return self.aggregation.found
+        return self.aggregation.aggregated
 
     @property
     def problem(self) -> Problem:
@@ -94,7 +93,7 @@ class Built:
                 self.grounded.append(ground(self.scenario.model, self.instance.store, self.permissions.limits()))
         return self.grounded[0]
 
-    def origins(self) -> Provenance:
+    def provenance(self) -> Provenance:
         """Return the provenance for a result."""
         from gpusched_dsl.compiling.provenance import Provenance
 
@@ -129,7 +128,7 @@ def choose_scenario(workspace: Workspace, wanted: str | None = None) -> str:
         message = f"there are {len(names)} scenarios: {', '.join(f'`{n}`' for n in names)}"
         raise DiagnosticError([Diagnostic("GSM6006", message, help=f"choose one, such as `--scenario {names[0]}`")])
     message = "no scenario: the model has no data"
-    raise DiagnosticError([Diagnostic("GSM6005", message, help=_how_to_give_data(workspace))])
+    raise DiagnosticError([Diagnostic("GSM6005", message, help=_data_help(workspace))])
 
 
 def check_solvable(
@@ -160,19 +159,19 @@ def build(
     replaced: Mapping[str, Sequence[DataChunk]] | None = None,
     settings: Mapping[str, str] | None = None,
     reader: FileReader | None = None,
-    fold: bool = False,
+    aggregated: bool = False,
     earlier: Instance | None = None,
-    whole: bool = True,
+    full: bool = True,
 ) -> Built:
     """Read the data of a checked scenario and ground it; `replaced` overrides values of the scenario.
 
     `reader` is that of an earlier build of the scenario: files that it has read are not read again; `earlier` is its
-    instance: values whose inputs are the same are taken over. With `fold`,
-    interchangeable elements are aggregated where that is exact, and the whole problem is not grounded then; nor without
-    `whole`, before it is asked for.
+    instance: values with equal inputs are reused. With `aggregated`,
+    interchangeable elements are aggregated if that is exact; the full problem is then grounded on demand, as without
+    `full`.
 
-    Raises DiagnosticError with everything found wrong with the data, its checks and the grounding, and Stopped where
-    the active deadline is over.
+    Raises DiagnosticError with all errors in the data, its checks and the grounding, and StoppedEarly if the active
+    deadline is over.
     """
     from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
     from gpusched_dsl.compiling.symmetry.quotient import refuse_contradictions
@@ -197,29 +196,29 @@ def build(
         workspace=workspace,
         replaced=replaced,
     )
-    return with_problem(replace(built, seconds=time.perf_counter() - began), fold=fold, whole=whole)
+    return with_problem(replace(built, seconds=time.perf_counter() - began), aggregated=aggregated, full=full)
 
 
-def with_problem(built: Built, *, fold: bool, whole: bool = True) -> Built:
-    """Return the data with its aggregated problem (`fold`), else, with `whole`, with the full problem.
+def with_problem(built: Built, *, aggregated: bool, full: bool = True) -> Built:
+    """Return the data with its aggregated problem (`aggregated`), else, with `full`, with the full problem.
 
-    Raises DiagnosticError and Stopped as `build` does.
+    Raises DiagnosticError and StoppedEarly as `build` does.
     """
     from gpusched_dsl.compiling.aggregation.aggregate import aggregate
 
     began = time.perf_counter()
-    if fold:
+    if aggregated:
         found = aggregate(built.scenario.model, built.instance.store, built.permissions.limits())
         built = replace(built, aggregation=found)
-    if whole and built.folded is None:
+    if full and built.aggregated is None:
         _ = built.problem  # errors are found here, not later
     return replace(built, seconds=built.seconds + time.perf_counter() - began)
 
 
-def with_counts(built: Built, *, fold: bool) -> Built:
+def with_counts(built: Built, *, aggregated: bool) -> Built:
     """Return the data for a policy, which needs no problem: with the aggregated problem if time permits."""
     try:
-        return with_problem(built, fold=fold, whole=False)
+        return with_problem(built, aggregated=aggregated, full=False)
     except StoppedEarly as stopped:
         if stopped.reason == INTERRUPT:
             raise
@@ -240,7 +239,7 @@ def read_data(
     from gpusched_dsl.data.sources.files import FileLimits as FileLimits
 
     return build_instance(
-        _without(scenario, replaced or {}),
+        _without_values(scenario, replaced or {}),
         folder=workspace.base or Path.cwd(),
         limits=permissions.limits(),
         files=FileLimits(allow_outside=permissions.outside),
@@ -251,7 +250,7 @@ def read_data(
     )
 
 
-def _without(scenario: CheckedScenario, replaced: Mapping[str, object]) -> CheckedScenario:
+def _without_values(scenario: CheckedScenario, replaced: Mapping[str, object]) -> CheckedScenario:
     """Return the scenario without its values of some names, so that they are neither read nor computed."""
     given = {name: givens for name, givens in scenario.given.items() if name not in replaced}
     return replace(scenario, given=given) if len(given) < len(scenario.given) else scenario
@@ -263,6 +262,6 @@ def _list_names(kind: str, names: Sequence[str]) -> str:
     return f"the {kind}s are {', '.join(f'`{n}`' for n in names)}"
 
 
-def _how_to_give_data(workspace: Workspace) -> str:
+def _data_help(workspace: Workspace) -> str:
     model = next(iter(workspace.models), "Model")
     return f"write `scenario Name for {model} {{ ... }}` in this file, or in one that imports it"

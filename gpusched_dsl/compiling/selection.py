@@ -33,7 +33,7 @@ class SelectedScenario:
     replaced: Mapping[str, Sequence[DataChunk]] | None = None
     seconds: float = 0.0
 
-    def build(self, *, fold: bool = False, whole: bool = True, earlier: Instance | None = None) -> Built:
+    def build(self, *, aggregated: bool = False, full: bool = True, earlier: Instance | None = None) -> Built:
         """Read the data and ground the problem, as `build` of `compiling/build.py` does.
 
         `earlier` is the instance of an earlier build: its files are not read again, and values whose inputs did not
@@ -47,13 +47,13 @@ class SelectedScenario:
             replaced=self.replaced,
             settings=self.settings,
             reader=None if earlier is None else earlier.reader,
-            fold=fold,
+            aggregated=aggregated,
             earlier=earlier,
-            whole=whole,
+            full=full,
         )
         return replace(built, seconds=built.seconds + self.seconds)
 
-    def origins(self, seconds: float) -> Provenance:
+    def provenance(self, seconds: float) -> Provenance:
         """The provenance of a problem that was not built in `seconds`."""
         from gpusched_dsl.compiling.provenance import Provenance
 

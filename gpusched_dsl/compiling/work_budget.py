@@ -23,7 +23,7 @@ class WorkBudget:
     def spend(self, entries: int) -> None:
         """Count entries, before their examination if the number is known.
 
-        Raises TooMuchWork where they are more than are left, and Stopped as `checkpoint` does.
+        Raises TooMuchWork where they are more than are left, and StoppedEarly as `checkpoint` does.
         """
         checkpoint()
         self.done += entries

@@ -53,7 +53,7 @@ class Inequalities:
         bounds = Matrix(np.arange(len(columns) + 1, dtype=np.int64), columns, ones)
         sides = (problem.row_lower[low], -problem.row_upper[high], problem.lower[lower], -problem.upper[upper])
         numbers = (low, high, elements.first("lower") + lower, elements.first("upper") + upper)
-        matrix = below.under(Matrix(above.starts, above.columns, -above.values)).under(bounds)
+        matrix = below.with_rows_below(Matrix(above.starts, above.columns, -above.values)).with_rows_below(bounds)
         return Inequalities(
             matrix, np.concatenate(sides), np.concatenate(numbers),
             np.arange(matrix.rows) >= len(low) + len(high),
@@ -111,7 +111,7 @@ def _multipliers(system: Inequalities, columns: int, backend: Backend | str, clo
         upper=np.full(count, np.inf),
         integer=np.zeros(count, dtype=np.bool_),
         constraints=(Family("column", 0, IntervalDomain(0, columns - 1)), Family("side", columns, ScalarDomain())),
-        matrix=transposed.under(last),
+        matrix=transposed.with_rows_below(last),
         row_lower=sides,
         row_upper=sides,
         objectives=(Objective("minimize", (Term(None, np.arange(count, dtype=np.int32), price),)),),

@@ -57,7 +57,7 @@ def document(told: ExplanationData) -> dict[str, Any]:
         ],
         "reformulations": [
             {
-                "term": n.term, "by": n.made_by, "did": n.did, "entries": n.entries, "rows": n.rows,
+                "term": n.term, "by": n.pass_name, "did": n.effect, "entries": n.entries, "rows": n.rows,
                 "columns": n.columns, "big_m": None if n.big_m is None else list(n.big_m), "error": n.error,
                 **_place(n.span),
             }

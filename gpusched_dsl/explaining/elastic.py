@@ -81,7 +81,7 @@ def with_binaries(stretched: Elastic, rows: Codes, at_most: Floats) -> Elastic:
         upper=np.concatenate((problem.upper, np.ones(count))),
         integer=np.concatenate((problem.integer, np.ones(count, dtype=np.bool_))),
         constraints=(*problem.constraints, Family(GIVES_WAY, problem.rows, IntervalDomain(0, len(slacks) - 1))),
-        matrix=problem.matrix.under(pairs),
+        matrix=problem.matrix.with_rows_below(pairs),
         row_lower=np.concatenate((problem.row_lower, np.full(len(slacks), -np.inf))),
         row_upper=np.concatenate((problem.row_upper, np.zeros(len(slacks)))),
         objectives=(number, *problem.objectives),

@@ -69,10 +69,10 @@ def describe(
     if unknown:
         raise DiagnosticError(unknown)
     looked = aggregation or Aggregation()
-    stated = problem if looked.found is None else looked.found.problem
+    stated = problem if looked.aggregated is None else looked.aggregated.problem
     reformulated, refused = _reformulate(stated, chosen, tighten=True, without=without)
-    if reformulated is not None and looked.found is not None:
-        reformulated = replace(reformulated, notes=(*aggregation_notes(looked.found), *reformulated.notes))
+    if reformulated is not None and looked.aggregated is not None:
+        reformulated = replace(reformulated, notes=(*aggregation_notes(looked.aggregated), *reformulated.notes))
     kind, reasons = model_class(problem)
     return Explanation(
         problem=problem,

@@ -113,7 +113,7 @@ class _Propagation:
             if self.clock is not None and self.clock.over:
                 return None
             activity = Activity.of(problem.matrix, self.lower, self.upper)
-            if (broken := activity.broken(problem)) is not None:
+            if (broken := activity.most_violated_row(problem)) is not None:
                 return PropagationTrace(self.elements, tuple(self.rounds), broken[0], broken[1], None)
             if not self._derive(activity):
                 return None

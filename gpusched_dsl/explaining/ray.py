@@ -130,7 +130,7 @@ def _recession_cone(problem: Problem, objective: Objective, kept: tuple[Objectiv
         used = np.flatnonzero(costs)
         row = Matrix(np.array([0, len(used)], dtype=np.int64), used.astype(np.int32), costs[used])
         families.append(Family("kept", matrix.rows, ScalarDomain()))
-        matrix = matrix.under(row)
+        matrix = matrix.with_rows_below(row)
         row_lower, row_upper = np.append(row_lower, 0.0), np.append(row_upper, 0.0)
     return replace(
         problem,

@@ -85,7 +85,7 @@ def _fewest(
     fallback = np.full(problem.rows, 0.0)
     fallback[rows] = ROOM * np.maximum(scales[rows], _largest(least, scales) * scales[rows])
     with np.errstate(invalid="ignore"):
-        falls, exceeds = problem.row_lower - activity.smallest, activity.largest - problem.row_upper
+        falls, exceeds = problem.row_lower - activity.smallest_values, activity.largest_values - problem.row_upper
     limited = np.where(np.isfinite(problem.row_lower), np.isfinite(falls), True)
     limited &= np.where(np.isfinite(problem.row_upper), np.isfinite(exceeds), True)
     stretched = elastic(replace(problem, objectives=()), rows, 1.0 / scales[rows])

@@ -62,7 +62,7 @@ class _StepNames:
             return f"{self._column(trace.column)} must be at least {low} and at most {high}"
         assert trace.row is not None
         activity = Activity.of(self.part.matrix, self.lower, self.upper)
-        reached = activity.smallest if trace.upper else activity.largest
+        reached = activity.smallest_values if trace.upper else activity.largest_values
         side = (self.part.row_upper if trace.upper else self.part.row_lower)[trace.row]
         unit = self.whole.row_family(int(self.rows[trace.row])).unit
         allowed, value = (with_unit(short(float(v)), unit) for v in (side, reached[trace.row]))

@@ -15,7 +15,7 @@ from gpusched_dsl.reporting.summary import size_text
 
 def aggregation_lines(aggregation: Aggregation) -> list[str]:
     """Lines for people."""
-    lines = [line for attempt in aggregation.attempts for line in _lines(attempt, aggregation.found)]
+    lines = [line for attempt in aggregation.attempts for line in _lines(attempt, aggregation.aggregated)]
     if aggregation.abandoned:
         lines.append("the search for interchangeable elements was abandoned: its share of the time limit was used")
     return lines
@@ -33,8 +33,8 @@ def _lines(attempt: AggregationAttempt, found: AggregatedProblem | None) -> Iter
     what = "all interchangeable"
     if classes.count > 1:
         what = f"{count_text(classes.count, 'class', 'classes')} of interchangeable elements"
-        if classes.because:
-            what += f", distinguished by {', '.join(n for n, _ in classes.because)}"
+        if classes.reasons:
+            what += f", distinguished by {', '.join(n for n, _ in classes.reasons)}"
     yield f"{count_text(attempt.elements, 'element')} of {name}, {what}: aggregated"
     yield f"  {size_text(full_size(found.quotient))} became {size_text(found.problem)}"
     for proof in dict.fromkeys(part.proof for part in found.parts):
@@ -52,7 +52,7 @@ def _place(span: Span | None) -> str:
 
 def aggregation_document(aggregation: Aggregation) -> list[dict[str, Any]]:
     """Return the same for programs: one entry for each examined set."""
-    return [_entry(attempt, aggregation.found) for attempt in aggregation.attempts]
+    return [_entry(attempt, aggregation.aggregated) for attempt in aggregation.attempts]
 
 
 def _entry(attempt: AggregationAttempt, found: AggregatedProblem | None) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _entry(attempt: AggregationAttempt, found: AggregatedProblem | None) -> dict
         "declared": attempt.declared.identical,
         "elements": attempt.elements,
         "classes": None if classes is None else classes.count,
-        "told_apart_by": [] if classes is None else [name for name, _ in classes.because],
+        "told_apart_by": [] if classes is None else [name for name, _ in classes.reasons],
         "counted": obstacle is None,
         "reason": "" if obstacle is None else str(obstacle),
         "file": None if obstacle is None or obstacle.span is None else obstacle.span.source.name,

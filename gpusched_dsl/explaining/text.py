@@ -53,8 +53,8 @@ def grids(told: ExplanationData) -> Iterator[tuple[str, Grid]]:
     if told.constraints:
         yield "constraints", _constraints(told.constraints)
     passes = {one.name for one in pipeline.tightenings()}
-    reformulated = [note for note in told.notes if note.made_by not in passes]
-    tightened = [note for note in told.notes if note.made_by in passes]
+    reformulated = [note for note in told.notes if note.pass_name not in passes]
+    tightened = [note for note in told.notes if note.pass_name in passes]
     if reformulated:
         yield f"reformulations for {told.backend}", _notes(reformulated)
     if tightened:
@@ -129,7 +129,7 @@ def _notes(rows: Sequence[Note]) -> Grid:
     return Grid(
         (
             GridColumn("term", [n.term for n in rows]),
-            GridColumn("reformulation", [n.did for n in rows]),
+            GridColumn("reformulation", [n.effect for n in rows]),
             GridColumn("entries", [f"{n.entries:,}" for n in rows], right=True),
             GridColumn("rows", [f"{n.rows:+,}" for n in rows], right=True),
             GridColumn("columns", [f"{n.columns:+,}" for n in rows], right=True),
@@ -143,9 +143,9 @@ def _tightenings(rows: Sequence[Note]) -> Grid:
     """Return the table with the names of the passes, which `--without` accepts."""
     return Grid(
         (
-            GridColumn("pass", [n.made_by for n in rows]),
+            GridColumn("pass", [n.pass_name for n in rows]),
             GridColumn("where", [n.term for n in rows]),
-            GridColumn("effect", [n.did for n in rows]),
+            GridColumn("effect", [n.effect for n in rows]),
             GridColumn("entries", [f"{n.entries:,}" for n in rows], right=True),
             GridColumn("rows", [f"{n.rows:+,}" for n in rows], right=True),
             GridColumn("columns", [f"{n.columns:+,}" for n in rows], right=True),

@@ -114,7 +114,7 @@ class ModelScenarios:
         *,
         fold: bool = False,
     ) -> Built:
-        return self._select(self._scenario(scenario, settings)).build(fold=fold, earlier=earlier)
+        return self._select(self._scenario(scenario, settings)).build(aggregated=fold, earlier=earlier)
 
 
 def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:

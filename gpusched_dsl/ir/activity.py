@@ -53,21 +53,21 @@ class Activity:
         )
 
     @property
-    def smallest(self) -> Floats:
+    def smallest_values(self) -> Floats:
         return np.where(self.open_below > 0, -np.inf, self.low)
 
     @property
-    def largest(self) -> Floats:
+    def largest_values(self) -> Floats:
         return np.where(self.open_above > 0, np.inf, self.high)
 
-    def broken(self, problem: Problem) -> tuple[int, bool] | None:
+    def most_violated_row(self, problem: Problem) -> tuple[int, bool] | None:
         """The row that is broken most whatever the columns are, and whether by its upper side; None when none is."""
         if not problem.rows:
             return None
         scale = np.maximum(1.0, self.size)
         with np.errstate(invalid="ignore"):
-            above = (self.smallest - problem.row_upper) / np.maximum(scale, np.abs(problem.row_upper))
-            below = (problem.row_lower - self.largest) / np.maximum(scale, np.abs(problem.row_lower))
+            above = (self.smallest_values - problem.row_upper) / np.maximum(scale, np.abs(problem.row_upper))
+            below = (problem.row_lower - self.largest_values) / np.maximum(scale, np.abs(problem.row_lower))
         above[np.isneginf(problem.row_upper)] = np.inf
         below[np.isposinf(problem.row_lower)] = np.inf
         at_above, at_below = int(np.nanargmax(_plain(above))), int(np.nanargmax(_plain(below)))

@@ -27,12 +27,12 @@ class Matched:
     old_count: int
 
     @cached_property
-    def new(self) -> Codes:
+    def new_numbers(self) -> Codes:
         """The new numbers that have no old one."""
         return np.flatnonzero(self.old_of < 0)
 
     @cached_property
-    def kept(self) -> Codes:
+    def kept_numbers(self) -> Codes:
         """The new numbers that have an old one; `old_of[kept]` are these."""
         return np.flatnonzero(self.old_of >= 0)
 
@@ -40,23 +40,23 @@ class Matched:
     def new_of(self) -> Codes:
         """The new number of each old one, -1 where it is gone."""
         numbers = np.full(self.old_count, -1, dtype=np.int64)
-        numbers[self.old_of[self.kept]] = self.kept
+        numbers[self.old_of[self.kept_numbers]] = self.kept_numbers
         return numbers
 
     @cached_property
-    def gone(self) -> Codes:
+    def removed_numbers(self) -> Codes:
         """The old numbers that have no new one."""
         return np.flatnonzero(self.new_of < 0)
 
     @cached_property
-    def unmoved(self) -> bool:
+    def is_identity(self) -> bool:
         """Whether no column or row was added, removed or renumbered."""
         return len(self.old_of) == self.old_count and bool((self.old_of == np.arange(self.old_count)).all())
 
-    def carried(self, values: NDArray[np.generic], new: NDArray[np.generic]) -> NDArray[np.generic]:
+    def carry(self, values: NDArray[np.generic], new: NDArray[np.generic]) -> NDArray[np.generic]:
         """Old `values` in the new order, with those of `new` (one per new number) where there is none."""
         result = new.copy()
-        result[self.kept] = values[self.old_of[self.kept]]
+        result[self.kept_numbers] = values[self.old_of[self.kept_numbers]]
         return result
 
 
@@ -89,14 +89,14 @@ class Changes:
     rows: Matched
 
     @property
-    def unmoved(self) -> bool:
-        return self.columns.unmoved and self.rows.unmoved
+    def same_numbering(self) -> bool:
+        return self.columns.is_identity and self.rows.is_identity
 
     @cached_property
-    def share_kept(self) -> float:
+    def kept_share(self) -> float:
         """Which part of the new columns and rows there was before; 1 for a problem without any."""
         count = self.new.columns + self.new.rows
-        return (len(self.columns.kept) + len(self.rows.kept)) / count if count else 1.0
+        return (len(self.columns.kept_numbers) + len(self.rows.kept_numbers)) / count if count else 1.0
 
     @cached_property
     def bounds(self) -> Codes:
@@ -117,29 +117,29 @@ class Changes:
     @cached_property
     def costs(self) -> Codes:
         """Kept columns with another cost in the first objective."""
-        old, new = _first(self.old), _first(self.new)
+        old, new = _first_objective(self.old), _first_objective(self.new)
         return _differences(self.columns, (_costs(old, self.old), _costs(new, self.new)))
 
     @property
     def offset(self) -> float:
         """By how much the constant of the first objective grew."""
-        old, new = _first(self.old), _first(self.new)
+        old, new = _first_objective(self.old), _first_objective(self.new)
         return (0.0 if new is None else new.offset) - (0.0 if old is None else old.offset)
 
     @property
     def sense(self) -> bool:
         """Whether the first objective is pushed the other way; without an objective it is a minimum of nothing."""
-        return _sense(_first(self.old)) != _sense(_first(self.new))
+        return _sense(_first_objective(self.old)) != _sense(_first_objective(self.new))
 
     @cached_property
     def coefficients(self) -> Coefficients:
         return _coefficients(self)
 
     @cached_property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether the problems are equal except for names of objectives and source positions."""
         return (
-            self.unmoved
+            self.same_numbering
             and not any(map(len, (self.bounds, self.integrality, self.sides, self.costs)))
             and self.coefficients.same_places
             and not len(self.coefficients.changed[0])
@@ -150,7 +150,7 @@ class Changes:
     def point(self, point: Floats) -> Floats:
         """An old point in the new columns; those that are new lie at the bound (or 0) nearest to 0."""
         nearest = np.clip(0.0, self.new.lower, self.new.upper)
-        return np.asarray(self.columns.carried(point, np.where(np.isfinite(nearest), nearest, 0.0)), dtype=np.float64)
+        return np.asarray(self.columns.carry(point, np.where(np.isfinite(nearest), nearest, 0.0)), dtype=np.float64)
 
 
 def changes(old: Problem, new: Problem) -> Changes:
@@ -224,14 +224,14 @@ def _translate(old: Component, new: Component, codes: Codes) -> Codes | None:
 
 
 def _differences(matched: Matched, *pairs: tuple[NDArray[np.generic], NDArray[np.generic]]) -> Codes:
-    kept, before = matched.kept, matched.old_of[matched.kept]
+    kept, before = matched.kept_numbers, matched.old_of[matched.kept_numbers]
     differ = np.zeros(len(kept), dtype=np.bool_)
     for old, new in pairs:
         differ |= old[before] != new[kept]
     return kept[differ]
 
 
-def _first(problem: Problem) -> Objective | None:
+def _first_objective(problem: Problem) -> Objective | None:
     return problem.objectives[0] if problem.objectives else None
 
 

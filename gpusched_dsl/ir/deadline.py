@@ -35,14 +35,14 @@ class Abandoned(KeyboardInterrupt):
 class Deadline:
     """`seconds` from now (None: no limit), within those of an `outer` deadline.
 
-    `stop` says whether somebody wants the work to end, `hear` is called with the name of every stage that begins.
+    `stop` returns whether the work should end; `on_stage` is called with the name of every stage that begins.
     """
 
     def __init__(
         self,
         seconds: float | None = None,
         stop: Callable[[], bool] | None = None,
-        hear: Callable[[str], None] | None = None,
+        on_stage: Callable[[str], None] | None = None,
         outer: Deadline | None = None,
     ) -> None:
         self.began = time.perf_counter()
@@ -51,8 +51,8 @@ class Deadline:
         if outer is not None:
             self.until = min(self.until, outer.until)
         self.stage: str = "" if outer is None else outer.stage
-        self._stop, self._hear = stop, hear
-        self._heard = ""
+        self._stop, self._on_stage = stop, on_stage
+        self._announced_stage = ""
         self._interrupted = False
         self.next = 0.0  # when a checkpoint asks again
 
@@ -62,7 +62,7 @@ class Deadline:
         return time.perf_counter() - self.began
 
     @property
-    def left(self) -> float | None:
+    def remaining_seconds(self) -> float | None:
         """Seconds that remain, at least 0; None without a limit."""
         return None if self.until == float("inf") else max(0.0, self.until - time.perf_counter())
 
@@ -73,15 +73,15 @@ class Deadline:
     @property
     def reason(self) -> str:
         """Why the work is to end now: `interrupt`, `time`, or "" while it may go on."""
-        if self.interrupted:
+        if self.is_interrupted:
             return INTERRUPT
         return TIME if time.perf_counter() >= self.until else ""
 
     @property
-    def interrupted(self) -> bool:
+    def is_interrupted(self) -> bool:
         if not self._interrupted:
             self._interrupted = (self._stop is not None and self._stop()) or (
-                self.outer is not None and self.outer.interrupted
+                self.outer is not None and self.outer.is_interrupted
             )
         return self._interrupted
 
@@ -93,7 +93,7 @@ class Deadline:
             self.outer.interrupt()
 
     def check(self) -> None:
-        """Raise Stopped where the work is to end."""
+        """Raise StoppedEarly where the work is to end."""
         reason = self.reason
         if reason:
             raise StoppedEarly(reason, self.stage)
@@ -106,23 +106,23 @@ class Deadline:
     def begin(self, stage: str) -> None:
         """A stage begins. Stages of the smaller problems that a solver of ours solves are not announced."""
         self.stage = stage
-        if self._hear is not None and self._heard not in (stage, SOLVING):
-            self._heard = stage
-            self._hear(stage)
-        elif self._hear is None and self.outer is not None:
+        if self._on_stage is not None and self._announced_stage not in (stage, SOLVING):
+            self._announced_stage = stage
+            self._on_stage(stage)
+        elif self._on_stage is None and self.outer is not None:
             self.outer.begin(stage)
 
 
 _ACTIVE: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
-def active() -> Deadline | None:
+def active_deadline() -> Deadline | None:
     """The innermost deadline of this thread."""
     return _ACTIVE.get()
 
 
 def checkpoint() -> None:
-    """Raise Stopped if the active deadline is over. Call it often: it takes a fraction of a microsecond."""
+    """Raise StoppedEarly if the active deadline is over. Call it often: it takes a fraction of a microsecond."""
     deadline = _ACTIVE.get()
     if deadline is not None and time.perf_counter() >= deadline.next:
         deadline.poll()
@@ -130,10 +130,10 @@ def checkpoint() -> None:
 
 @contextmanager
 def limit(
-    seconds: float | None = None, stop: Callable[[], bool] | None = None, hear: Callable[[str], None] | None = None
+    seconds: float | None = None, stop: Callable[[], bool] | None = None, on_stage: Callable[[str], None] | None = None
 ) -> Iterator[Deadline]:
     """Limit the time of work, within the active deadline."""
-    with _activate(Deadline(seconds, stop, hear, _ACTIVE.get())) as deadline:
+    with _activate(Deadline(seconds, stop, on_stage, _ACTIVE.get())) as deadline:
         yield deadline  # type: ignore[misc]
 
 
@@ -159,23 +159,23 @@ def stage(name: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if deadline.interrupted:  # it is the second one: leave at once
+        if deadline.is_interrupted:  # it is the second one: leave at once
             raise
         deadline.interrupt()
         raise StoppedEarly(INTERRUPT, name) from None
 
 
-def share_left(share: float) -> float | None:
+def remaining_share(share: float) -> float | None:
     """Return the seconds of a share of the time until the active deadline; None without a limit."""
     deadline = _ACTIVE.get()
-    left = None if deadline is None else deadline.left
+    left = None if deadline is None else deadline.remaining_seconds
     return None if left is None else share * left
 
 
 class ShareOfTime:
     """A `with` block that ends early if it takes longer than a share of the remaining time; never without a limit.
 
-    Raises Stopped where the whole deadline is over, or somebody wants to stop.
+    Raises StoppedEarly where the whole deadline is over, or somebody wants to stop.
     """
 
     def __init__(self, share: float) -> None:
@@ -183,7 +183,7 @@ class ShareOfTime:
         self._token: Token[Deadline | None] | None = None
 
     def __enter__(self) -> None:
-        seconds = share_left(self.share)
+        seconds = remaining_share(self.share)
         if seconds is not None:
             self._token = _ACTIVE.set(Deadline(seconds, outer=_ACTIVE.get()))
 

@@ -91,11 +91,11 @@ def decode(components: Sequence[Component], columns: Sequence[Codes]) -> list[tu
     return list(zip(*(decode_column(u, c) for u, c in zip(components, columns, strict=True)), strict=True))
 
 
-def _within(numbers: Codes, size: int) -> Bools:
+def _is_within(numbers: Codes, size: int) -> Bools:
     return (numbers >= 0) & (numbers < size)
 
 
-def _all_within(numbers: Codes, size: int) -> bool:
+def _are_all_within(numbers: Codes, size: int) -> bool:
     """Check the common case by two reductions without a temporary array."""
     return not len(numbers) or (int(numbers.min()) >= 0 and int(numbers.max()) < size)
 
@@ -140,7 +140,7 @@ class IntervalDomain(Domain):
     def locate(self, columns: Sequence[Codes]) -> Codes:
         offset = columns[0] - self.low if self.low else columns[0]
         if self.step == 1:
-            return offset if _all_within(offset, self.size) else np.where(_within(offset, self.size), offset, -1)
+            return offset if _are_all_within(offset, self.size) else np.where(_is_within(offset, self.size), offset, -1)
         place, rest = np.divmod(offset, self.step)
         return np.where((rest == 0) & (place >= 0) & (place < self.size), place, -1)
 
@@ -164,7 +164,7 @@ class TupleDomain(Domain):
         return Packing.of(self.codes)
 
     @cached_property
-    def _sorted(self) -> tuple[Codes, Codes]:
+    def _sorted_keys(self) -> tuple[Codes, Codes]:
         keys = self.packing.keys(self.codes)
         order = np.argsort(keys, kind="stable")
         return keys[order], order
@@ -186,7 +186,7 @@ class TupleDomain(Domain):
         if self._table is not None:
             found: Codes = self._table[keys]  # key -1 (outside) reads the last cell, which is -1
             return found
-        known, order = self._sorted
+        known, order = self._sorted_keys
         place = np.minimum(np.searchsorted(known, keys), self.size - 1)
         return np.where(known[place] == keys, order[place], -1)
 
@@ -266,7 +266,7 @@ class Packing:
             raise OverflowError("index ranges too wide to pack")
         return Packing((0,) * len(ranks), extents, math.prod(extents), ranks)
 
-    def _ranked(self, columns: Sequence[Codes]) -> list[Codes]:
+    def _ranks_of(self, columns: Sequence[Codes]) -> list[Codes]:
         places = [np.searchsorted(known, c) for known, c in zip(self.ranks, columns, strict=True)]
         last = [len(known) - 1 for known in self.ranks]
         return [
@@ -277,13 +277,13 @@ class Packing:
     def keys(self, columns: Sequence[Codes]) -> Codes:
         """One key per tuple, -1 for a tuple outside the ranges."""
         if self.ranks:
-            columns = self._ranked(columns)
+            columns = self._ranks_of(columns)
         key: Codes | None = None
         outside: Bools | None = None
         for column, low, extent in zip(columns, self.lows, self.extents, strict=True):
             digit = column - low if low else column
-            if not _all_within(digit, extent):
-                bad = ~_within(digit, extent)
+            if not _are_all_within(digit, extent):
+                bad = ~_is_within(digit, extent)
                 outside = bad if outside is None else outside | bad
             key = digit.astype(np.int64, copy=False) if key is None else key * extent + digit
         assert key is not None

@@ -33,7 +33,7 @@ def linearise(definitions: tuple[Definition, ...], point: Floats) -> Linearised:
     for definition in definitions:
         if definition.size:
             with np.errstate(all="ignore"):
-                rows += _near(definition, point)
+                rows += _linearise_block(definition, point)
     return Linearised(
         point,
         stack([m for m, _, _ in rows]),
@@ -54,7 +54,7 @@ def sensitivities(definitions: tuple[Definition, ...], costs: Floats, point: Flo
             continue
         part = definition.take(used)
         with np.errstate(all="ignore"):
-            inside = part.inside(part.arguments.values(point))
+            inside = part.move_into_domain(part.arguments.values(point))
             slopes = part.derivatives(inside, part.evaluate(inside))
         row = part.arguments.matrix.row_of
         moved = np.abs(slopes[row] * part.arguments.matrix.values) * sizes[part.results][part.entry_of[row]]
@@ -62,22 +62,22 @@ def sensitivities(definitions: tuple[Definition, ...], costs: Floats, point: Flo
     return sizes
 
 
-def _near(definition: Definition, point: Floats) -> list[tuple[Matrix, Floats, Floats]]:
+def _linearise_block(definition: Definition, point: Floats) -> list[tuple[Matrix, Floats, Floats]]:
     """The rows of one block; its results are written into `point`."""
     arguments = definition.arguments.values(point)
-    inside = definition.inside(arguments)
-    values = definition.near(point, inside)
+    inside = definition.move_into_domain(arguments)
+    values = definition.values_near(point, inside)
     slopes = definition.derivatives(inside, values)
     point[definition.results] = values
     zero = np.zeros(definition.size)
     chosen = definition.choices(arguments, inside, values)
     return [
         (_differences(definition, np.where(np.isfinite(slopes), slopes, 0.0)), zero, zero),
-        (_chosen(definition, chosen), chosen.lower, chosen.upper),
+        (_choice_rows(definition, chosen), chosen.lower, chosen.upper),
     ]
 
 
-def _chosen(definition: Definition, choices: Choices) -> Matrix:
+def _choice_rows(definition: Definition, choices: Choices) -> Matrix:
     """`of_result * dt + of_argument * da`, a row for each argument of a choice."""
     matrix = definition.arguments.matrix.take(choices.arguments)
     kept = np.flatnonzero(choices.of_result)

@@ -45,7 +45,7 @@ class Matrix:
         at = np.arange(starts[-1], dtype=np.int64) + shift
         return Matrix(starts, self.columns[at], self.values[at])
 
-    def under(self, other: Matrix) -> Matrix:
+    def with_rows_below(self, other: Matrix) -> Matrix:
         """These rows with those of `other` below them."""
         return Matrix(
             np.concatenate((self.starts, other.starts[1:] + self.starts[-1])),

@@ -13,7 +13,7 @@ from gpusched_dsl.ir.domains import Domain, Scalar
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.language.source import Span
 
-__all__ = ["Family", "Matrix", "Objective", "Problem", "Size", "Term", "next_named"]
+__all__ = ["Family", "Matrix", "Objective", "Problem", "Size", "Term", "families_named"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,11 +153,11 @@ class Problem:
 
     def variable(self, name: str) -> Family:
         """The family of a variable; raises KeyError."""
-        return next_named(self.variables, name)[0]
+        return families_named(self.variables, name)[0]
 
     def constraint(self, name: str) -> tuple[Family, ...]:
         """The row families of a constraint (one, or one per part of a chain); raises KeyError."""
-        return next_named(self.constraints, name)
+        return families_named(self.constraints, name)
 
     def column_family(self, column: int) -> Family:
         return _family_of(self.column_families, column)
@@ -166,7 +166,7 @@ class Problem:
         return _family_of(self.constraints, row)
 
 
-def next_named(families: tuple[Family, ...], name: str) -> tuple[Family, ...]:
+def families_named(families: tuple[Family, ...], name: str) -> tuple[Family, ...]:
     found = tuple(f for f in families if f.name == name)
     if not found:
         raise KeyError(name)

@@ -98,39 +98,39 @@ class Verification:
 
 
 def verify(
-    problem: Problem, point: Floats, tolerances: Tolerances | None = None, *, witnessed: bool = False
+    problem: Problem, point: Floats, tolerances: Tolerances | None = None, *, trust_comparisons: bool = False
 ) -> Verification:
     """Check `point` (one value per column) against `problem`; raises ValueError when its length is wrong.
 
     What the point says of result columns is not read: they have the values that their definitions give. A result need
     not have one where no row that must hold reads it: what a condition rules out is not worked out.
-    `witnessed`: a comparison that the point says is true counts as true where it holds within the feasibility
+    `trust_comparisons`: a comparison that is true in the point counts as true if it holds within the feasibility
     tolerance, as a row would.
     """
     if point.shape != (problem.columns,):
         raise ValueError(f"a point of shape {point.shape} for {problem.columns} columns")
     allowed = tolerances or Tolerances()
-    point = complete(problem.definitions, point, allowed.feasibility if witnessed else None)
+    point = complete(problem.definitions, point, allowed.feasibility if trust_comparisons else None)
     finite = np.isfinite(point)
     if not finite.all():
         if (~finite & ~_idle_results(problem, point)).any():
-            return _not_numbers(problem, point, ~finite)
+            return _nan_verification(problem, point, ~finite)
         point = np.where(finite, point, np.clip(0.0, problem.lower, problem.upper))
 
     bounds = _Excess.of(point, problem.lower, problem.upper, np.ones(problem.columns))
     activity = problem.matrix.activity(point)
     rows = _Excess.of(activity, problem.row_lower, problem.row_upper, _largest_terms(problem.matrix, point))
     if len(problem.conditions.rows):
-        rows = rows.only(problem.conditions.active(problem.rows, point))
+        rows = rows.select(problem.conditions.active(problem.rows, point))
     whole = np.flatnonzero(problem.integer)
     fraction = np.abs(point[whole] - np.rint(point[whole]))
 
     worst = [
         *(_violation("row", problem.row_family(i), i, activity, rows, problem.row_lower, problem.row_upper)
-          for i in rows.beyond(allowed.feasibility)),
+          for i in rows.places_beyond(allowed.feasibility)),
         *(_violation("bound", problem.column_family(j), j, point, bounds, problem.lower, problem.upper)
-          for j in bounds.beyond(allowed.feasibility)),
-        *(_not_whole(problem, int(whole[k]), point, float(fraction[k]))
+          for j in bounds.places_beyond(allowed.feasibility)),
+        *(_integrality_violation(problem, int(whole[k]), point, float(fraction[k]))
           for k in _largest(fraction, allowed.integrality)),
     ]  # fmt: skip
     worst.sort(key=lambda v: -v.relative)
@@ -186,10 +186,10 @@ class _Excess:
             )
         return _Excess(absolute, relative)
 
-    def only(self, counted: Bools) -> _Excess:
+    def select(self, counted: Bools) -> _Excess:
         return _Excess(np.where(counted, self.absolute, 0.0), np.where(counted, self.relative, 0.0))
 
-    def beyond(self, tolerance: float) -> list[int]:
+    def places_beyond(self, tolerance: float) -> list[int]:
         return _largest(self.relative, tolerance)
 
     @property
@@ -229,13 +229,13 @@ def _violation(
     )  # fmt: skip
 
 
-def _not_whole(problem: Problem, column: int, point: Floats, fraction: float) -> Violation:
+def _integrality_violation(problem: Problem, column: int, point: Floats, fraction: float) -> Violation:
     lower, upper = float(problem.lower[column]), float(problem.upper[column])
     family = problem.column_family(column)
     return Violation("integer", column, family, float(point[column]), lower, upper, fraction, fraction)
 
 
-def _not_numbers(problem: Problem, point: Floats, broken: Bools) -> Verification:
+def _nan_verification(problem: Problem, point: Floats, broken: Bools) -> Verification:
     places: list[int] = np.flatnonzero(broken)[:WORST_SHOWN].tolist()
     worst = tuple(
         Violation("value", j, problem.column_family(j), float(point[j]), float(problem.lower[j]),

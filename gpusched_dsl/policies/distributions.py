@@ -46,7 +46,7 @@ class Laws:
                 own = members.setdefault(type(base), [])
                 place[id(law)] = (type(base), len(own), low, high, cut)
                 own.append(base)
-        families = tuple(kind.together(own) for kind, own in members.items())
+        families = tuple(kind.family_of(own) for kind, own in members.items())
         numbers = {kind: number for number, kind in enumerate(members)}
         found = [place[id(law)] for law in laws]
         family, row = np.array([(numbers[f[0]], f[1]) for f in found], dtype=np.int64).reshape(-1, 2).T

@@ -144,7 +144,7 @@ class Result(ResultData, Report):
         size, store = self.solved.size, self.provenance.store
         if size is None or store is None or size.columns == self.problem.columns or name not in store.variables:
             return False
-        return locate(store.variables[name].indexed, labels) is not None
+        return locate(store.variables[name].indexed_domain, labels) is not None
 
     def _let(self, name: str) -> tuple[Domain, Values, tuple[str, ...]]:
         from dataclasses import replace

@@ -25,7 +25,7 @@ def abandoned_aggregation(aggregation: Aggregation) -> tuple[Diagnostic, ...]:
 
     Elements that cannot be aggregated are no reason for one: `explain` reports them.
     """
-    if aggregation.found is not None:
+    if aggregation.aggregated is not None:
         return ()
     for attempt in aggregation.attempts:
         classes, obstacle = attempt.classes, attempt.obstacle
@@ -43,8 +43,8 @@ def abandoned_passes(notes: Sequence[Note]) -> tuple[Diagnostic, ...]:
     left = [note for note in notes if note.abandoned]
     if not left:
         return ()
-    listed = "; ".join(f"`{note.made_by}` was {note.did}" for note in left)
-    help = MORE_TIME if any(note.made_by == ABANDONED for note in left) else ""
+    listed = "; ".join(f"`{note.pass_name}` was {note.effect}" for note in left)
+    help = MORE_TIME if any(note.pass_name == ABANDONED for note in left) else ""
     return (_make_warning(f"the problem was tightened only in part: {listed}", help, left[0].span),)
 
 

@@ -20,7 +20,7 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.ir.deadline import TIME, Deadline, StoppedEarly, active, grace
+from gpusched_dsl.ir.deadline import TIME, Deadline, StoppedEarly, active_deadline, grace
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -81,12 +81,12 @@ def _solve(
     monitor: Monitor | None,
     before: Solution | None,
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
-    if built.folded is None:
+    if built.aggregated is None:
         point, told = (None, []) if start is None else point_from(built.problem, start)
         if before is not None:
             return resolve(before, built.problem, asked, point, monitor), tuple(told)
         return solve_problem(built.problem, backend, asked, point, monitor), tuple(told)
-    folded = built.folded
+    folded = built.aggregated
     point, told = (None, []) if start is None else _aggregated_start(folded, start)
     if before is not None and (before.folded is None or is_pooled(folded)):
         before.close()  # its session holds another form of the problem
@@ -96,7 +96,7 @@ def _solve(
         inner = resolve(before.folded, folded.problem, asked, point, monitor)
     else:
         inner = solve_problem(folded.problem, backend, asked, point, monitor)
-    deadline = active()
+    deadline = active_deadline()
     with grace():
         return _disaggregate(built, folded, inner, deadline), tuple(told)
 
@@ -111,8 +111,8 @@ def _disaggregate(built: Built, folded: AggregatedProblem, inner: Solution, dead
     )
     if inner.point is None:
         return without
-    left = None if deadline is None else deadline.left
-    spread = folded.expanded(inner.point)
+    left = None if deadline is None else deadline.remaining_seconds
+    spread = folded.disaggregate(inner.point)
     most = MOST_WHOLE if left is None else min(MOST_WHOLE, int(left / SECONDS_PER_NONZERO))
     if built.grounded or quotient.full_nonzeros <= most:
         whole = built.problem
@@ -123,9 +123,9 @@ def _disaggregate(built: Built, folded: AggregatedProblem, inner: Solution, dead
     name = inner.backend.name
     try:
         try:
-            checked = _clean(whole, point, inner, None if deadline is None else deadline.left)
+            checked = _clean(whole, point, inner, None if deadline is None else deadline.remaining_seconds)
         except DiagnosticError:
-            if inner.status is not Status.LIMIT and (deadline is None or deadline.left != 0.0):
+            if inner.status is not Status.LIMIT and (deadline is None or deadline.remaining_seconds != 0.0):
                 raise
             return _pointless(without)
         objectives = tuple(
@@ -236,4 +236,4 @@ def _aggregated_start(folded: AggregatedProblem, start: Entries) -> tuple[Floats
     if not columns:
         return None, told
     spread = Spread(np.concatenate(columns), np.concatenate(elements), np.concatenate(values))
-    return folded.gathered(spread), told
+    return folded.aggregate(spread), told

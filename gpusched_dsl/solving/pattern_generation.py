@@ -69,7 +69,7 @@ def solve_pooled(
         return small, known
     excess = abs(first.objective - sifted.value)
     wide = sifted.within(excess * (1 + 1e-9) + PRECISION * max(1.0, abs(first.objective)))
-    again = wide.gathered(small.expanded(first.point))
+    again = wide.aggregate(small.disaggregate(first.point))
     first.close()
     second = solve_problem(wide.problem, backend, clock.options(1.0), again, monitor)
     if second.objective is None:
@@ -128,7 +128,7 @@ class _SiftedRelaxation:
         relaxed = _relax(self.aggregated.problem)
         parts = []
         for part, prices, duals in _prices(self.aggregated, relaxed, self.duals):
-            parts.append(part if part.pool is None else part.pool.within(prices, duals, limit))
+            parts.append(part if part.pool is None else part.pool.component_within(prices, duals, limit))
         return assemble(self.aggregated.quotient, parts)
 
 
@@ -155,7 +155,7 @@ def _sift(aggregated: AggregatedProblem, clock: _Clock) -> _SiftedRelaxation:
         joined = False
         below = 0.0  # what patterns of negative reduced cost, one for each element, could still gain
         for part, prices, own in _prices(aggregated, relaxed, duals):
-            least, more = (0.0, None) if part.pool is None else part.pool.priced(prices, own, precision)
+            least, more = (0.0, None) if part.pool is None else part.pool.price(prices, own, precision)
             joined |= more is not None
             below += min(0.0, least) * int(aggregated.quotient.classes.sizes[part.component.kind])
             found.append(more or part)

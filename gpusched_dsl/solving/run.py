@@ -145,7 +145,7 @@ class Solving:
         original = self.reformulated.original
         problem = stage_problem(self.problem, self.problem.objectives[number], kept, 0.0)
         stated = stage_problem(original, original.objectives[number], kept_as_stated, KEPT_WITHIN[0])
-        allowed = replace(self.options, time_limit=Allowance(self.deadline.left, problem).left)
+        allowed = replace(self.options, time_limit=Allowance(self.deadline.remaining_seconds, problem).left)
         exact = repair(self.backend, problem, answer, allowed, self.monitor)
         if exact is None:
             return stage
@@ -257,7 +257,7 @@ class Solving:
 
     def _rest_of_time(self) -> SolveOptions:
         """Return all time until the deadline, for the backend."""
-        return replace(self.options, time_limit=self.deadline.left)
+        return replace(self.options, time_limit=self.deadline.remaining_seconds)
 
     def _close(self) -> None:
         if self.session is not None:

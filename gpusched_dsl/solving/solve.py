@@ -131,7 +131,7 @@ def _loading_of(solved: Solution, made: Changes) -> Loading:
     if len(new.objectives) > 1 or len(old.objectives) > 1:
         return Loading.SEVERAL_OBJECTIVES
     carries = able.carries and old.is_linear and new.is_linear
-    if same_structure(old, new) and (made.unmoved or not carries):
+    if same_structure(old, new) and (made.same_numbering or not carries):
         if not able.in_place_update:
             return Loading.BACKEND_CANNOT_UPDATE
         return Loading.IN_PLACE if solved.session is not None else Loading.NO_SESSION
@@ -139,6 +139,6 @@ def _loading_of(solved: Solution, made: Changes) -> Loading:
         return Loading.TERMS_CHANGED
     if not carries:
         return Loading.BACKEND_CANNOT_UPDATE
-    if made.share_kept < LEAST_KEPT:
+    if made.kept_share < LEAST_KEPT:
         return Loading.TOO_MUCH_CHANGED
     return Loading.CARRIED if solved.session is not None else Loading.NO_SESSION

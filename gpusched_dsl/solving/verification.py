@@ -51,10 +51,10 @@ def check_point(
     Raises DiagnosticError (GSM4008) when the point breaks the problem beyond the tolerances.
     """
     within = tolerances.feasibility if witnessed else None
-    checked = verify(problem, raw, tolerances, witnessed=witnessed)
+    checked = verify(problem, raw, tolerances, trust_comparisons=witnessed)
     if checked.integrality <= tolerances.integrality and checked.bound_relative <= tolerances.feasibility:
         tidy = tidy_point(problem, raw, within)
-        tidy_checked = verify(problem, tidy, tolerances, witnessed=witnessed)
+        tidy_checked = verify(problem, tidy, tolerances, trust_comparisons=witnessed)
         if tidy_checked.feasible:
             return CheckedPoint(tidy, tidy_checked, True)
     if checked.feasible:

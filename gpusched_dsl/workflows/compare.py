@@ -52,9 +52,9 @@ def compare(
     clock, observer = clock or Deadline(), listener or Listener()
     try:
         with observer.working_context(), deadline_of(None, monitor):
-            built = config.scenario.build(whole=False)
+            built = config.scenario.build(full=False)
             with limit(clock.rest_of(config.options.time_limit)):
-                built = with_counts(built, fold=True)
+                built = with_counts(built, aggregated=True)
     except StoppedEarly:
         raise KeyboardInterrupt from None  # no method has run
     observer.has_built(built)
@@ -111,7 +111,7 @@ def _run(
     statistics = solved.statistics
     compiling, ready = statistics.get("compile_seconds", 0.0), statistics.get("ready_seconds", 0.0)
     seconds = max(time.perf_counter() - began - ready - statistics.get("why_seconds", 0.0), 0.0)
-    result, diagnostics = Result(solved, own_built.origins()), (*warnings, *solved.warnings)
+    result, diagnostics = Result(solved, own_built.provenance()), (*warnings, *solved.warnings)
     return ComparisonRow(method.name, method.is_policy, seed, result, diagnostics, seconds, compiling)
 
 
@@ -131,7 +131,7 @@ def _comparison(built: Built, config: CompareConfig, rows: list[ComparisonRow], 
         bound=best[0],
         bound_by=best[1],
         interrupted=interrupted,
-        provenance=built.origins(),
+        provenance=built.provenance(),
         options={
             "gap": options.gap,
             "time_limit": options.time_limit,

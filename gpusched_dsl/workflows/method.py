@@ -9,7 +9,7 @@ from typing import Protocol
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as registered_backend
 from gpusched_dsl.compiling.build import Built, with_counts, with_problem
-from gpusched_dsl.compiling.passes.names import folds
+from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.ir.deadline import Deadline, limit
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -87,7 +87,7 @@ class SolverMethod:
         return left
 
     def with_problem(self, built: Built, options: SolveOptions, clock: Deadline) -> Built:
-        return with_problem(built, fold=folds(options.without))
+        return with_problem(built, aggregated=allows_aggregation(options.without))
 
     def solve(
         self,
@@ -133,7 +133,7 @@ class PolicyMethod:
 
     def with_problem(self, built: Built, options: SolveOptions, clock: Deadline) -> Built:
         with limit(clock.rest_of(options.time_limit)):
-            return with_counts(built, fold=folds(options.without))
+            return with_counts(built, aggregated=allows_aggregation(options.without))
 
     def solve(
         self,

@@ -110,7 +110,7 @@ def _run_solve(
     try:
         solvers = set(backend_names())
         whole = any(method.name in solvers for method in running)
-        built = build(workspace, solve.scenario, permissions=permissions, fold=True, whole=whole)
+        built = build(workspace, solve.scenario, permissions=permissions, aggregated=True, full=whole)
     except DiagnosticError as error:
         yield Run(test.name, title, "", Verdict.BROKEN, diagnostics=error.diagnostics)
         return
@@ -154,7 +154,7 @@ def _run_method(
         exact = solved.reformulated.bound_error == 0.0
         if solved.reason == "interrupt":
             raise KeyboardInterrupt
-        result = Result(solved, built.origins())
+        result = Result(solved, built.provenance())
         diagnostics = tuple(f for e in solve.expects for f in _failures(e, result, f"{title} with {method.name}"))
         outcome = Verdict.FAILED if diagnostics else Verdict.PASSED
     except DiagnosticError as error:

@@ -26,7 +26,7 @@ def find_fitting_setting(
     for name, choice in _choices_that_change(built, broken):
         try:
             with limit(clock.rest):
-                other = built.remade({name: choice})
+                other = built.with_settings({name: choice})
                 problem = ground(other.scenario.model, other.instance.store, other.permissions.limits(), plan)
                 verdict, _ = decide(replace(problem, objectives=()), backend, clock)
         except StoppedEarly:
@@ -48,7 +48,7 @@ def _choices_that_change(built: Built, broken: Collection[str]) -> Iterator[tupl
             if choice == model.options[name]:
                 continue
             try:
-                other = built.checked_with({name: choice}).model
+                other = built.check_with({name: choice}).model
             except DiagnosticError:
                 continue
             if any(other.constraints.get(row) != model.constraints.get(row) for row in broken):

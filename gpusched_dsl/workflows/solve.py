@@ -79,7 +79,7 @@ def solve_scenario(
     with deadline_of(method.time_to_build(clock.rest_of(options.time_limit)), monitor):
         try:
             with observer.working_context():
-                built = scenario.build(whole=False, earlier=instance)
+                built = scenario.build(full=False, earlier=instance)
                 instance = built.instance
                 observer.has_read(built)
                 start = start_from(built, config.warm_start, method.judge, options, monitor, observer.begin)
@@ -89,14 +89,14 @@ def solve_scenario(
                 solved, warnings = method.solve(built, options, start, monitor, before)
                 if config.bound:
                     solved = _with_bound(built, solved, config, monitor, observer)
-            provenance = built.origins()
+            provenance = built.provenance()
         except StoppedEarly as stopped:
             if before is not None:
                 before.close()
             solved, warnings = solution_without_problem(scenario.scenario.model, method.backend(), options, stopped), ()
             solved = with_plan(solved, start.plan)
             seconds = scenario.seconds + time.perf_counter() - build_start
-            provenance = scenario.origins(seconds) if built is None else replace(built, seconds=seconds).origins()
+            provenance = scenario.provenance(seconds) if built is None else replace(built, seconds=seconds).provenance()
     rebuilt = None if earlier is None else solved.loading.why_rebuilt(solved.backend.name)
     result = Result(solved, _with_warnings(provenance, (*start.warnings, *warnings)), rebuilt)
     return SolvedScenario(config, result, instance, start.plan)

@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
-from gpusched_dsl.ir.deadline import active, grace, limit, share_left
+from gpusched_dsl.ir.deadline import active_deadline, grace, limit, remaining_share
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -76,8 +76,12 @@ def solve_by_policy(
     `solve_problem` do.
     """
     original_options = options or SolveOptions()
-    deadline = active()
-    limit = original_options.time_limit if deadline is None or deadline.left is None else deadline.left
+    deadline = active_deadline()
+    limit = (
+        original_options.time_limit
+        if deadline is None or deadline.remaining_seconds is None
+        else deadline.remaining_seconds
+    )
     with grace():
         limited_options = replace(original_options, time_limit=limit)
         solved, warnings = _solve_by_policy(built, policy, backend, limited_options, start, monitor, judge_seconds)
@@ -138,7 +142,7 @@ def start_by_policy(
 
     The policy may use `START_SHARE` of the time until the active deadline. Raises what `solve_by_policy` raises.
     """
-    with limit(share_left(START_SHARE)):
+    with limit(remaining_share(START_SHARE)):
         plan, warnings = solve_by_policy(
             with_own_columns(built), policy, backend, options, None, monitor, START_SECONDS
         )
@@ -221,7 +225,7 @@ def _remove_proofs(
     elif status is Status.INFEASIBLE:
         status = Status.BROKEN
     objectives = tuple(replace(o, bound=None, status=None if o.status is None else status) for o in solved.objectives)
-    aggregated, backend = built.folded, PolicyBackend(policy.name, solved.backend)
+    aggregated, backend = built.aggregated, PolicyBackend(policy.name, solved.backend)
     return replace(
         solved,
         backend=backend,

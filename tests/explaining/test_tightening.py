@@ -53,7 +53,7 @@ def test_what_a_pass_did_is_told_by_its_name() -> None:
     told = model().explain(why=False)
     assert told.reformulated is not None
     assert told.reformulated.problem.upper.tolist() == [4.0, 4.0]
-    assert [(n.made_by, n.did) for n in told.notes] == [("whole_bounds", "rounded down its upper bounds")]
+    assert [(n.pass_name, n.effect) for n in told.notes] == [("whole_bounds", "rounded down its upper bounds")]
     text = str(told)
     assert "tightening for highs" in text
     assert "whole_bounds" in text

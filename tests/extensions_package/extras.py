@@ -19,7 +19,7 @@ from gpusched_dsl.ir.definitions import Affines, MinMax
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.distributions.base import INF, StoredDistribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, StoredDistribution, as_floats, require
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.matrix import stack
@@ -66,7 +66,7 @@ class Pareto(Restrictable):
     parameters: ClassVar[tuple[str, ...]] = ("scale", "shape")
 
     def __post_init__(self) -> None:
-        need(self.shape > 1, "the mean is infinite unless the shape is above 1")
+        require(self.shape > 1, "the mean is infinite unless the shape is above 1")
 
     @property
     def mean(self) -> float:
@@ -90,7 +90,7 @@ class Pareto(Restrictable):
         with np.errstate(divide="ignore"):
             return np.asarray(self.scale * np.clip(y, 0.0, 1.0) ** (-1.0 / self.shape))
 
-    def stored(self) -> StoredDistribution:
+    def to_struct(self) -> StoredDistribution:
         return ParetoLaw(self.scale, self.shape)
 
 
@@ -123,10 +123,10 @@ class Excess(Definition):
         least = np.where(crosses, 0.0, np.minimum(np.abs(low), np.abs(high)))
         return self.evaluate(least), self.evaluate(np.maximum(np.abs(low), np.abs(high)))
 
-    def bends(self, low: Floats, high: Floats, moving: np.ndarray) -> tuple[Bools, Bools]:
+    def convexity_of_moving(self, low: Floats, high: Floats, moving: np.ndarray) -> tuple[Bools, Bools]:
         return np.ones(self.size, dtype=np.bool_), np.zeros(self.size, dtype=np.bool_)
 
-    def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
+    def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
         return ExcessBlock(**common)
 
 

@@ -35,4 +35,4 @@ problem = Problem(
 if way == "stored":
     problem = from_json(to_json(problem))
 solved = solve_problem(problem, backend("highs"))
-print(solved.status, round(float(solved.objective), 6), [note.made_by for note in solved.reformulated.notes])
+print(solved.status, round(float(solved.objective), 6), [note.pass_name for note in solved.reformulated.notes])

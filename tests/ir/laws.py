@@ -31,10 +31,10 @@ def random_law(rng: np.random.Generator, depth: int = 2, names: tuple[str, ...] 
     law = random_law(rng, depth - 1, names)
     low, high = np.sort(law.inv_lo(rng.uniform(0.02, 0.98, 2)))
     if how == "censored":
-        return law.censored(float(high))
+        return law.censor(float(high))
     if law.chance(low, high) <= 0:
         return law
-    return law.given_above(float(low)) if how == "above" else law.truncated(float(low), float(high))
+    return law.condition_above(float(low)) if how == "above" else law.truncate(float(low), float(high))
 
 
 def simple_law(rng: np.random.Generator, name: str) -> Distribution:

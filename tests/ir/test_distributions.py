@@ -148,7 +148,7 @@ def test_conditioning_is_bayes(seed: int) -> None:
     low, high = np.sort(law.inv_lo(rng.uniform(0.02, 0.98, 2)))
     if law.chance(low, high) <= 1e-9:
         low = -np.inf
-    given = law.truncated(float(low), float(high))
+    given = law.truncate(float(low), float(high))
     x = np.concatenate((points_of(law, seed), [low, high], given.kinks))
     x = x[np.isfinite(x)]
     chance = law.survival(np.array(low)) - law.survival(np.array(high))
@@ -172,7 +172,7 @@ def test_conditioning_is_bayes(seed: int) -> None:
 def test_censoring_moves_the_rest_to_the_end(seed: int) -> None:
     law = law_of(seed)
     high = float(law.inv_lo(np.array(0.4)))
-    moved = law.censored(high)
+    moved = law.censor(high)
     x = points_of(law, seed)
     assert_allclose(moved.partial_expectation(x), law.partial_expectation(np.minimum(x, high)), atol=1e-9)
     assert moved.mean == pytest.approx(float(law.partial_expectation(np.array(high))))
@@ -185,10 +185,10 @@ def test_the_tail_keeps_its_precision() -> None:
     far = {"exponential": Exponential(40.0), "weibull": Weibull(45.0, 1.5), "lognormal": LogNormal(33.0, 0.5)}
     for law in [*far.values(), Normal(50.0, 10.0)]:
         start = float(law.inv_hi(np.array(1e-30)))
-        given = law.given_above(start)
+        given = law.condition_above(start)
         area, _ = quad(lambda x, g=given: float(g.survival(np.array(x))), start, start + 10.0, epsrel=1e-11)
         assert float(given.partial_expectation(np.array(start + 10.0))) - start == pytest.approx(area, rel=1e-6)
-    assert Exponential(40.0).given_above(1e6).mean == 1e6 + 40.0
+    assert Exponential(40.0).condition_above(1e6).mean == 1e6 + 40.0
 
 
 def test_closed_forms() -> None:
@@ -196,9 +196,9 @@ def test_closed_forms() -> None:
     x = np.linspace(0.0, 100.0, 11)
     mu, q = 0.03, np.exp(-3.0)
     law = Exponential(1 / mu)
-    assert_allclose(law.censored(100.0).partial_expectation(x), (1 - np.exp(-mu * x)) / mu)
+    assert_allclose(law.censor(100.0).partial_expectation(x), (1 - np.exp(-mu * x)) / mu)
     assert_allclose(
-        law.truncated(0.0, 100.0).partial_expectation(x), ((1 - np.exp(-mu * x)) / mu - q * x) / (1 - q), atol=1e-12
+        law.truncate(0.0, 100.0).partial_expectation(x), ((1 - np.exp(-mu * x)) / mu - q * x) / (1 - q), atol=1e-12
     )
     a = np.linspace(20.0, 100.0, 9)
     assert_allclose(uniform(20.0, 100.0).partial_expectation(a), a - (a - 20) ** 2 / 160)
@@ -237,10 +237,10 @@ def test_mixtures_of_piecewise_linear_laws_are_one() -> None:
         lambda: survival_points(np.array([0.0, 1.0]), np.array([1.5, 0.4])),
         lambda: mixture([], np.zeros(0)),
         lambda: mixture([uniform(0.0, 1.0)], np.array([-1.0])),
-        lambda: uniform(0.0, 1.0).given_above(1.0),
-        lambda: uniform(0.0, 1.0).truncated(0.5, 0.5),
-        lambda: Normal(0.0, 1.0).truncated(50.0, 51.0),
-        lambda: discrete(np.array([1.0])).given_above(1.0),
+        lambda: uniform(0.0, 1.0).condition_above(1.0),
+        lambda: uniform(0.0, 1.0).truncate(0.5, 0.5),
+        lambda: Normal(0.0, 1.0).truncate(50.0, 51.0),
+        lambda: discrete(np.array([1.0])).condition_above(1.0),
     ],
 )
 def test_wrong_parameters_are_refused(make) -> None:

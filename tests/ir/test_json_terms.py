@@ -24,7 +24,7 @@ from gpusched_dsl.solving.solve import solve_problem
 
 LAWS = (
     Truncated(Mixture((Exponential(3.0), Normal(4.0, 1.0)), np.array([0.25, 0.75])), -np.inf, 9.0),
-    uniform(1.0, 5.0).censored(4.0),
+    uniform(1.0, 5.0).censor(4.0),
 )
 
 
@@ -172,7 +172,7 @@ def test_what_json_cannot_hold() -> None:
 class NoForm(Exponential):
     """A law of a class that states no form."""
 
-    stored = Distribution.stored
+    to_struct = Distribution.to_struct
 
 
 def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:

@@ -50,11 +50,11 @@ def random_law(rng: np.random.Generator, kind: str) -> Distribution:
     law = made[kind]
     match rng.integers(4):
         case 0:
-            return law.truncated(high=LIMIT)
+            return law.truncate(high=LIMIT)
         case 1:
-            return law.censored(rng.uniform(70, LIMIT))
+            return law.censor(rng.uniform(70, LIMIT))
         case 2:
-            return law.truncated(low=float(rng.uniform(0, min(20.0, law.support[1] / 2))))
+            return law.truncate(low=float(rng.uniform(0, min(20.0, law.support[1] / 2))))
     return law
 
 

@@ -15,15 +15,13 @@ def test_what_is_left_is_as_the_law_conditioned_and_cut_off(kind: str) -> None:
     rng, count = np.random.default_rng(3), 8 if kind == "mixture" else 30
     laws = [random_law(rng, kind) for _ in range(count)]
     done = np.where(rng.random(count) < 0.3, 0.0, rng.uniform(0, 30, count))
-    laws = [
-        law if law.survival(np.array(t)) > 1e-3 else law.truncated(low=t) for law, t in zip(laws, done, strict=True)
-    ]
+    laws = [law if law.survival(np.array(t)) > 1e-3 else law.truncate(low=t) for law, t in zip(laws, done, strict=True)]
     work = Conditioned(Laws.of(laws), done, np.full(count, LIMIT))
     x = done[:, None] + (LIMIT - done[:, None]) * rng.random((count, 40))
     y = rng.uniform(0.001, 0.999, (count, 40))
     amounts, (lower, upper) = work.work(x), work.inverses(y)
     for i, law in enumerate(laws):
-        single = law.given_above(float(done[i])).censored(LIMIT)
+        single = law.condition_above(float(done[i])).censor(LIMIT)
         np.testing.assert_allclose(amounts[i], single.partial_expectation(x[i]) - done[i], atol=1e-8, rtol=1e-8)
         np.testing.assert_allclose(lower[i], np.maximum(single.inv_lo(y[i]), done[i]), atol=1e-6, rtol=1e-7)
         np.testing.assert_allclose(upper[i], np.maximum(single.inv_hi(y[i]), done[i]), atol=1e-6, rtol=1e-7)

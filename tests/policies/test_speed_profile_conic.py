@@ -17,8 +17,8 @@ def random_law(rng: np.random.Generator, kind: str) -> Distribution:
     points = np.array([0.0, *np.sort(rng.uniform(5, 95, 3)), LIMIT])
     made: dict[str, Distribution] = {
         "uniform": uniform(float(rng.uniform(0, 30)), LIMIT),
-        "truncated": Exponential(mean).truncated(high=LIMIT),
-        "censored": Exponential(mean).censored(LIMIT),
+        "truncated": Exponential(mean).truncate(high=LIMIT),
+        "censored": Exponential(mean).censor(LIMIT),
         "points": survival_points(points, np.array([1.0, *np.sort(rng.uniform(0.05, 1, 4))[::-1]])),
     }
     return made[kind]

@@ -57,9 +57,9 @@ def certify(case: Instance, found: SpeedProfiles, row: int) -> None:
 
 def law_energy(case: Instance, x: np.ndarray, cost: np.ndarray) -> float:
     law = (
-        case.law.given_above(case.done).censored(LIMIT)
+        case.law.condition_above(case.done).censor(LIMIT)
         if case.done >= case.law.support[0]
-        else case.law.censored(LIMIT)
+        else case.law.censor(LIMIT)
     )
     return float(np.sum(cost * np.diff(law.partial_expectation(x))))
 

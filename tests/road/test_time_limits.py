@@ -203,7 +203,7 @@ def test_without_a_deadline_nothing_stops() -> None:
 
 def test_an_inner_deadline_is_never_later() -> None:
     with limit(0.0), limit(60.0) as inner:
-        assert inner.left == 0.0
+        assert inner.remaining_seconds == 0.0
         with pytest.raises(StoppedEarly, match="time"):
             checkpoint()
         with grace():
@@ -252,7 +252,7 @@ def test_an_interruption_reaches_the_next_checkpoint_and_all_outer_deadlines() -
         inner.interrupt()
         with pytest.raises(StoppedEarly, match="interrupt"):
             checkpoint()
-        assert outer.interrupted
+        assert outer.is_interrupted
 
 
 def test_every_thread_has_its_own() -> None:
@@ -315,6 +315,6 @@ def test_rows_are_kept_where_a_later_method_is_stopped_at_grounding(
 def test_what_was_left_out_is_told(model: gs.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     slow_tightening(monkeypatch)
     result = model.solve(time_limit=6 * LIMIT, without=["aggregation"])
-    assert [n.did for n in result.solved.reformulated.notes if n.made_by == "tightening"] == [
+    assert [n.effect for n in result.solved.reformulated.notes if n.pass_name == "tightening"] == [
         "skipped in part: its share of the time limit was used"
     ]

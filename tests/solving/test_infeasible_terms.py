@@ -33,7 +33,7 @@ def test_what_is_prepared_says_so_in_one_row() -> None:
     text = f"model m {{ {HEAD} constraint k0: 10*z <= 3; constraint k2: x * z >= 1; }} scenario s for m {{ }}"
     reformulated = reformulate(gs.compile(text, "s"), Target("test"))
     assert reformulated.problem.is_linear
-    assert "contradict each other" in reformulated.notes[-1].did
+    assert "contradict each other" in reformulated.notes[-1].effect
     last = reformulated.problem.rows - 1
     assert np.diff(reformulated.problem.matrix.starts)[last] == 0
     assert reformulated.problem.row_lower[last] == 1.0

@@ -82,7 +82,7 @@ def test_a_comparison_is_made_true_and_stays_so() -> None:
     )
     near = np.array([1.0, 3 - 1e-7, 1.0])
     assert not verify(problem, near).feasible
-    assert verify(problem, near, witnessed=True).feasible
+    assert verify(problem, near, trust_comparisons=True).feasible
     found = polish(problem, near, Tolerances(), SolveOptions(), None)
     assert found is not None
     assert found.tolist() == [1.0, 3.0, 1.0]
@@ -91,12 +91,12 @@ def test_a_comparison_is_made_true_and_stays_so() -> None:
 def test_what_a_witness_says_counts_within_the_tolerance_only() -> None:
     problem = nonlinear(minimize(1), columns=1, terms=[holds(of(1), lower=3.0)], rows=[at_least(1, 0, 1)], upper=5)
     for said, value, feasible in ((1, 3 - 1e-7, True), (0, 3 - 1e-7, False), (1, 3 - 1e-4, False), (0, 3.0, True)):
-        assert verify(problem, np.array([value, said]), witnessed=True).feasible is feasible, (said, value)
+        assert verify(problem, np.array([value, said]), trust_comparisons=True).feasible is feasible, (said, value)
     # Its opposite counts the same truth: no point makes both true.
     opposite = nonlinear(minimize(1), columns=1, terms=[holds(of(1), lower=3.0)], rows=[at_most(0, 0, 1)], upper=5)
     for said in (0, 1):
         point = np.array([3 - 1e-7, said])
-        verdicts = [verify(one, point, witnessed=True).feasible for one in (problem, opposite)]
+        verdicts = [verify(one, point, trust_comparisons=True).feasible for one in (problem, opposite)]
         assert sum(verdicts) == 1
 
 

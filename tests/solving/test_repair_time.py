@@ -172,4 +172,4 @@ def test_plans_by_element_are_mended_within_the_limit(
 
 def test_a_deadline_that_is_over_leaves_the_fixed_time() -> None:
     with limit(0.0) as deadline:
-        assert Allowance(deadline.left, PROBLEM).left == pytest.approx(FIXED_SECONDS, abs=0.1)
+        assert Allowance(deadline.remaining_seconds, PROBLEM).left == pytest.approx(FIXED_SECONDS, abs=0.1)

@@ -43,12 +43,13 @@ class AggregationAttempt:
 
 @dataclass(frozen=True, eq=False)
 class Aggregation:
-    """The result of the search for interchangeable elements; `found` is None if the problem must be solved directly.
+    """The result of the search for interchangeable elements.
 
-    `abandoned`: it took more than its share of the time limit, and nobody knows what it would have found.
+    `aggregated` is None if the problem must be solved directly.
+    `abandoned`: the search took more than its share of the time limit, so its result is unknown.
     """
 
-    found: AggregatedProblem | None = None
+    aggregated: AggregatedProblem | None = None
     attempts: tuple[AggregationAttempt, ...] = ()
     abandoned: bool = False
 

@@ -32,7 +32,7 @@ class AggregatedProblem:
     kept: Codes
     rows: Codes
 
-    def expanded(self, point: Floats) -> Spread:
+    def disaggregate(self, point: Floats) -> Spread:
         """Return the values of every column of the full problem at a point with exact integers."""
         quotient = self.quotient
         shared = np.zeros(quotient.problem.columns)
@@ -43,7 +43,7 @@ class AggregatedProblem:
         spreads = [Spread(self.kept[used], own[used], point[used])]
         at = len(self.kept)
         for part in self.parts:
-            spreads.append(part.expand(point[at : at + part.size], shared))
+            spreads.append(part.disaggregate(point[at : at + part.size], shared))
             at += part.size
         return Spread(
             np.concatenate([s.columns for s in spreads]),
@@ -51,7 +51,7 @@ class AggregatedProblem:
             np.concatenate([s.values for s in spreads]),
         )
 
-    def gathered(self, spread: Spread) -> Floats | None:
+    def aggregate(self, spread: Spread) -> Floats | None:
         """Return the aggregated point for values of single elements; None if it violates the rows of an element."""
         point = np.zeros(self.problem.columns)
         column = np.full(self.quotient.problem.columns, -1, dtype=np.int64)
@@ -63,7 +63,7 @@ class AggregatedProblem:
             mine = np.zeros(self.quotient.problem.columns, dtype=np.bool_)
             mine[part.component.columns] = True
             own = np.flatnonzero(mine[spread.columns])
-            values = part.gather(Spread(spread.columns[own], spread.elements[own], spread.values[own]))
+            values = part.aggregate(Spread(spread.columns[own], spread.elements[own], spread.values[own]))
             if values is None:
                 return None
             point[at : at + part.size] = values
@@ -80,7 +80,7 @@ def assemble(quotient: Quotient, parts: Sequence[AggregatedComponent]) -> Aggreg
     kept = np.flatnonzero(~replaced)
     reading = _reading_matrix(quotient, parts, kept)
     rows = _rows_to_keep(quotient, replaced)
-    weights = _of_one(quotient, replaced)
+    weights = _factors_to_sums(quotient, replaced)
     matrix = sparse.csr_matrix(
         (problem.matrix.values * weights[problem.matrix.columns], problem.matrix.columns, problem.matrix.starts),
         shape=(problem.rows, problem.columns),
@@ -112,7 +112,7 @@ def assemble(quotient: Quotient, parts: Sequence[AggregatedComponent]) -> Aggreg
     return AggregatedProblem(quotient, tuple(parts), whole, kept, rows)
 
 
-def _of_one(quotient: Quotient, replaced: Bools) -> Floats:
+def _factors_to_sums(quotient: Quotient, replaced: Bools) -> Floats:
     """Return the factors from coefficients of the mean over a class to those of the sum."""
     kinds = quotient.column_class
     return np.where(replaced, 1.0 / quotient.classes.sizes[np.maximum(kinds, 0)], 1.0)

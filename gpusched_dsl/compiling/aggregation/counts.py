@@ -55,7 +55,7 @@ from gpusched_dsl.compiling.aggregation.effects import EffectColumns, effects_of
 from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.local import Local
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, NewColumns, NewRows, Spread
-from gpusched_dsl.compiling.aggregation.placing import follow, place, shares
+from gpusched_dsl.compiling.aggregation.placing import effect_values, equal_shares, place
 from gpusched_dsl.compiling.aggregation.slots import ElementSlots, slots_of
 from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
@@ -73,10 +73,10 @@ class _Counts:
     def __init__(self, quotient: Quotient, component: Component) -> None:
         self.quotient, self.component = quotient, component
         whole = Local.of(quotient, component)
-        rows = component.rows[~implied_links(quotient, component.rows) & ~whole.implied_by_bounds()]
+        rows = component.rows[~implied_links(quotient, component.rows) & ~whole.rows_implied_by_bounds()]
         self.local = Local.of(quotient, component, rows)
         self._refuse_mixed()
-        free = _free(quotient, component.columns)
+        free = _free_columns(quotient, component.columns)
         self.effects: EffectColumns = effects_of(self.local, free)
         work = ElementWork.of(quotient.root, quotient.full_columns)
         self.slots: ElementSlots = slots_of(self.local, self.effects, free, work)
@@ -117,9 +117,9 @@ class _Counts:
             columns,
             tuple(self._rows()),
             sparse.identity(len(self.component.columns), format="csr"),
-            self._expanded,
-            self._gathered,
-            did=f"{names}: counts over {count} elements of `{root}` in each of {len(self.slots.slots):,} slots",
+            self._disaggregate,
+            self._aggregate,
+            effect=f"{names}: counts over {count} elements of `{root}` in each of {len(self.slots.slots):,} slots",
             proof=(
                 "an element does one thing in each slot, and only changes between slots matter: "
                 "continued work keeps its element, and new work takes any free element"
@@ -131,9 +131,9 @@ class _Counts:
         integer = local.integer.copy()
         integer[self.slots.carriers] = True
         largest = self.slots.kinds.largest
-        lower = local.least * local.size
+        lower = local.lowest_values * local.size
         bound = np.where(integer, np.floor(largest + ROUNDING), np.inf)
-        upper = np.maximum(np.minimum(local.most * local.size, bound), lower)
+        upper = np.maximum(np.minimum(local.highest_values * local.size, bound), lower)
         return local.new_columns(lower, upper, integer)
 
     def _rows(self) -> list[NewRows]:
@@ -154,29 +154,29 @@ class _Counts:
 
     # --- there and back ----------------------------------------------------------------------------------------------
 
-    def _expanded(self, values: Floats, shared: Floats) -> Spread:
+    def _disaggregate(self, values: Floats, shared: Floats) -> Spread:
         counts = np.zeros(len(values), dtype=np.int64)
-        whole = self._whole()
+        whole = self._counted_columns()
         counts[whole] = np.rint(values[whole]).astype(np.int64)
         held = place(self.slots, counts, self.local.size)
         column, element = np.nonzero(held)
         parts = (
             (column, element, np.ones(len(column))),
-            shares(held, self.slots.tied, self.slots.host, values),
-            follow(held, self.effects, self.local.most, values),
+            equal_shares(held, self.slots.tied, self.slots.host, values),
+            effect_values(held, self.effects, self.local.highest_values, values),
         )
         columns, elements, numbers = (np.concatenate(p) for p in zip(*parts, strict=True))
         return Spread(self.component.columns[columns], self.local.elements[elements], numbers)
 
-    def _whole(self) -> Codes:
+    def _counted_columns(self) -> Codes:
         """States, which are counted: all but effects and tied columns."""
         other = np.concatenate((self.effects.column, self.slots.tied))
         return np.setdiff1d(np.arange(len(self.component.columns)), other)
 
-    def _gathered(self, spread: Spread) -> Floats | None:
+    def _aggregate(self, spread: Spread) -> Floats | None:
         """Round fractional carriers, and raise their effects to the required values."""
         local, effects = self.local, self.effects
-        if not local.hold(spread):
+        if not local.is_feasible(spread):
             return None
         values = local.totals(spread)
         place = np.searchsorted(self.component.columns, spread.columns)
@@ -190,7 +190,7 @@ class _Counts:
         return values
 
 
-def _free(quotient: Quotient, columns: Codes) -> Bools:
+def _free_columns(quotient: Quotient, columns: Codes) -> Bools:
     """Which columns are in no row of the rest of the problem."""
     problem = quotient.problem
     elsewhere = quotient.row_class[problem.matrix.row_of] < 0

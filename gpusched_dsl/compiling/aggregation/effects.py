@@ -52,7 +52,7 @@ def effects_of(local: Local, free: Bools) -> EffectColumns:
 
 def is_state(local: Local, free: Bools) -> Bools:
     """Which columns are 0 or 1, or may be rounded to it."""
-    low, high = local.least, local.most
+    low, high = local.lowest_values, local.highest_values
     return np.isin(low, (0.0, 1.0)) & np.isin(high, (0.0, 1.0)) & (local.integer | free)
 
 
@@ -69,9 +69,9 @@ class _Search:
         self.row = np.repeat(np.arange(own.shape[0]), counts)
         self.place = own.indices.astype(np.int64)
         self.value = own.data * sign[self.row]
-        self.able, self.first, self.second = self._entries(own.indptr, counts, fits)
+        self.able, self.first, self.second = self._effect_entries(own.indptr, counts, fits)
 
-    def _entries(self, starts: Int32s, counts: Codes, fits: Bools) -> tuple[Bools, Codes, Codes]:
+    def _effect_entries(self, starts: Int32s, counts: Codes, fits: Bools) -> tuple[Bools, Codes, Codes]:
         """Whether each entry may be that of an effect, and the others of its row (the first one lower, -1: none)."""
         size = len(self.row)
         first, second = np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
@@ -90,7 +90,7 @@ class _Search:
         swap &= second < first
         first[swap], second[swap] = second[swap], first[swap]
         able &= self.state[first] & (self.state[second] | (second < 0))
-        low = self.local.least[self.place]
+        low = self.local.lowest_values[self.place]
         able &= np.isneginf(low) | (low == 0) | (second < 0)
         whole = self.local.integer
         able &= ~whole[self.place] | (whole[first] & (whole[second] | (second < 0)))
@@ -105,7 +105,7 @@ class _Search:
         np.minimum.at(low, self.place, key)
         np.maximum.at(high, self.place, key)
         able = (total > 0) & (good == total) & (low == high)
-        chosen = self._chosen(able)
+        chosen = self._choose_effects(able)
         entries = np.flatnonzero(chosen[self.place])
         column, first = np.unique(self.place[entries], return_index=True)
         lesser, greater = self.first[entries[first]], self.second[entries[first]]
@@ -114,11 +114,11 @@ class _Search:
         none, up, down = self._needs(column, state, entries)
         return EffectColumns(column, state, before, none, up, down, np.unique(self.row[entries]))
 
-    def _chosen(self, able: Bools) -> Bools:
+    def _choose_effects(self, able: Bools) -> Bools:
         """Return the effects among columns that could depend on each other: unbounded, fractional, later ones first."""
         local = self.local
         columns = len(able)
-        rank = np.lexsort((-np.arange(columns), np.isfinite(local.most), local.integer))
+        rank = np.lexsort((-np.arange(columns), np.isfinite(local.highest_values), local.integer))
         order = np.empty(columns, dtype=np.int64)
         order[rank] = np.arange(columns)
         chosen = np.zeros(columns, dtype=np.bool_)
@@ -148,7 +148,7 @@ class _Search:
         matrix = sparse.csr_matrix((self.value, (self.row, self.place)), shape=local.own.shape)
         beta = -np.asarray(matrix[rows, state[which]]).ravel()
         gamma = self.side[rows]
-        least = local.least[column]
+        least = local.lowest_values[column]
         single = self.second[entries] < 0
         needs = []
         for d in (0.0, 1.0, -1.0):
@@ -161,7 +161,7 @@ class _Search:
         self._refuse_bent(column, alone, none, up, which, (gamma / alpha, (beta + gamma) / alpha))
         down[alone] = none[alone]
         highest = np.maximum(np.maximum(none, up), down)
-        self._refuse(column, highest > local.most[column], "has a tighter bound than its rows may require")
+        self._refuse(column, highest > local.highest_values[column], "has a tighter bound than its rows may require")
         fraction = local.integer[column] & ((up % 1 != 0) | (down % 1 != 0) | (none % 1 != 0))
         self._refuse(column, fraction, "is integer, but its rows may require a fraction")
         return none, up, down
@@ -170,7 +170,7 @@ class _Search:
         self, column: Codes, alone: Bools, none: Floats, up: Floats, which: Codes, ends: tuple[Floats, Floats]
     ) -> None:
         """Check that the maximum of a single state is linear between 0 and 1: else the maximum of sums is lower."""
-        low = self.local.least[column]
+        low = self.local.lowest_values[column]
         straight = (low == none) & (low == up)
         line = (ends[0] == none[which]) & (ends[1] == up[which])
         straight[which[line]] = True

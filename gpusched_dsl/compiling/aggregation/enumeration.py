@@ -15,7 +15,7 @@ from gpusched_dsl.ir.tolerances import ROUNDING
 MOST_DISTINCT = 4_000  # activities, up to which counting points is cheaper than listing them
 
 
-def whole_points(
+def integer_points(
     matrix: Floats, lower: Floats, upper: Floats, low: Ints, high: Ints, most: int, work: ElementWork | None = None
 ) -> Ints:
     """The points `low <= x <= high` with `lower <= matrix @ x <= upper`, one a row, in lexicographic order.
@@ -40,7 +40,7 @@ def whole_points(
             return np.zeros((0, matrix.shape[1]), dtype=np.int64)
         activity = np.concatenate(activities)
         steps.append((np.concatenate(parents), np.concatenate(values)))
-    last = np.flatnonzero(system.kept(activity))
+    last = np.flatnonzero(system.satisfies_rows(activity))
     points = np.zeros((len(last), matrix.shape[1]), dtype=np.int64)
     for at in reversed(range(matrix.shape[1])):
         parent, value = steps[at]
@@ -54,7 +54,7 @@ def whole_points(
 def count_points(
     matrix: Floats, lower: Floats, upper: Floats, low: Ints, high: Ints, work: ElementWork | None = None
 ) -> int | None:
-    """Return the number of points that `whole_points` lists; None if counting takes as long as listing.
+    """Return the number of points that `integer_points` lists; None if counting takes as long as listing.
 
     Partial points with equal activities are counted together: with whole numbers such as GPUs there are few of these.
     """
@@ -74,7 +74,7 @@ def count_points(
         times = np.bincount(which, weights=amounts, minlength=len(first)).astype(np.float64)
         if len(first) > MOST_DISTINCT:
             return None
-    total = float(times[system.kept(activity)].sum())
+    total = float(times[system.satisfies_rows(activity)].sum())
     return int(min(total, 2.0**62))
 
 
@@ -92,7 +92,7 @@ class _System:
         ends = np.stack((matrix * low, matrix * high))
         # A row that is exceeded by less, relative to its largest entry, counts as kept.
         self.slack = ROUNDING * np.maximum(1.0, np.abs(matrix).max(axis=1, initial=0.0))
-        self.least, self.most = _behind(ends.min(axis=0)), _behind(ends.max(axis=0))
+        self.least, self.most = _sums_over_later(ends.min(axis=0)), _sums_over_later(ends.max(axis=0))
 
     def choices(self, at: int, activity: Floats) -> Iterator[tuple[int, Codes, Floats]]:
         """The values of a column, and for each which partial points it extends and their activities then."""
@@ -110,13 +110,13 @@ class _System:
             fits = np.flatnonzero(below & (reached + self.most[on, at] >= lower).all(axis=1))
             yield choice, fits, activity[fits] + column * choice
 
-    def kept(self, activity: Floats) -> Bools:
+    def satisfies_rows(self, activity: Floats) -> Bools:
         """Return which activities of integer points satisfy the rows."""
         below = (activity <= self.upper + self.slack).all(axis=1)
         return np.asarray(below & (activity >= self.lower - self.slack).all(axis=1))
 
 
-def _behind(ends: Floats) -> Floats:
+def _sums_over_later(ends: Floats) -> Floats:
     """Return for every column the sum over the later columns."""
     sums = np.cumsum(ends[:, ::-1], axis=1)[:, ::-1]
     return np.concatenate((sums[:, 1:], np.zeros((len(ends), 1))), axis=1)

@@ -65,10 +65,10 @@ class _Slot:
         self.columns = columns[~kinds.carrier[columns]]
         if len(carriers) > 1:
             names = " and ".join(f"`{n}`" for n in dict.fromkeys(local.column_family(int(c)).name for c in carriers))
-            raise self._about(0, f"and others put one column on two carriers, {names}")
+            raise self._obstacle(0, f"and others put one column on two carriers, {names}")
         self.carrier = int(carriers[0]) if len(carriers) else -1
 
-    def _about(self, row: int, why: str) -> Obstacle:
+    def _obstacle(self, row: int, why: str) -> Obstacle:
         if not len(self.rows):
             family = self.local.column_family(int(self.columns[0]))
         else:
@@ -79,7 +79,7 @@ class _Slot:
         none = np.zeros(0, dtype=np.int64)
         if not len(self.rows):
             if len(self.columns) > 1 or (len(self.columns) and self.carrier >= 0):
-                raise self._about(0, "may be 1 together with other columns of one element")
+                raise self._obstacle(0, "may be 1 together with other columns of one element")
             return Exclusion(self.carrier, self.columns, none, np.zeros(1, dtype=np.int64))
         every, wide = len(self.rows), len(self.columns)
         span = self.local.row_family(int(self.kinds.exclusions[self.rows[0]])).span
@@ -88,20 +88,20 @@ class _Slot:
         member = self.column != self.carrier
         beside = ~member & (self.kinds.on[self.rows[self.row]] != self.carrier)
         if beside.any():
-            raise self._about(int(self.row[np.flatnonzero(beside)[0]]), "lets a column exclude its carrier")
+            raise self._obstacle(int(self.row[np.flatnonzero(beside)[0]]), "lets a column exclude its carrier")
         inside[self.row[member], np.searchsorted(self.columns, self.column[member])] = True
         if not inside.any(axis=0).all():
-            raise self._about(0, "lacks a column that other rows of the slot have")
-        top = self._largest(inside)
+            raise self._obstacle(0, "lacks a column that other rows of the slot have")
+        top = self._largest_rows(inside)
         core = inside[top].all(axis=0)
         rest = inside[top] & ~core
         if (rest.sum(axis=0) > 1).any():
-            raise self._about(int(top[0]), "and others exclude columns that overlap only in part")
+            raise self._obstacle(int(top[0]), "and others exclude columns that overlap only in part")
         group, at = np.nonzero(rest)
         starts = np.searchsorted(group, np.arange(len(top) + 1))
         return Exclusion(self.carrier, self.columns[core], self.columns[at], starts.astype(np.int64))
 
-    def _largest(self, inside: Bools) -> Codes:
+    def _largest_rows(self, inside: Bools) -> Codes:
         """The rows that no other row implies."""
         own = self.kinds.on[self.rows]
         exact = self.kinds.exact[self.rows]
@@ -116,5 +116,5 @@ class _Slot:
         )  # of equal ones the first stays
         top = np.flatnonzero(~weaker.any(axis=1))
         if (own[top] != self.carrier).any():
-            raise self._about(int(top[np.flatnonzero(own[top] != self.carrier)[0]]), "is separate from a carrier")
+            raise self._obstacle(int(top[np.flatnonzero(own[top] != self.carrier)[0]]), "is separate from a carrier")
         return top

@@ -54,14 +54,14 @@ class _Links:
         sub: Matrix = problem.matrix.take(shared_rows)
         low, high = problem.row_lower[shared_rows], problem.row_upper[shared_rows]
         sign = np.where(high == 0, 1.0, np.where(low == 0, -1.0, 0.0))
-        self._best(quotient, sub, sign)
+        self._add_pairs(quotient, sub, sign)
         sign = np.where((low == 0) & (high == 0), -1.0, 0.0)
-        self._best(quotient, sub, sign)
+        self._add_pairs(quotient, sub, sign)
 
     keys: Codes = np.zeros(0, dtype=np.int64)
     ratios: Floats = np.zeros(0)
 
-    def _best(self, quotient: Quotient, sub: Matrix, sign: Floats) -> None:
+    def _add_pairs(self, quotient: Quotient, sub: Matrix, sign: Floats) -> None:
         """Add the pairs (x, z) of rows in which, times `sign`, only z is negative."""
         problem = quotient.problem
         row, column = sub.row_of, sub.columns.astype(np.int64)

@@ -19,7 +19,7 @@ from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.arrays import Bools, Codes
 
 
-def whole_by_rows(quotient: Quotient, columns: Codes, rows: Codes, of_member: Bools) -> Bools:
+def integer_columns_by_rows(quotient: Quotient, columns: Codes, rows: Codes, of_member: Bools) -> Bools:
     """Return which columns of a component are integer or equivalent to it; `of_member`: rows indexed by a member."""
     problem = quotient.problem
     integer = problem.integer[columns]

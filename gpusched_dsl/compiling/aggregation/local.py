@@ -39,7 +39,7 @@ class Local:
     @staticmethod
     def of(quotient: Quotient, component: Component, rows: Codes | None = None) -> Local:
         """Return all rows of the component, or some; raise Obstacle unless they are linear and unconditional."""
-        _refuse_what_is_not_linear(quotient, component)
+        _refuse_nonlinear(quotient, component)
         problem = quotient.problem
         chosen = component.rows if rows is None else rows
         matrix = problem.matrix.take(chosen)
@@ -68,13 +68,13 @@ class Local:
         return self.quotient.problem.integer[self.component.columns]
 
     @property
-    def least(self) -> Floats:
+    def lowest_values(self) -> Floats:
         """Return the lower bounds, integers for integer columns."""
         bounds = self.quotient.problem.lower[self.component.columns]
         return np.where(self.integer, np.ceil(bounds), bounds)
 
     @property
-    def most(self) -> Floats:
+    def highest_values(self) -> Floats:
         bounds = self.quotient.problem.upper[self.component.columns]
         return np.where(self.integer, np.floor(bounds), bounds)
 
@@ -89,22 +89,22 @@ class Local:
         doc = f"summed over {self.size} elements of `{self.quotient.root}`"
         return tuple(
             NewColumns(f.name, domain, lower[at], upper[at], integer[at], f.span, f.unit, doc)
-            for f, at, domain in _within(self.quotient.problem.column_families, self.component.columns)
+            for f, at, domain in _families_of(self.quotient.problem.column_families, self.component.columns)
         )
 
     def summed_rows(self, rows: Codes, own: Sparse, shared: Sparse, lower: Floats, upper: Floats) -> list[NewRows]:
         """Rows in the place of some of these (which ascend), in the same families."""
         return [
             NewRows(f.name, domain, own[at], lower[at], upper[at], shared[at] if shared[at].nnz else None, f.span)
-            for f, at, domain in _within(self.quotient.problem.constraints, self.rows[rows])
+            for f, at, domain in _families_of(self.quotient.problem.constraints, self.rows[rows])
         ]
 
-    def implied_by_bounds(self) -> Bools:
+    def rows_implied_by_bounds(self) -> Bools:
         """Return which rows only repeat bounds of one column."""
         alone = np.flatnonzero((np.diff(self.own.indptr) == 1) & (np.diff(self.shared.indptr) == 0))
         at = self.own.indptr[alone]
         value, place = self.own.data[at], self.own.indices[at]
-        ends = np.stack((value * self.least[place], value * self.most[place]))
+        ends = np.stack((value * self.lowest_values[place], value * self.highest_values[place]))
         found = np.zeros(len(self.rows), dtype=np.bool_)
         found[alone] = (ends.min(axis=0) >= self.lower[alone]) & (ends.max(axis=0) <= self.upper[alone])
         return found
@@ -115,7 +115,7 @@ class Local:
         found: Floats = np.bincount(place, spread.values, len(self.component.columns)).astype(np.float64)
         return found
 
-    def hold(self, spread: Spread) -> bool:
+    def is_feasible(self, spread: Spread) -> bool:
         """Whether the values of single elements keep their bounds and those rows that read no shared column."""
         plain = np.flatnonzero(np.diff(self.shared.indptr) == 0)
         own, lower, upper = self.own[plain], self.lower[plain], self.upper[plain]
@@ -129,7 +129,7 @@ class Local:
             at = order[first:last]
             values = np.zeros((len(self.component.columns), min(width, self.size - begin)))
             values[place[at], element[at] - begin] = spread.values[at]
-            outside = (values < self.least[:, None] - CLOSE) | (values > self.most[:, None] + CLOSE)
+            outside = (values < self.lowest_values[:, None] - CLOSE) | (values > self.highest_values[:, None] + CLOSE)
             activity = own @ values
             broken = (activity < (lower - slack)[:, None]) | (activity > (upper + slack)[:, None])
             if outside.any() or broken.any():
@@ -137,7 +137,7 @@ class Local:
         return True
 
 
-def _within(families: tuple[Family, ...], numbers: Codes) -> Iterates[tuple[Family, slice, Domain]]:
+def _families_of(families: tuple[Family, ...], numbers: Codes) -> Iterates[tuple[Family, slice, Domain]]:
     """The families of some columns or rows, which ascend: which of them, and their index tuples."""
     for family in families:
         begin, end = np.searchsorted(numbers, (family.first, family.stop))
@@ -151,7 +151,7 @@ def _within(families: tuple[Family, ...], numbers: Codes) -> Iterates[tuple[Fami
             )
 
 
-def _refuse_what_is_not_linear(quotient: Quotient, component: Component) -> None:
+def _refuse_nonlinear(quotient: Quotient, component: Component) -> None:
     problem = quotient.problem
     mine = np.zeros(problem.columns, dtype=np.bool_)
     mine[component.columns] = True

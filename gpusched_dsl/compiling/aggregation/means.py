@@ -30,12 +30,12 @@ def by_means(quotient: Quotient, component: Component) -> AggregatedComponent:
         family = local.column_family(int(whole[0]))
         raise Obstacle(f"`{family.name}` is integer, so the elements cannot all have the mean value", family.span)
     size = float(local.size)
-    columns = local.new_columns(local.least * size, local.most * size, local.integer)
+    columns = local.new_columns(local.lowest_values * size, local.highest_values * size, local.integer)
     rows = local.summed_rows(
         np.arange(len(local.rows)), local.own, local.shared * size, local.lower * size, local.upper * size
     )
 
-    def expand(values: Floats, shared: Floats) -> Spread:
+    def disaggregate(values: Floats, shared: Floats) -> Spread:
         used = np.flatnonzero(values)
         return Spread(
             np.repeat(component.columns[used], local.size),
@@ -43,8 +43,8 @@ def by_means(quotient: Quotient, component: Component) -> AggregatedComponent:
             np.repeat(values[used] / size, local.size),
         )
 
-    def gather(spread: Spread) -> Floats | None:
-        return local.totals(spread) if local.hold(spread) else None
+    def aggregate(spread: Spread) -> Floats | None:
+        return local.totals(spread) if local.is_feasible(spread) else None
 
     names = ", ".join(f"`{c.name}`" for c in columns)
     return AggregatedComponent(
@@ -52,8 +52,8 @@ def by_means(quotient: Quotient, component: Component) -> AggregatedComponent:
         columns,
         tuple(rows),
         sparse.identity(len(component.columns), format="csr"),
-        expand,
-        gather,
-        did=f"{names}: one sum over {local.size} elements of `{quotient.root}`; each element has the mean value",
+        disaggregate,
+        aggregate,
+        effect=f"{names}: one sum over {local.size} elements of `{quotient.root}`; each element has the mean value",
         proof="all columns are continuous, so the mean over the elements satisfies the rows of each",
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.compiling.aggregation.implied import implied_links
-from gpusched_dsl.compiling.aggregation.integrality_by_rows import whole_by_rows
+from gpusched_dsl.compiling.aggregation.integrality_by_rows import integer_columns_by_rows
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, prefer
@@ -160,7 +160,7 @@ def _template(
     table = np.full((len(members), len(position_kinds)), -1, dtype=np.int64)
     table[member, position] = component.columns[~is_hub]
     of_member = _place(quotient, problem.constraints, rows, root).member >= 0
-    whole = whole_by_rows(quotient, component.columns, rows, of_member)
+    whole = integer_columns_by_rows(quotient, component.columns, rows, of_member)
     _refuse_unlike_bounds(quotient, component.columns[~is_hub], whole[~is_hub])
 
     place = np.empty(len(component.columns), dtype=np.int64)  # positions first, hubs behind
@@ -175,9 +175,9 @@ def _template(
         members,
         table,
         component.columns[hubs],
-        builder.single(),
-        builder.common(),
-        _exclusive(quotient, table),
+        builder.single_rows(),
+        builder.common_rows(),
+        _exclusive_positions(quotient, table),
     )
 
 
@@ -209,20 +209,20 @@ class _Rows:
         self.owner = owner[at]
         self.starts = matrix.starts
 
-    def single(self) -> TemplateRows:
+    def single_rows(self) -> TemplateRows:
         """The rows that a member indexes."""
         rows = np.flatnonzero(self.member >= 0)
         entries = np.flatnonzero(self.member[self.row] >= 0)
         stray = (self.owner[entries] >= 0) & (self.owner[entries] != self.member[self.row[entries]])
         if stray.any():
             self._refuse(int(self.row[entries[stray][0]]), "contains several members")
-        return self._merged(rows, entries, each=True)
+        return self._merge(rows, entries, each=True)
 
-    def common(self) -> TemplateRows:
+    def common_rows(self) -> TemplateRows:
         """The rows over all members."""
-        return self._merged(np.flatnonzero(self.member < 0), np.flatnonzero(self.member[self.row] < 0), each=False)
+        return self._merge(np.flatnonzero(self.member < 0), np.flatnonzero(self.member[self.row] < 0), each=False)
 
-    def _merged(self, rows: Codes, entries: Codes, *, each: bool) -> TemplateRows:
+    def _merge(self, rows: Codes, entries: Codes, *, each: bool) -> TemplateRows:
         """Merge all rows of a kind to one row of the template; their numbers must agree."""
         problem = self.quotient.problem
         kinds, first, which = np.unique(self.kind[rows], return_index=True, return_inverse=True)
@@ -265,7 +265,7 @@ def _refuse_unlike_bounds(quotient: Quotient, used: Codes, whole: Bools) -> None
         raise Obstacle(f"`{family.name}` is not binary for each element of `{quotient.root}`", family.span)
 
 
-def _exclusive(quotient: Quotient, table: Codes) -> Bools:
+def _exclusive_positions(quotient: Quotient, table: Codes) -> Bools:
     """Return positions at most one of which rows over all elements allow for a member.
 
     Such a row says `sum a x <= cap` once every other column is as small as it can be; those with a > cap / 2 exclude

@@ -21,6 +21,8 @@ def aggregation_notes(aggregated: AggregatedProblem) -> tuple[Note, ...]:
         label = quotient.universe.labels[int(np.flatnonzero(quotient.classes.of == part.component.kind)[0])]
         term = f"{quotient.root} like {label}" if quotient.classes.count > 1 else quotient.root
         notes.append(
-            Note(AGGREGATION, term, part.did, columns, rows=made - rows, columns=part.size - columns, span=family.span)
+            Note(
+                AGGREGATION, term, part.effect, columns, rows=made - rows, columns=part.size - columns, span=family.span
+            )
         )
     return tuple(notes)

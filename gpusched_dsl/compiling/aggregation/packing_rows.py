@@ -66,7 +66,7 @@ class _Kinds:
         packs, on, exact = self._exclusions()
         packs &= ~reads_shared
         carrier = self._carriers(on[packs & (on >= 0)])
-        host, tied = self._tied(~packs & ~reads_shared, carrier)
+        host, tied = self._linked_columns(~packs & ~reads_shared, carrier)
         return Kinds(
             self.rows[packs],
             on[packs],
@@ -78,7 +78,7 @@ class _Kinds:
             largest,
         )
 
-    def _about(self, row: int, why: str) -> Obstacle:
+    def _obstacle(self, row: int, why: str) -> Obstacle:
         family = self.local.row_family(int(self.rows[row]))
         return Obstacle(f"`{family.name}` {why}", family.span)
 
@@ -88,7 +88,7 @@ class _Kinds:
         if len(bad):
             name = self.local.column_family(int(self.place[bad[0]])).name
             why = f"contains columns of no element, and no row limits `{name}` to one element"
-            raise self._about(int(self.row[bad[0]]), why)
+            raise self._obstacle(int(self.row[bad[0]]), why)
 
     # --- exclusions --------------------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class _Kinds:
 
     # --- what is tied ------------------------------------------------------------------------------------------------
 
-    def _tied(self, rows: Bools, carrier: Bools) -> tuple[Codes, Bools]:
+    def _linked_columns(self, rows: Bools, carrier: Bools) -> tuple[Codes, Bools]:
         """Return the column to which each column is linked, and the linking rows."""
         local = self.local
         loose = ~local.integer & ~carrier
@@ -136,12 +136,12 @@ class _Kinds:
         entry = rows[self.row]
         stray = np.flatnonzero(entry & ~loose[self.place] & ~self.whole[self.place])
         if len(stray):
-            raise self._about(int(self.row[stray[0]]), self._unknown(int(self.place[stray[0]])))
+            raise self._obstacle(int(self.row[stray[0]]), self._refusal_reason(int(self.place[stray[0]])))
         loose_entries = np.flatnonzero(entry & loose[self.place])
         if (np.bincount(self.row[loose_entries], minlength=len(self.rows))[rows] == 0).any():
             without = rows & (np.bincount(self.row[loose_entries], minlength=len(self.rows)) == 0)
             why = "is not an exclusion: of its integer columns at most one may be 1 (on a carrier that is 1)"
-            raise self._about(int(np.flatnonzero(without)[0]), why)
+            raise self._obstacle(int(np.flatnonzero(without)[0]), why)
         graph = sparse.coo_matrix(
             (
                 np.ones(len(loose_entries), dtype=np.int8),
@@ -155,14 +155,14 @@ class _Kinds:
         host_of[group[self.columns + self.row[hosts]]] = self.place[hosts]
         clash = hosts[host_of[group[self.columns + self.row[hosts]]] != self.place[hosts]]
         if len(clash):
-            raise self._about(int(self.row[clash[0]]), "links continuous columns to several integer columns")
+            raise self._obstacle(int(self.row[clash[0]]), "links continuous columns to several integer columns")
         host = np.full(self.columns, -2, dtype=np.int64)
         host[loose] = host_of[group[: self.columns][loose]]
         sides = np.isin(self.lower, (0.0, -np.inf)) & np.isin(self.upper, (0.0, np.inf))
         owned = host_of[group[self.columns :]] >= 0
         if (rows & owned & ~sides).any():
             why = "links continuous columns to an integer column with a constant, which is not valid for sums"
-            raise self._about(int(np.flatnonzero(rows & owned & ~sides)[0]), why)
+            raise self._obstacle(int(np.flatnonzero(rows & owned & ~sides)[0]), why)
         self._check_bounds(host, rows)
         return host, rows
 
@@ -173,7 +173,7 @@ class _Kinds:
         anywhere = np.diff(self.local.own.tocsc().indptr) > 0
         return np.flatnonzero(anywhere & ~inside)
 
-    def _unknown(self, place: int) -> str:
+    def _refusal_reason(self, place: int) -> str:
         name = self.local.column_family(place).name
         if not self.local.integer[place]:
             return f"contains `{name}`, which carries other columns but is not integer; declare it binary"
@@ -183,7 +183,7 @@ class _Kinds:
         """A bound of a tied column, other than 0, must follow from one row of it and its host."""
         local = self.local
         tied = np.flatnonzero(host >= 0)
-        low, high = local.least, local.most
+        low, high = local.lowest_values, local.highest_values
         implied_low, implied_high = np.full(self.columns, -np.inf), np.full(self.columns, np.inf)
         pairs = np.flatnonzero(rows & (self.counts == 2))
         start = self.own.indptr[pairs]

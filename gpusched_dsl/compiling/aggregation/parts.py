@@ -82,13 +82,13 @@ class PatternPool:
     """All columns of a part that has some of them only, since few matter: they are chosen by their reduced costs.
 
     Both functions take the reduced costs of the columns of the component (as sums over the class) and the dual values
-    of the part's rows, family by family. `priced` gives the least reduced cost of all columns and the part with the
-    cheapest of those that it lacks, None where none of these has a reduced cost below minus `precision`. `within` gives
-    the part with all columns of a reduced cost up to a limit.
+    of the part's rows, family by family. `price` returns the least reduced cost of all columns, and the part
+    with the cheapest missing columns, None if none of these has a reduced cost below minus `precision`.
+    `component_within` returns the part with all columns of a reduced cost up to a limit.
     """
 
-    priced: Callable[[Floats, tuple[Floats, ...], float], tuple[float, AggregatedComponent | None]]
-    within: Callable[[Floats, tuple[Floats, ...], float], AggregatedComponent]
+    price: Callable[[Floats, tuple[Floats, ...], float], tuple[float, AggregatedComponent | None]]
+    component_within: Callable[[Floats, tuple[Floats, ...], float], AggregatedComponent]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,21 +96,21 @@ class AggregatedComponent:
     """The replacement of one component.
 
     `sums` (columns of the component x columns of the part): the sum over the class of a column of the component, as the
-    rest of the problem sees it. `expand(values, shared)` gives the values of single elements for whole values of the
-    part's columns and the values of all columns of the quotient's problem (those of shared ones are used); what it
-    gives satisfies the rows of every element and adds up to `sums @ values`. `gather(spread)` is the way there: values
-    of the part's columns for values of single elements that satisfy their rows, None where they do not.
+    rest of the problem sees it. `disaggregate(values, shared)` returns the values of single elements for integer values
+    of the part's columns and the values of all columns of the quotient's problem (those of shared ones are used). They
+    satisfy the rows of every element and add up to `sums @ values`. `aggregate(spread)` is the inverse: it returns
+    values of the part's columns for values of single elements, None if these violate their rows.
     With a `pool` the part has a few of its columns only; others are added while solving.
-    `did` tells in words what the component became, `proof` why that is exact.
+    `effect` describes the replacement in words, `proof` why it is exact.
     """
 
     component: Component
     columns: tuple[NewColumns, ...]
     rows: tuple[NewRows, ...]
     sums: Sparse
-    expand: Callable[[Floats, Floats], Spread]
-    gather: Callable[[Spread], Floats | None]
-    did: str
+    disaggregate: Callable[[Floats, Floats], Spread]
+    aggregate: Callable[[Spread], Floats | None]
+    effect: str
     proof: str
     pool: PatternPool | None = None
 

@@ -67,7 +67,7 @@ def by_patterns(quotient: Quotient, component: Component) -> AggregatedComponent
     """The part that counts patterns; raises Obstacle where the theorem does not apply."""
     failure: Obstacle | None = None
     work = ElementWork.of(quotient.root, quotient.full_columns)
-    worth = _worth(int(quotient.classes.sizes[component.kind]) * len(component.columns))
+    worth = _worthwhile_patterns(int(quotient.classes.sizes[component.kind]) * len(component.columns))
     for template in templates_of(quotient, component, work):
         try:
             return _count_patterns(Uses(quotient, component, template, work, min(MOST_PATTERNS, MOST_OPEN * worth)))
@@ -77,7 +77,7 @@ def by_patterns(quotient: Quotient, component: Component) -> AggregatedComponent
     raise failure
 
 
-def _worth(named: int) -> int:
+def _worthwhile_patterns(named: int) -> int:
     """Return the number of patterns that pays for this number of columns."""
     if named >= LEAST_NAMED:
         return max(MOST_AT_ONCE, MOST_A_COLUMN * named)
@@ -85,9 +85,9 @@ def _worth(named: int) -> int:
 
 
 def _count_patterns(uses: Uses) -> AggregatedComponent:
-    found = uses.listed()
+    found = uses.list_patterns()
     named = len(uses.elements) * len(uses.component.columns)
-    if len(found.hubs) > _worth(named):
+    if len(found.hubs) > _worthwhile_patterns(named):
         what = f"one element of `{uses.quotient.root}` has {len(found.hubs):,} possible uses"
         what = f"{what}, which does not pay for {named:,} columns of {len(uses.elements):,} elements"
         raise Obstacle(what, uses.span)
@@ -104,7 +104,7 @@ def _count_patterns(uses: Uses) -> AggregatedComponent:
 class _Pooled:
     """All patterns, and which of them a part has."""
 
-    found: Patterns
+    patterns: Patterns
     chosen: Codes
 
 
@@ -120,7 +120,7 @@ class _Counting:
         found = self.found
         member, state = np.nonzero(self.able)
         ways, patterns = len(member), len(found.counts)
-        columns = (self._way_columns(member, state), self._pattern_columns())
+        columns = (self._configuration_columns(member, state), self._pattern_columns())
         by_state = sparse.csr_matrix((np.ones(ways), (state, np.arange(ways))), shape=(len(self.states), ways))
         places = sparse.hstack((by_state, sparse.csr_matrix(-found.counts.T.astype(np.float64)))).tocsr()
         zero, none = np.zeros(len(self.states)), np.full(len(self.states), -np.inf)
@@ -136,46 +136,47 @@ class _Counting:
             columns,
             rows,
             self._sums(member, state),
-            lambda values, shared: self._expanded(values, member, state),
-            lambda spread: self._gathered(spread, member, state),
-            f"{len(self.elements):,} elements counted by {self._all:,} patterns of {len(self.states):,} states",
+            lambda values, shared: self._disaggregate(values, member, state),
+            lambda spread: self._aggregate(spread, member, state),
+            f"{len(self.elements):,} elements counted by {self._pattern_count:,} patterns of "
+            f"{len(self.states):,} states",
             "every element has one of the listed patterns, and members fill the places of the patterns",
-            None if self.pooled is None else PatternPool(self._priced, self._within),
+            None if self.pooled is None else PatternPool(self._price, self._component_within),
         )
 
     @property
-    def _all(self) -> int:
-        return len((self.found if self.pooled is None else self.pooled.found).hubs)
+    def _pattern_count(self) -> int:
+        return len((self.found if self.pooled is None else self.pooled.patterns).hubs)
 
-    def _reduced(self, reduced: Floats, duals: tuple[Floats, ...]) -> Floats:
+    def _pattern_costs(self, reduced: Floats, duals: tuple[Floats, ...]) -> Floats:
         """The reduced cost of every pattern of the pool."""
         assert self.pooled is not None
         places, everything = duals
         hubs = reduced[np.searchsorted(self.component.columns, self.template.hubs)]
-        found = self.pooled.found
+        found = self.pooled.patterns
         costs: Floats = found.hubs @ hubs + found.counts @ places - everything[0]
         return costs
 
-    def _priced(
+    def _price(
         self, reduced: Floats, duals: tuple[Floats, ...], precision: float
     ) -> tuple[float, AggregatedComponent | None]:
-        costs = self._reduced(reduced, duals)
+        costs = self._pattern_costs(reduced, duals)
         assert self.pooled is not None
         least = float(costs.min())
         costs[self.pooled.chosen] = np.inf
         cheapest = np.argpartition(costs, min(JOINING, len(costs) - 1))[:JOINING]
         better = cheapest[costs[cheapest] < -precision]
-        return least, self._having(np.concatenate((self.pooled.chosen, better))) if len(better) else None
+        return least, self._component_of(np.concatenate((self.pooled.chosen, better))) if len(better) else None
 
-    def _within(self, reduced: Floats, duals: tuple[Floats, ...], limit: float) -> AggregatedComponent:
-        return self._having(np.flatnonzero(self._reduced(reduced, duals) <= limit))
+    def _component_within(self, reduced: Floats, duals: tuple[Floats, ...], limit: float) -> AggregatedComponent:
+        return self._component_of(np.flatnonzero(self._pattern_costs(reduced, duals) <= limit))
 
-    def _having(self, chosen: Codes) -> AggregatedComponent:
+    def _component_of(self, chosen: Codes) -> AggregatedComponent:
         assert self.pooled is not None
-        pool = _Pooled(self.pooled.found, chosen)
-        return _Counting(self.uses, pool.found.take(chosen), pool).part()
+        pool = _Pooled(self.pooled.patterns, chosen)
+        return _Counting(self.uses, pool.patterns.take(chosen), pool).part()
 
-    def _way_columns(self, member: Codes, state: Codes) -> NewColumns:
+    def _configuration_columns(self, member: Codes, state: Codes) -> NewColumns:
         """Columns X: named after the variable where every state is one of its columns."""
         problem, template = self.quotient.problem, self.template
         ones = np.ones(len(member))
@@ -212,7 +213,7 @@ class _Counting:
 
     # --- there and back ----------------------------------------------------------------------------------------------
 
-    def _expanded(self, values: Floats, member: Codes, state: Codes) -> Spread:
+    def _disaggregate(self, values: Floats, member: Codes, state: Codes) -> Spread:
         ways = len(member)
         uses = np.rint(values[ways:]).astype(np.int64)
         pattern = np.repeat(np.arange(len(uses)), uses)[: len(self.elements)]
@@ -235,7 +236,7 @@ class _Counting:
         column, elements, numbers = (np.concatenate(p) for p in zip(*parts, strict=True))
         return Spread(column, elements, numbers.astype(np.float64))
 
-    def _gathered(self, spread: Spread, member: Codes, state: Codes) -> Floats | None:
+    def _aggregate(self, spread: Spread, member: Codes, state: Codes) -> Floats | None:
         template = self.template
         place = np.searchsorted(self.elements, spread.elements)
         hubs = np.zeros((len(self.elements), len(template.hubs)), dtype=np.int64)

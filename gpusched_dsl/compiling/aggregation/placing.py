@@ -77,7 +77,7 @@ Entries = tuple[Codes, Codes, Floats]
 """Columns (places in the component), elements (places in the class), values."""
 
 
-def shares(held: Bools, tied: Codes, host: Codes, values: Floats) -> Entries:
+def equal_shares(held: Bools, tied: Codes, host: Codes, values: Floats) -> Entries:
     """Equal parts of the sums of tied columns: on all elements that have the host, on all where none has."""
     used = np.flatnonzero(values[tied] != 0)
     tied, host = tied[used], host[used]
@@ -91,7 +91,7 @@ def shares(held: Bools, tied: Codes, host: Codes, values: Floats) -> Entries:
     return _join(blocks)
 
 
-def follow(held: Bools, effects: EffectColumns, most: Floats, values: Floats) -> Entries:
+def effect_values(held: Bools, effects: EffectColumns, most: Floats, values: Floats) -> Entries:
     """Return values of effects for the states of elements, with the given sums; `most` are the bounds of
     one element.
     """

@@ -78,7 +78,7 @@ class _Slots:
         self._refuse_counted()
         slot = self._pieces()
         kinds = kinds_of(self.local, self.within, self.state, np.where(followed, path, -1))
-        pieces = self._followed(slot)
+        pieces = self._ordered_slots(slot)
         exclusions = exclusion_of(self.local, kinds, slot, self.state, self.work)
         self._refuse_stray(exclusions, kinds.carrier)
         slots = tuple(_slot(exclusions[p], after, was, now, kinds.carrier) for p, after, was, now in pieces)
@@ -104,7 +104,7 @@ class _Slots:
         _, label = connected_components(graph, directed=False)
         bad = np.flatnonzero(label[self.pairs[:, 0]] == label[self.pairs[:, 1]])
         if len(bad):
-            raise self._linked(graph, *self.pairs[bad[0]].tolist())
+            raise self._link_obstacle(graph, *self.pairs[bad[0]].tolist())
         slot = np.full(self.columns, -1, dtype=np.int64)
         known = np.flatnonzero(~self.is_effect)
         _, first, which = np.unique(label[known], return_index=True, return_inverse=True)
@@ -113,7 +113,7 @@ class _Slots:
         slot[known] = rank[which.reshape(-1)]
         return slot
 
-    def _linked(self, graph: sparse.csr_matrix, one: int, other: int) -> Obstacle:
+    def _link_obstacle(self, graph: sparse.csr_matrix, one: int, other: int) -> Obstacle:
         """Return the links between two columns that depend on each other."""
         _, previous = breadth_first_order(graph, one, directed=False)
         rows = np.flatnonzero(self.within)
@@ -134,7 +134,7 @@ class _Slots:
 
     # --- how slots follow one another --------------------------------------------------------------------------------
 
-    def _followed(self, slot: Codes) -> list[tuple[int, int, Codes, Codes]]:
+    def _ordered_slots(self, slot: Codes) -> list[tuple[int, int, Codes, Codes]]:
         """Slots in an order in which each follows one before it: its number, the place of that one, and the pairs."""
         count = int(slot.max(initial=-1)) + 1
         ends = slot[self.pairs]
@@ -142,13 +142,13 @@ class _Slots:
         graph = sparse.coo_matrix((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(count, count)).tocsr()
         trees, label = connected_components(graph, directed=False)
         if len(links) != count - trees:
-            raise self._about_pair(0, "depends on itself by two paths that no row links")
+            raise self._pair_obstacle(0, "depends on itself by two paths that no row links")
         both = np.concatenate((self.pairs, self.pairs[:, ::-1]))
         key = both[:, 0] * count + slot[both[:, 1]]
         _, first, times = np.unique(key, return_index=True, return_counts=True)
         if (times > 1).any():
             row = int(first[np.flatnonzero(times > 1)[0]]) % max(len(self.pairs), 1)
-            raise self._about_pair(row, "depends on two columns of one slot")
+            raise self._pair_obstacle(row, "depends on two columns of one slot")
         _, roots = np.unique(label, return_index=True)
         order: list[int] = []
         parent = np.full(count, -1, dtype=np.int64)
@@ -168,7 +168,7 @@ class _Slots:
             result.append((p, after, pairs[:, 0], pairs[:, 1]))
         return result
 
-    def _about_pair(self, pair: int, why: str) -> Obstacle:
+    def _pair_obstacle(self, pair: int, why: str) -> Obstacle:
         family = self.local.column_family(int(self.pairs[pair, 1]))
         return Obstacle(f"`{family.name}` of an element of `{self.local.quotient.root}` {why}", family.span)
 
@@ -184,9 +184,9 @@ class _Slots:
         for exclusion in exclusions:
             able[exclusion.core] = True
         for pair in np.flatnonzero(~able[self.pairs].all(axis=1)).tolist():
-            raise self._about_pair(pair, "depends on its previous value, but is not in all rows of its slot")
+            raise self._pair_obstacle(pair, "depends on its previous value, but is not in all rows of its slot")
         for pair in np.flatnonzero(carrier[self.pairs[:, 0]] != carrier[self.pairs[:, 1]]).tolist():
-            raise self._about_pair(pair, "carries other columns in one slot only")
+            raise self._pair_obstacle(pair, "carries other columns in one slot only")
 
 
 def _slot(exclusion: Exclusion, after: int, was: Codes, now: Codes, carrier: Bools) -> ElementSlot:

@@ -25,7 +25,7 @@ HEAVY = 50
 
 def support(quotient: Quotient, spread: Spread) -> tuple[Problem, Floats]:
     """The restricted problem and the point in it. Columns that may not be zero are kept also where they are."""
-    whole = _with_needed(quotient, spread)
+    whole = _with_required_columns(quotient, spread)
     order = np.lexsort((whole.elements, whole.columns))
     columns, elements, values = whole.columns[order], whole.elements[order], whole.values[order]
     problem = quotient.problem
@@ -51,7 +51,7 @@ def support(quotient: Quotient, spread: Spread) -> tuple[Problem, Floats]:
     return small, values
 
 
-def _with_needed(quotient: Quotient, spread: Spread) -> Spread:
+def _with_required_columns(quotient: Quotient, spread: Spread) -> Spread:
     """The spread with columns that cannot be 0, and with those without indices."""
     problem = quotient.problem
     must = (problem.lower > 0) | (problem.upper < 0)
@@ -69,7 +69,7 @@ def _with_needed(quotient: Quotient, spread: Spread) -> Spread:
     kind = np.repeat(kinds, counts)
     element = np.where(kind >= 0, members[np.minimum(starts[np.maximum(kind, 0)] + rank, len(members) - 1)], -1)
     width = len(quotient.classes.of) + 1
-    known = set_of(spread.columns, spread.elements, width)
+    known = pair_keys(spread.columns, spread.elements, width)
     new = ~np.isin(column * width + element + 1, known)
     return Spread(
         np.concatenate((spread.columns, column[new])),
@@ -78,7 +78,7 @@ def _with_needed(quotient: Quotient, spread: Spread) -> Spread:
     )
 
 
-def set_of(columns: Codes, elements: Codes, width: int) -> Codes:
+def pair_keys(columns: Codes, elements: Codes, width: int) -> Codes:
     """One number for every pair of a column and an element (-1 for none)."""
     return columns * width + elements + 1
 
@@ -91,7 +91,7 @@ def _rows(quotient: Quotient, spread: Spread) -> tuple[Matrix, Codes, Codes]:
     width = len(quotient.classes.of) + 1
     row_of, column_of = matrix.row_of.astype(np.int64), matrix.columns.astype(np.int64)
     by_column = np.argsort(column_of, kind="stable")
-    heavy = _heavy(quotient)
+    heavy = _heavy_columns(quotient)
 
     kept = _Kept(quotient, spread, by_column, row_of, heavy)
     plain = np.flatnonzero(~local)
@@ -149,7 +149,7 @@ def _rows(quotient: Quotient, spread: Spread) -> tuple[Matrix, Codes, Codes]:
     return Matrix(begin, number[order].astype(np.int32), value[order]), rows, owners
 
 
-def _heavy(quotient: Quotient) -> Bools:
+def _heavy_columns(quotient: Quotient) -> Bools:
     """Return columns of elements with entries in many rows of their element."""
     matrix = quotient.problem.matrix
     inside = (quotient.row_class >= 0)[matrix.row_of]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.aggregation.enumeration import count_points, whole_points
+from gpusched_dsl.compiling.aggregation.enumeration import count_points, integer_points
 from gpusched_dsl.compiling.aggregation.members import Template
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.work import BLAS, STEP, ElementWork
@@ -77,7 +77,7 @@ class Uses:
         one = template.exclusive.astype(np.float64)[None, :]
         order = np.argsort(~template.exclusive, kind="stable")
         matrix = np.concatenate((template.single.positions, one))[:, order]
-        found = whole_points(
+        found = integer_points(
             matrix,
             np.append(lower, -np.inf),
             np.append(upper, 1.0),
@@ -105,13 +105,13 @@ class Uses:
             raise Obstacle(f"`{family.name}` {why}, so the uses of one element cannot be listed", family.span)
         return np.ceil(low - ROUNDING).astype(np.int64), np.floor(high + ROUNDING).astype(np.int64)
 
-    def listed(self) -> Patterns:
+    def list_patterns(self) -> Patterns:
         """All patterns, of closed rows those to which no member can be added; raises Obstacle for too many."""
         common = self.template.common
         hubs = self._hub_values()
         shift = hubs @ common.hubs.T
         lower, upper = common.lower - shift, common.upper - shift
-        states = self.allowed(hubs) & (self.members > 0)
+        states = self.allowed_states(hubs) & (self.members > 0)
         # Hubs that leave the members the same rows and states have the same patterns.
         first, which = distinct_rows(np.concatenate((states, lower, upper), axis=1) + 0.0)
         idle = ~states[first].any(axis=1)
@@ -148,10 +148,10 @@ class Uses:
         order = np.argsort(-self.weight[:, used].sum(axis=0), kind="stable")  # those that take most first
         weight, able = self.weight[:, used[order]], self.members[used[order]]
         most = self._at_most(weight, upper, able)
-        points = self._whole_points(weight, lower, upper, np.zeros_like(most), most)
+        points = self._integer_points(weight, lower, upper, np.zeros_like(most), most)
         if self.closed:
             self.work.spend(points.size * len(upper), self.span)
-            points = _maximal(points, weight, upper, most)
+            points = _maximal_points(points, weight, upper, most)
         found = np.empty_like(points)
         found[:, order] = points
         return found
@@ -162,18 +162,18 @@ class Uses:
         ends = np.stack((np.zeros_like(self.weight), self.weight * self.members))
         lower = common.lower - ends.max(axis=0).sum(axis=1)
         upper = common.upper - ends.min(axis=0).sum(axis=1)
-        return self._whole_points(common.hubs, lower, upper, self.low, self.high)
+        return self._integer_points(common.hubs, lower, upper, self.low, self.high)
 
-    def _whole_points(self, matrix: Floats, lower: Floats, upper: Floats, low: Ints, high: Ints) -> Ints:
+    def _integer_points(self, matrix: Floats, lower: Floats, upper: Floats, low: Ints, high: Ints) -> Ints:
         """The points of a system: few are listed at once, many are counted first."""
         system = (matrix, lower, upper, low, high)
         try:
-            return whole_points(*system, min(FEW_POINTS, self.most), self.work)
+            return integer_points(*system, min(FEW_POINTS, self.most), self.work)
         except Obstacle:  # more, or the work is used up, which what follows says again
             points = count_points(*system, self.work)
         if points is not None and points > self.most:
             raise self._too_many()
-        return whole_points(*system, self.most, self.work)
+        return integer_points(*system, self.most, self.work)
 
     def _too_many(self) -> Obstacle:
         root = self.quotient.root
@@ -189,7 +189,7 @@ class Uses:
             what = f"an element of `{self.quotient.root}` can only be used with all members"
             raise Obstacle(what, self.quotient.problem.row_family(int(self.component.rows[0])).span)
 
-    def allowed(self, hubs: Ints) -> Bools:
+    def allowed_states(self, hubs: Ints) -> Bools:
         """Which states (columns) a member may have with which values of the hubs (rows)."""
         single = self.template.single
         if not len(single.lower) or not len(self.states):
@@ -213,7 +213,7 @@ class Uses:
         return most
 
 
-def _maximal(points: Ints, weight: Floats, upper: Floats, most: Ints) -> Ints:
+def _maximal_points(points: Ints, weight: Floats, upper: Floats, most: Ints) -> Ints:
     """Those to which no member can be added."""
     room = upper - points @ weight.T  # points x rows
     slack = ROUNDING * np.maximum(1.0, np.abs(weight).max(axis=1, initial=0.0))

@@ -30,7 +30,7 @@ class ElementWork(work.WorkBudget):
         return ElementWork(min(LEAST + A_COLUMN * columns, MOST), root=root)
 
     def spend(self, entries: int, span: Span | None = None) -> None:
-        """Count some entries; raises OutOfBudget where too few are left, and Stopped as `checkpoint` does."""
+        """Count some entries; raises OutOfBudget where too few are left, and StoppedEarly as `checkpoint` does."""
         try:
             super().spend(entries)
         except TooMuchWork:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.integrality import whole_columns
+from gpusched_dsl.compiling.analysis.integrality import integer_columns
 from gpusched_dsl.compiling.analysis.ranges import arguments_within, image_of
-from gpusched_dsl.compiling.analysis.rows import CROSSING, Upper, WorkingBounds, sweep, whole_below
+from gpusched_dsl.compiling.analysis.rows import CROSSING, Upper, WorkingBounds, integers_below, sweep
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Affines, Definition
@@ -58,16 +58,16 @@ def propagate(problem: Problem) -> Bounds:
         changed, box.changed = box.changed, np.zeros(problem.columns, dtype=np.bool_)
         for at, definition in enumerate(problem.definitions):
             if rows is None or (changed | box.changed)[definition.arguments.matrix.columns].any():
-                images[at] = _forwards(box, definition)
+                images[at] = _propagate_forwards(box, definition)
         if rows is None:
             rows = Upper.of(problem.matrix, problem.row_lower, problem.row_upper, _required_rows(problem, box))
             sweep(box, rows)
         else:
-            sweep(box, rows.touching(changed | box.changed))
+            sweep(box, rows.rows_with(changed | box.changed))
         checkpoint()
         for definition, image in zip(reversed(problem.definitions), reversed(images), strict=True):
             if box.feasible:
-                _backwards(box, definition, image)
+                _propagate_backwards(box, definition, image)
         if not box.feasible or not box.changed.any():
             break
     return Bounds(box.lower, box.upper, box.feasible)
@@ -77,7 +77,7 @@ def bounds_within(problem: Problem) -> Bounds:
     """Return the bounds of the columns, with results bounded by their definitions; rows are ignored."""
     box = _box(problem)
     for definition in problem.definitions:
-        _forwards(box, definition)
+        _propagate_forwards(box, definition)
     return Bounds(box.lower, box.upper, box.feasible)
 
 
@@ -99,14 +99,14 @@ def tighten(problem: Problem, bounds: Bounds) -> Problem:
         problem,
         lower=np.where(read, bounds.lower, problem.lower),
         upper=np.where(read, bounds.upper, problem.upper),
-        integer=whole_columns(problem),
+        integer=integer_columns(problem),
     )
 
 
 def _box(problem: Problem) -> WorkingBounds:
     """Return the declared bounds, rounded for integer columns."""
     lower, upper, integer = problem.lower.copy(), problem.upper.copy(), problem.integer
-    lower[integer], upper[integer] = -whole_below(-lower[integer]), whole_below(upper[integer])
+    lower[integer], upper[integer] = -integers_below(-lower[integer]), integers_below(upper[integer])
     crossed = lower > upper
     lower[crossed], upper[crossed] = (
         np.minimum(problem.lower, problem.upper)[crossed],
@@ -137,7 +137,7 @@ def _arguments(box: WorkingBounds, definition: Definition) -> tuple[Floats, Floa
     return Bounds(box.lower, box.upper).of(definition.arguments)
 
 
-def _forwards(box: WorkingBounds, definition: Definition) -> Interval:
+def _propagate_forwards(box: WorkingBounds, definition: Definition) -> Interval:
     """Results lie in the image of the arguments, which is returned."""
     image = _all_reals(definition)
     if not definition.size:
@@ -156,7 +156,7 @@ def _forwards(box: WorkingBounds, definition: Definition) -> Interval:
     return image
 
 
-def _backwards(box: WorkingBounds, definition: Definition, image: Interval) -> None:
+def _propagate_backwards(box: WorkingBounds, definition: Definition, image: Interval) -> None:
     """Arguments, from the results that something else keeps within a part of the image."""
     results = definition.results
     bounded = (box.lower[results] > image[0]) | (box.upper[results] < image[1])

@@ -68,7 +68,7 @@ def classify(problem: Problem) -> ProblemClass:
     for definition in analysis.problem.definitions:
         if definition.size:
             key = definition.name, definition.span
-            judged[key] = [*(j for j in judged.get(key, ()) if j[0] != "linear"), judge(definition, analysis)]
+            judged[key] = [*(j for j in judged.get(key, ()) if j[0] != "linear"), convexity_of(definition, analysis)]
     terms = tuple(ClassifiedTerm(key[0], *max(found), entries.get(key, 0), key[1]) for key, found in judged.items())
     return ProblemClass(_kind(remaining, terms), terms)
 
@@ -91,18 +91,20 @@ def linearise_exactly(problem: Problem) -> Problem:
     return analysis.problem
 
 
-def judge(definition: Definition, analysis: Analysis) -> tuple[str, str]:
+def convexity_of(definition: Definition, analysis: Analysis) -> tuple[str, str]:
     """`convex` or `not convex` for the halves of a definition that are needed, and why not."""
-    convex, concave = definition.shapes(*analysis.bounds.of(definition.arguments))
+    convex, concave = definition.convexity(*analysis.bounds.of(definition.arguments))
     down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
     above, below = down & ~convex, up & ~concave
     if not (above | below).any():
         return "convex", "its needed direction is convex"
     entry = int(np.flatnonzero(above | below)[0])
-    return "not convex", _why(definition, bool(convex[entry]), bool(concave[entry]), bool(down[entry] and up[entry]))
+    return "not convex", _convexity_reason(
+        definition, bool(convex[entry]), bool(concave[entry]), bool(down[entry] and up[entry])
+    )
 
 
-def _why(definition: Definition, convex: bool, concave: bool, both: bool) -> str:
+def _convexity_reason(definition: Definition, convex: bool, concave: bool, both: bool) -> str:
     if not convex and not concave:
         return "the function is neither convex nor concave"
     if both:

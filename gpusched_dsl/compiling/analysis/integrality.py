@@ -9,16 +9,16 @@ from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.problem import Problem
 
 
-def whole_columns(problem: Problem) -> Bools:
+def integer_columns(problem: Problem) -> Bools:
     """Return declared integer columns, and the results of definitions that are always integer."""
     whole = problem.integer.copy()
     for definition in problem.definitions:
         if definition.size:
-            whole[definition.results] |= definition.whole(whole_affines(definition.arguments, whole))
+            whole[definition.results] |= definition.integer_entries(integer_affines(definition.arguments, whole))
     return whole
 
 
-def whole_affines(affines: Affines, whole: Bools) -> Bools:
+def integer_affines(affines: Affines, whole: Bools) -> Bools:
     """Return the integer expressions: integer coefficients of integer columns, and an integer constant."""
     matrix = affines.matrix
     fraction = ~whole[matrix.columns] | (matrix.values != np.rint(matrix.values))

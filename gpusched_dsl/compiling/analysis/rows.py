@@ -48,10 +48,11 @@ class Upper:
         first, second = np.flatnonzero(below), np.flatnonzero(above)
         le, ge = matrix.take(first), matrix.take(second)
         return Upper(
-            le.under(Matrix(ge.starts, ge.columns, -ge.values)), np.concatenate((upper[first], -lower[second]))
+            le.with_rows_below(Matrix(ge.starts, ge.columns, -ge.values)),
+            np.concatenate((upper[first], -lower[second])),
         )
 
-    def touching(self, changed: Bools) -> Upper:
+    def rows_with(self, changed: Bools) -> Upper:
         """The rows with a changed column."""
         rows = np.zeros(self.matrix.rows, dtype=np.bool_)
         rows[self.matrix.row_of[changed[self.matrix.columns]]] = True
@@ -85,7 +86,7 @@ class WorkingBounds:
         near, far = (self.upper, self.lower) if sign > 0 else (self.lower, self.upper)
         best = sign * near
         integer = self.integer[columns]
-        np.minimum.at(best, columns, np.where(integer, whole_below(values), values))
+        np.minimum.at(best, columns, np.where(integer, integers_below(values), values))
         seen = np.zeros(len(near), dtype=np.bool_)
         seen[columns] = True
         at = np.flatnonzero(seen)
@@ -105,7 +106,7 @@ class WorkingBounds:
         self.changed[at] = True
 
 
-def whole_below(values: Floats) -> Floats:
+def integers_below(values: Floats) -> Floats:
     """Return the largest integers within upper bounds of integer columns, with a tolerance for errors of the bounds."""
     return np.floor(values + np.minimum(INTEGRALITY * np.maximum(1.0, np.abs(values)), ON_STEP))
 

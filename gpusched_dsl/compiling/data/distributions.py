@@ -16,7 +16,7 @@ from gpusched_dsl.data.sources.reader import FileReader
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.distributions import Distribution, discrete, mixture, survival_points
 from gpusched_dsl.ir.distributions.linear_survival import SUM_SLACK
-from gpusched_dsl.ir.distributions.named import named
+from gpusched_dsl.ir.distributions.named import named_distribution
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import CheckedRandom, IndexVar, TypedExpr, TypedLaw, TypedList
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -58,7 +58,7 @@ class _LawMaker:
         if law.points is not None:
             return self._from_list(law, law.points, frame)
         if not law.parts:
-            return self._combined(law, frame, [], lambda numbers, _: named(law.name).make(numbers))
+            return self._combine(law, frame, [], lambda numbers, _: named_distribution(law.name).make(numbers))
         parts = [self.laws(part, frame) for part in law.parts]
         inner = [part for part in parts if part is not None]
         if len(inner) < len(parts):
@@ -66,11 +66,11 @@ class _LawMaker:
         if law.name == "mixture":
             return self._mixture(law, frame, inner)
         make = _truncate if law.name == "truncate" else _censor
-        return self._combined(law, frame, inner, make)
+        return self._combine(law, frame, inner, make)
 
     # --- one law per distinct combination of arguments ----------------------------------------------------------------
 
-    def _combined(
+    def _combine(
         self,
         law: TypedLaw,
         frame: Frame,
@@ -114,13 +114,13 @@ class _LawMaker:
             self._probability(expr, values, frame)
         wrong = np.abs(np.sum(weights, axis=0) - 1.0) > SUM_SLACK
         self._sum_to_one(law.span, wrong, frame)
-        return self._combined(law, frame, inner, lambda w, laws: mixture(laws, np.array(list(w.values()))), weights)
+        return self._combine(law, frame, inner, lambda w, laws: mixture(laws, np.array(list(w.values()))), weights)
 
     # --- lists --------------------------------------------------------------------------------------------------------
 
     def _from_list(self, law: TypedLaw, points: TypedList, frame: Frame) -> Laws:
         """The law of each row from its list; one for all rows when the list depends on no index."""
-        varies = bool(self._needed(points))
+        varies = bool(self._index_variables(points))
         rows = frame if varies else Frame(min(frame.size, 1), {})
         values, weights, starts = self._items(points, rows)
         counts = np.diff(starts)
@@ -145,7 +145,7 @@ class _LawMaker:
         which = np.arange(frame.size, dtype=np.int64) if varies else np.zeros(frame.size, dtype=np.int64)
         return made, which
 
-    def _needed(self, points: TypedList) -> frozenset[IndexVar]:
+    def _index_variables(self, points: TypedList) -> frozenset[IndexVar]:
         bound = frozenset(points.indexing.variables) if points.indexing is not None else frozenset()
         inside = free_variables(points.rows) - bound
         return inside | (free_variables(points.indexing) if points.indexing is not None else frozenset())
@@ -207,11 +207,11 @@ def _points_law(points: Floats, survival: Floats | None) -> Distribution:
 
 
 def _truncate(given: Named, laws: list[Distribution]) -> Distribution:
-    return laws[0].truncated(given.get("low", -np.inf), given.get("high", np.inf))
+    return laws[0].truncate(given.get("low", -np.inf), given.get("high", np.inf))
 
 
 def _censor(given: Named, laws: list[Distribution]) -> Distribution:
-    return laws[0].censored(given["high"])
+    return laws[0].censor(given["high"])
 
 
 def _any_sign(law: TypedLaw) -> frozenset[str]:

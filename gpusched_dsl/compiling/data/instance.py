@@ -172,7 +172,7 @@ class _Builder:
             checkpoint()
             if name in self.kept.names:
                 continue
-            with self._collecting():
+            with self._collect_errors():
                 if name in self.ready:
                     self._ready(name, self.ready[name])
                 elif name in self.model.sets:
@@ -183,15 +183,15 @@ class _Builder:
                     self._param(self.model.params[name])
         for check in self.model.checks:
             checkpoint()
-            if self.kept.holds(check):
+            if self.kept.is_unchanged(check):
                 continue  # it held before
-            with self._collecting():
+            with self._collect_errors():
                 domain = self.ev.index_domain(check.indexing, check.span)
                 holds = self.ev.mask(check.condition, self.ev.domain_frame(check.indexing, domain))
                 report_failed_check(check, domain.components, domain.columns(), holds, self.diagnostics)
 
     @contextmanager
-    def _collecting(self) -> Iterator[None]:
+    def _collect_errors(self) -> Iterator[None]:
         """Continue with the next declaration after an error; skip declarations that need a missing value."""
         try:
             yield

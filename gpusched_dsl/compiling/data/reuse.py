@@ -34,11 +34,11 @@ class Inputs:
     def model(self) -> CheckedModel:
         return self.scenario.model
 
-    def given(self, name: str) -> tuple[object, ...]:
+    def input_of(self, name: str) -> tuple[object, ...]:
         """Return the input of a set, parameter or random quantity: chunks from Python, or the scenario's statements."""
         return tuple(self.replaced[name]) if name in self.replaced else self.scenario.given.get(name, ())
 
-    def reads(self, name: str, alike: Inputs) -> frozenset[str]:
+    def names_read(self, name: str, alike: Inputs) -> frozenset[str]:
         """All names that occur in the declaration of something and in the formulas given for it.
 
         `alike` are earlier inputs in which the same is given for it: their answer is this one.
@@ -56,7 +56,7 @@ class Inputs:
         model = self.model
         return model.sets.keys() | model.params.keys() | model.randoms.keys() | model.lets.keys()
 
-    def read_by(self, check: CheckedCheck) -> frozenset[str]:
+    def names_in_check(self, check: CheckedCheck) -> frozenset[str]:
         """All names that occur in a check of the model."""
         if id(check) not in self._read_by:
             self._read_by[id(check)] = _names(check, self._all)
@@ -97,18 +97,18 @@ class ReusedValues:
                 _copy(name, self.store.randoms, into.randoms)
                 self.names.add(name)
 
-    def holds(self, check: CheckedCheck) -> bool:
+    def is_unchanged(self, check: CheckedCheck) -> bool:
         """Whether a check reads only reused values, so that its result is unchanged."""
-        return self.before is not None and self.now.read_by(check) <= self.names
+        return self.before is not None and self.now.names_in_check(check) <= self.names
 
     def _same(self, name: str) -> bool:
         assert self.before is not None
         if (name in self.now.replaced) != (name in self.before.replaced):
             return False
-        ours, earlier = self.now.given(name), self.before.given(name)
+        ours, earlier = self.now.input_of(name), self.before.input_of(name)
         if len(ours) != len(earlier) or any(a is not b for a, b in zip(ours, earlier, strict=True)):
             return False
-        return self.now.reads(name, self.before) <= self.names
+        return self.now.names_read(name, self.before) <= self.names
 
 
 def _copy(name: str, earlier: dict[str, T], ours: dict[str, T]) -> None:

@@ -43,18 +43,18 @@ class InstanceView:
             place[codes] = np.arange(len(codes))
             self._place[root] = place
 
-    def cuts(self, components: Sequence[Component]) -> bool:
+    def is_restricted(self, components: Sequence[Component]) -> bool:
         """Whether some component is of a restricted universe."""
         return any(c is not None and c.name in self.kept for c in components)
 
     def component(self, component: Component) -> Component:
         return component if component is None else self.small.get(component.name, component)
 
-    def cut(self, whole: Domain) -> Domain:
+    def slice_domain(self, whole: Domain) -> Domain:
         """Return the elements of a domain with all components kept, in their order."""
         components = whole.components
-        columns = self.inner(components, whole.columns())
-        cut = [c for u, c in zip(components, columns, strict=True) if self.cuts((u,))]
+        columns = self.inner_codes(components, whole.columns())
+        cut = [c for u, c in zip(components, columns, strict=True) if self.is_restricted((u,))]
         rows = np.flatnonzero(np.logical_and.reduce([c >= 0 for c in cut]))
         left = columns if len(rows) == whole.size else tuple(c[rows] for c in columns)
         found = TupleDomain(tuple(self.component(c) for c in components), left)
@@ -66,9 +66,9 @@ class InstanceView:
         _, origin, rows = self._rows.get(id(domain), (None, None, None))
         if origin is whole and rows is not None:
             return rows
-        return whole.locate(self.outer(domain.components, domain.columns()))
+        return whole.locate(self.outer_codes(domain.components, domain.columns()))
 
-    def outer(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
+    def outer_codes(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
         """Convert codes of the part to codes of the full data; codes without an element stay."""
         found = []
         for component, column in zip(components, columns, strict=True):
@@ -80,7 +80,7 @@ class InstanceView:
                 found.append(np.where(inside, kept[np.where(inside, column, 0)], column) if len(kept) else column)
         return tuple(found)
 
-    def inner(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
+    def inner_codes(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
         """Convert codes of the full data to codes of the part, -1 for removed elements."""
         found = []
         for component, column in zip(components, columns, strict=True):
@@ -95,11 +95,11 @@ class InstanceView:
 class SetSlice:
     """The elements of a given set with all components kept, in their order."""
 
-    whole: Domain
+    full: Domain
     part: InstanceView
 
     def domain(self) -> Domain:
-        return self.part.cut(self.whole) if self.part.cuts(self.whole.components) else self.whole
+        return self.part.slice_domain(self.full) if self.part.is_restricted(self.full.components) else self.full
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,17 +107,17 @@ class ParamSlice:
     """The values of a given parameter on a part of its domain."""
 
     declared: CheckedParam
-    whole: Param
+    full: Param
     part: InstanceView
 
     def values(self, domain: Domain) -> Values:
         if not domain.arity:
-            found: Values = self.whole.values
+            found: Values = self.full.values
         else:
-            found = self.whole.values[self.part.rows(domain, self.whole.domain)]
+            found = self.full.values[self.part.rows(domain, self.full.domain)]
         kind = self.declared.type
         if isinstance(kind, Element) and kind.root in self.part.kept:
-            inner = self.part.inner((self.part.universes[kind.root],), (found,))[0]
+            inner = self.part.inner_codes((self.part.universes[kind.root],), (found,))[0]
             found = np.where(inner >= 0, inner, MISSING)
         return found
 
@@ -126,13 +126,13 @@ class ParamSlice:
 class LawSlice:
     """The laws of a random on a part of its domain: the same objects."""
 
-    whole: RandomLaws
+    full: RandomLaws
     part: InstanceView
 
     def laws(self, domain: Domain) -> RandomLaws:
         if not domain.arity:
-            return self.whole
-        return RandomLaws(domain, self.whole.laws, self.whole.which[self.part.rows(domain, self.whole.domain)])
+            return self.full
+        return RandomLaws(domain, self.full.laws, self.full.which[self.part.rows(domain, self.full.domain)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ class BaseEvaluator(EvaluationErrors):
         """The value of an expression without free indices."""
         return float(self.numbers(expr, EMPTY_FRAME).reshape(-1)[0])
 
-    def whole(self, expr: TypedExpr, frame: Frame) -> Codes | int:
+    def integer(self, expr: TypedExpr, frame: Frame) -> Codes | int:
         """Return an integer: one for all rows, or one per row."""
         codes = self.codes(expr, frame)
         return int(codes) if codes.ndim == 0 else codes

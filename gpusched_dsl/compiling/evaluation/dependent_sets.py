@@ -87,7 +87,7 @@ def contains(ev: BaseEvaluator, expr: TypedSet, codes: Sequence[Codes], frame: F
 
 def range_ends(ev: BaseEvaluator, expr: IntegerRange, frame: Frame) -> tuple[Codes, Codes, Codes | int]:
     """First and last number of every row, and the step; raises DiagnosticError (GSM3007)."""
-    step = 1 if expr.step is None else ev.whole(expr.step, frame)
+    step = 1 if expr.step is None else ev.integer(expr.step, frame)
     if expr.step is not None:
         message = "the step of a range must be positive"
         ev.refuse_where(np.less_equal(step, 0), "GSM3007", message, expr.step, frame, "zero or less")

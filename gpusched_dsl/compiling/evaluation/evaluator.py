@@ -152,7 +152,7 @@ class Evaluator(References):
         return self.values(self.model.lets[expr.name].value, self.let_frame(expr, frame))
 
     def _Fallback(self, expr: Fallback, frame: Frame) -> Values:
-        found = self.found(expr.reference, frame)
+        found = self.is_inside(expr.reference, frame)
         if found.all():
             return self.values(expr.reference, frame)
         return self._where(found, expr.reference, expr.fallback, frame)

@@ -24,7 +24,7 @@ class Expectations:
         self._pushed: dict[int, tuple[Expected, TypedExpr]] = {}
         self._situations = 0
 
-    def inwards(self, expr: Expected) -> TypedExpr:
+    def push_inwards(self, expr: Expected) -> TypedExpr:
         """The expectation of as little as possible; worked out once for each."""
         known = self._pushed.get(id(expr))
         if known is None:
@@ -37,7 +37,7 @@ class Expectations:
         Raises DiagnosticError: GSM3104 a condition without probability, GSM3106 no closed form and no finite law,
         GSM3001 too many outcomes.
         """
-        inner = self.inwards(expr)
+        inner = self.push_inwards(expr)
         if not isinstance(inner, Expected) or inner.body is not expr.body:
             return self.ev.numbers(inner, frame)
         found = ClosedForms(self.ev, expr, frame).values()

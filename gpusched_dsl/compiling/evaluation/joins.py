@@ -92,7 +92,7 @@ class _Plan:
         for iterator in ready:
             bound = [v not in self.unbound for v in iterator.variables]
             # An iterator that is partly bound, or can be clipped, keeps less than its share of the product.
-            helped = any(bound) or bool(self._clipping(iterator))
+            helped = any(bound) or bool(self._clipping_conditions(iterator))
             steps.append(_Step(0.5 if helped else 1.0, "iterator", iterator=iterator))
         return min(steps, key=lambda s: s.share)  # the first of equals: iterators stay in their order
 
@@ -243,7 +243,7 @@ class _Plan:
         if free_variables(domain) and not isinstance(domain, IntegerRange):
             self._iterate_dependent(iterator, domain)
             return
-        clips = self._clipping(iterator)
+        clips = self._clipping_conditions(iterator)
         if isinstance(domain, IntegerRange) and (free_variables(domain) or clips):
             self._iterate_range(iterator, domain, clips)
             return
@@ -355,7 +355,7 @@ class _Plan:
         self.expansion = _follow(self.expansion, parent)
         self._bind(found)
 
-    def _clipping(self, iterator: Iterator) -> list[tuple[str, TypedExpr]]:
+    def _clipping_conditions(self, iterator: Iterator) -> list[tuple[str, TypedExpr]]:
         """Conditions `h >= a`, `h < b` on the only variable of an ordered domain, with bound other sides."""
         if len(iterator.variables) != 1 or iterator.variables[0] not in self.unbound:
             return []
@@ -400,14 +400,14 @@ def _pairs(condition: TypedExpr) -> list[TypedExpr]:
 
 
 def _first_above(value: Floats, *, strict: bool) -> Codes:
-    return _whole(np.floor(value) + 1 if strict else np.ceil(value))
+    return _as_integers(np.floor(value) + 1 if strict else np.ceil(value))
 
 
 def _last_below(value: Floats, *, strict: bool) -> Codes:
-    return _whole(np.ceil(value) - 1 if strict else np.floor(value))
+    return _as_integers(np.ceil(value) - 1 if strict else np.floor(value))
 
 
-def _whole(value: Floats) -> Codes:
+def _as_integers(value: Floats) -> Codes:
     """Return integral floats as integers; values beyond every index stay beyond it."""
     return np.clip(value, -(2.0**60), 2.0**60).astype(np.int64)
 

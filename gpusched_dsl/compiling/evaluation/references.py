@@ -65,10 +65,10 @@ class References(Sets):
         """The place in the variable's family; -1 where its `where` condition excludes it (it reads zero there)."""
         family = self.store.variables[expr.name]
         position = self.place(family.domain, expr.subscripts, frame)
-        if family.indexed is not family.domain and (position < 0).any():
-            indexed = self.place(family.indexed, expr.subscripts, frame)
+        if family.indexed_domain is not family.domain and (position < 0).any():
+            indexed = self.place(family.indexed_domain, expr.subscripts, frame)
             self._refuse_missing(expr, np.where(position < 0, indexed, 0), frame)
-        elif family.indexed is family.domain:
+        elif family.indexed_domain is family.domain:
             self._refuse_missing(expr, position, frame)
         return position
 
@@ -82,12 +82,12 @@ class References(Sets):
         self._refuse_missing(expr, position, frame)
         return position
 
-    def found(self, expr: TypedExpr, frame: Frame) -> Bools:
+    def is_inside(self, expr: TypedExpr, frame: Frame) -> Bools:
         """Where the subscripts of a reference fall inside its declared index set."""
         if isinstance(expr, ParamRef):
             domain = self.store.params[expr.name].domain
         elif isinstance(expr, VariableRef):
-            domain = self.store.variables[expr.name].indexed
+            domain = self.store.variables[expr.name].indexed_domain
         else:
             assert isinstance(expr, LetRef)
             let = self.model.lets[expr.name]
@@ -101,7 +101,7 @@ class References(Sets):
         let = self.model.lets[expr.name]
         if not expr.subscripts:
             return Frame(frame.size, {})
-        found = self.found(expr, frame)
+        found = self.is_inside(expr, frame)
         self._refuse_missing(expr, np.where(found, 0, -1), frame)
         columns = (np.broadcast_to(self.codes(s, frame), (frame.size,)) for s in expr.subscripts)
         return Frame(frame.size, dict(zip(let.indexing.variables, columns, strict=True)))

@@ -29,7 +29,7 @@ class Columns:
 
     domain: Domain
     first: int
-    indexed: Domain
+    indexed_domain: Domain
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +41,11 @@ class RandomLaws:
     which: Codes
     _given: dict[tuple[int, float, float], Distribution] = field(default_factory=dict)
 
-    def given(self, law: int, low: float, high: float) -> Distribution:
+    def conditioned_law(self, law: int, low: float, high: float) -> Distribution:
         """Return a distribution conditioned on low < W <= high: the same object for equal arguments."""
         key = (law, low, high)
         if key not in self._given:
-            self._given[key] = self.laws[law].truncated(low, high)
+            self._given[key] = self.laws[law].truncate(low, high)
         return self._given[key]
 
     def each(self, position: Codes, function: Callable[..., Floats], *arrays: Floats) -> Floats:

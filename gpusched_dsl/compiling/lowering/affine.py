@@ -40,9 +40,9 @@ class Affine:
         return Affine(self.size, self.constant + other.constant, self.blocks + other.blocks)
 
     def __neg__(self) -> Affine:
-        return self.scaled(np.float64(-1.0))
+        return self.scale(np.float64(-1.0))
 
-    def scaled(self, factor: Floats | np.float64, operation: np.ufunc = np.multiply) -> Affine:
+    def scale(self, factor: Floats | np.float64, operation: np.ufunc = np.multiply) -> Affine:
         """Every row times a number, or times a number of its own; divided by it if `operation` is `np.divide`."""
         factor = np.asarray(factor, dtype=np.float64)
         blocks: list[AffineBlock] = []
@@ -51,7 +51,7 @@ class Affine:
             blocks.append(replace(block, coefficients=operation(block.coefficients, per_entry)))
         return Affine(self.size, operation(self.constant, factor), tuple(blocks))
 
-    def summed(self, parent: Codes | None, size: int, over: frozenset[IndexVar]) -> Affine:
+    def sum_rows(self, parent: Codes | None, size: int, over: frozenset[IndexVar]) -> Affine:
         """The sum of the rows that share a parent, for a frame that was grown by the variables `over`."""
         if parent is None:
             return self
@@ -76,7 +76,7 @@ class Affine:
         blocks = tuple(replace(b, rows=rows if b.rows is None else rows[b.rows]) for b in self.blocks)
         return Affine(size, constant, blocks)
 
-    def rekeyed(self, keys: dict[IndexVar, IndexVar]) -> Affine:
+    def rekey(self, keys: dict[IndexVar, IndexVar]) -> Affine:
         """Return the same with the key variables of a called `let` replaced by those of the caller."""
         return Affine(
             self.size,
@@ -92,9 +92,9 @@ def constant(size: int, values: Floats) -> Affine:
 def assemble(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
     """CSR starts, columns and values of the rows; a column that occurs twice in a row is summed, zeros go."""
     if all(block.rows is None for block in blocks):
-        starts, columns, values = _side_by_side(size, blocks)
+        starts, columns, values = _from_aligned_blocks(size, blocks)
     elif len(blocks) == 1:
-        starts, columns, values = _alone(size, blocks[0])
+        starts, columns, values = _from_single_block(size, blocks[0])
     else:
         starts, columns, values = _scatter(size, blocks)
     if not _surely_distinct(blocks):
@@ -104,7 +104,7 @@ def assemble(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, F
     return starts, columns, values
 
 
-def _side_by_side(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
+def _from_aligned_blocks(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
     """Rows of one entry per block each."""
     width = len(blocks)
     columns, values = np.empty((size, width), dtype=np.int32), np.empty((size, width))
@@ -113,7 +113,7 @@ def _side_by_side(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int3
     return width * np.arange(size + 1, dtype=np.int64), columns.reshape(-1), values.reshape(-1)
 
 
-def _alone(size: int, block: AffineBlock) -> tuple[Codes, Int32s, Floats]:
+def _from_single_block(size: int, block: AffineBlock) -> tuple[Codes, Int32s, Floats]:
     """The rows of a single block: its entries are in the order of rows already."""
     assert block.rows is not None
     values = np.empty(len(block.rows))

@@ -168,7 +168,7 @@ class AuxiliaryColumns:
 
     # --- for the problem ---------------------------------------------------------------------------------------------
 
-    def make_whole(self, columns: Int32s) -> None:
+    def make_integer(self, columns: Int32s) -> None:
         """Declare result columns integer: they are used as conditions, which solvers want to be binary."""
         added = columns[columns >= self._first]
         if len(added):

@@ -50,22 +50,22 @@ class Assertions:
         """Return all rows which state that `expr` is true wherever the guards are."""
         if not expr.decision:
             true = self.ev.mask(expr, frame).astype(np.float64)
-            yield from self._guarded(expr, _Read(constant(frame.size, true), 1.0, INFINITY), frame, rows, guards)
+            yield from self._guarded_rows(expr, _Read(constant(frame.size, true), 1.0, INFINITY), frame, rows, guards)
         elif isinstance(expr, ComparisonChain) and self._is_closed(expr, frame):
-            yield from self._guarded(expr, None, frame, rows, guards)
+            yield from self._guarded_rows(expr, None, frame, rows, guards)
         elif isinstance(expr, ComparisonChain) and len(expr.ops) > 1:
             yield from self.of(self.linear.truths.pairs(expr), frame, rows, guards)
         elif isinstance(expr, Logic) and expr.op == "and":
             for operand in expr.operands:
                 yield from self.of(operand, frame, rows, guards)
         elif isinstance(expr, Logic) and expr.op == "=>":
-            yield from self._implied(expr.operands[0], expr.operands[1], frame, rows, guards)
+            yield from self._implication_rows(expr.operands[0], expr.operands[1], frame, rows, guards)
         elif isinstance(expr, IfThenElse):
             negated = self._negation(expr.condition)
-            yield from self._implied(expr.condition, expr.then, frame, rows, guards)
-            yield from self._implied(negated, expr.otherwise, frame, rows, guards)
+            yield from self._implication_rows(expr.condition, expr.then, frame, rows, guards)
+            yield from self._implication_rows(negated, expr.otherwise, frame, rows, guards)
         else:
-            yield from self._guarded(expr, self._clause(expr, frame), frame, rows, guards)
+            yield from self._guarded_rows(expr, self._clause(expr, frame), frame, rows, guards)
 
     def _is_closed(self, expr: ComparisonChain, frame: Frame) -> bool:
         """Whether rows can state the chain: `a < b` is one if a - b moves in steps, `a != b` never is."""
@@ -83,15 +83,15 @@ class Assertions:
 
     # --- implications ------------------------------------------------------------------------------------------------
 
-    def _implied(
+    def _implication_rows(
         self, condition: TypedExpr, body: TypedExpr, frame: Frame, rows: Codes | None, guards: tuple[TypedExpr, ...]
     ) -> Iterator[Assertion]:
         if condition.decision:
             yield from self.of(body, frame, rows, (*guards, condition))
             return
-        yield from self._on(np.flatnonzero(self.ev.mask(condition, frame)), body, frame, rows, guards)
+        yield from self._chosen_rows(np.flatnonzero(self.ev.mask(condition, frame)), body, frame, rows, guards)
 
-    def _on(
+    def _chosen_rows(
         self, chosen: Codes, body: TypedExpr, frame: Frame, rows: Codes | None, guards: tuple[TypedExpr, ...]
     ) -> Iterator[Assertion]:
         if len(chosen) == frame.size:
@@ -120,7 +120,7 @@ class Assertions:
             known = self._conjunctions[key] = (guards, made)
         return known[1]
 
-    def _guarded(
+    def _guarded_rows(
         self, expr: TypedExpr, read: _Read | None, frame: Frame, rows: Codes | None, guards: tuple[TypedExpr, ...]
     ) -> Iterator[Assertion]:
         """Return the rows of a comparison (or of the expression already `read`) under the guards."""
@@ -164,7 +164,7 @@ class Assertions:
         values[literal] = matrix.values[first[literal]] > 0
         if not literal.all():
             columns[~literal] = self._condition_columns(affines.take(some[~literal]), expr)
-        self.linear.terms.make_whole(columns)
+        self.linear.terms.make_integer(columns)
         return always, some, (columns, values)
 
     def _condition_columns(self, truths: Affines, expr: TypedExpr) -> Int32s:
@@ -206,8 +206,8 @@ class Assertions:
             case Reduction(op="any" | "all"):
                 grown = self.ev.expand(frame, expr.indexing, expr.span)
                 truth = truths.affine(expr.body, grown.frame)
-                counted = truth if expr.op == "any" else truths.negated(truth)  # of `all`, those that do not hold
-                total = counted.summed(grown.parent, frame.size, frozenset(expr.indexing.variables))
+                counted = truth if expr.op == "any" else truths.negate(truth)  # of `all`, those that do not hold
+                total = counted.sum_rows(grown.parent, frame.size, frozenset(expr.indexing.variables))
                 return _Read(total, 1.0, INFINITY) if expr.op == "any" else _Read(total, 0.0, 0.0)
         return _Read(truths.affine(expr, frame), 1.0, INFINITY)
 

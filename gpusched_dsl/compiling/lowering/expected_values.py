@@ -29,7 +29,7 @@ def lower_expectation(linear: AffineReader, nonlinear: Nonlinear, expr: Expected
     anything at all where the laws are finite. Raises as `Expectations.values`.
     """
     ev = linear.ev
-    inner = ev.expectations.inwards(expr)
+    inner = ev.expectations.push_inwards(expr)
     if not isinstance(inner, Expected) or inner.body is not expr.body:
         return linear.affine(inner, frame)
     pair = pair_of(expr.body)
@@ -46,7 +46,7 @@ def lower_expectation(linear: AffineReader, nonlinear: Nonlinear, expr: Expected
         body = linear.affine(expr.body, situation.grown.frame)
     finally:
         ev.expectations.around.pop()
-    return body.scaled(weights).summed(situation.grown.parents(), frame.size, frozenset((OUTCOME,)))
+    return body.scale(weights).sum_rows(situation.grown.parents(), frame.size, frozenset((OUTCOME,)))
 
 
 class _ExpectedMinimum:
@@ -80,26 +80,26 @@ class _ExpectedMinimum:
             return None
         flat, sloped = np.flatnonzero(gap.slope == 0), np.flatnonzero(gap.slope != 0)
         if not len(flat):
-            return self._sloped(frame)
-        result = self._flat(frame.take(flat)).spread(flat, frame.size)
-        return result + self._sloped(frame.take(sloped)).spread(sloped, frame.size) if len(sloped) else result
+            return self._sloped_minimum(frame)
+        result = self._flat_minimum(frame.take(flat)).spread(flat, frame.size)
+        return result + self._sloped_minimum(frame.take(sloped)).spread(sloped, frame.size) if len(sloped) else result
 
-    def _flat(self, frame: Frame) -> Affine:
+    def _flat_minimum(self, frame: Frame) -> Affine:
         """Compare f and g without the random quantity if both have the same multiple of it."""
         expr, name = self.expr, "min" if self.smallest else "max"
         rests = (self.one.rest, self.other.rest)
         rest = Function(span=expr.span, type=expr.type, decision=expr.decision, name=name, arguments=rests)
         return constant(frame.size, self._mean(frame)) + self.linear.affine(rest, frame)
 
-    def _sloped(self, frame: Frame) -> Affine:
+    def _sloped_minimum(self, frame: Frame) -> Affine:
         forms, gap = self._gap(frame)
         rising = (gap.slope > 0) == self.smallest
         means = np.where(rising, 0.0, gap.slope * forms.mean_of(gap))
         result = constant(frame.size, self._mean(frame) + means) + self.linear.affine(self.other.rest, frame)
         if rising.any():
-            result = result + self.linear.affine(gap.rest, frame).scaled(rising.astype(np.float64))
+            result = result + self.linear.affine(gap.rest, frame).scale(rising.astype(np.float64))
         column = self.nonlinear.define(self.expr, frame, self._definition)
-        return result + column.scaled(np.where(rising, gap.slope, -gap.slope))
+        return result + column.scale(np.where(rising, gap.slope, -gap.slope))
 
     def _mean(self, frame: Frame) -> Floats:
         """The expectation of the random part of g."""
@@ -117,7 +117,7 @@ class _ExpectedMinimum:
         """G(x) of every row of a frame."""
         _, gap = self._gap(frame)
         laws, which = condition(self.linear.ev.store.randoms[gap.name], gap)
-        at = self.linear.affine(gap.rest, frame).scaled(-1.0 / gap.slope)
+        at = self.linear.affine(gap.rest, frame).scale(-1.0 / gap.slope)
         arguments, starts = self.nonlinear.as_affines(at), unary_starts(frame.size)
         name = f"E({shorten(self.expr.body.span.text)})"
         return "expectation", lambda results: PartialExpectation(
@@ -129,5 +129,5 @@ def condition(random: RandomLaws, gap: Single) -> tuple[tuple[Distribution, ...]
     """The laws of the rows given low < W <= high: the distinct ones, and which of them each row has."""
     rows = np.column_stack((random.which[gap.position].astype(np.float64), gap.low, gap.high))
     distinct, which = np.unique(rows, axis=0, return_inverse=True)
-    laws = tuple(random.given(int(at), low, high) for at, low, high in distinct.tolist())
+    laws = tuple(random.conditioned_law(int(at), low, high) for at, low, high in distinct.tolist())
     return laws, which.reshape(-1).astype(np.int64)

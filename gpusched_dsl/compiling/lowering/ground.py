@@ -90,14 +90,14 @@ class _Grounding:
         families = self._variable_families()
         domains: dict[str, Domain] = {}
         for constraint in self.model.constraints.values():
-            with self._collecting():
+            with self._collect_errors():
                 domains[constraint.name] = self._domain(constraint)
         self.found.raise_if_errors()
         self._refuse_too_large(domains)
 
         bounds: list[_Bounds] = []
         for variable in self.model.variables.values():
-            with self._collecting():
+            with self._collect_errors():
                 bounds.append(self._bounds(variable))
         self.found.raise_if_errors()
         lower, upper = _join([b.lower for b in bounds], np.float64), _join([b.upper for b in bounds], np.float64)
@@ -107,12 +107,12 @@ class _Grounding:
         self.assertions = Assertions(self.linear)
         rows: list[_Rows] = []
         for constraint in self.model.constraints.values():
-            with self._collecting():
+            with self._collect_errors():
                 self.terms.owner = constraint.name
                 rows.extend(self._constraint(constraint, domains[constraint.name]))
         objectives: list[Objective] = []
         for objective in self.model.objectives:
-            with self._collecting():
+            with self._collect_errors():
                 objectives.append(self._objective(objective))
         self.found.raise_if_errors()
         added = self.terms.bounds()
@@ -146,7 +146,7 @@ class _Grounding:
             self.ev.budget.total(sum(s[0] for s in sizes), span, name, max(s[0] for s in sizes))
 
     @contextmanager
-    def _collecting(self) -> Iterates[None]:
+    def _collect_errors(self) -> Iterates[None]:
         """Go on with the next declaration after an error, so that one run reports many."""
         checkpoint()
         try:
@@ -166,7 +166,7 @@ class _Grounding:
         families: list[Family] = []
         first = 0
         for variable in self.model.variables.values():
-            with self._collecting():
+            with self._collect_errors():
                 domain = indexed = self._variable_domain(variable)
                 if variable.indexing.conditions or self._is_cut(variable):
                     indexed = self.ev.index_domain(variable.indexing, variable.span, conditions=False)

@@ -50,44 +50,44 @@ class Reification:
                 return self.linear.affine(expr, frame)
             case LetRef():
                 let = self.ev.model.lets[expr.name]
-                return self.affine(let.value, self.ev.let_frame(expr, frame)).rekeyed(caller_keys(let, expr))
+                return self.affine(let.value, self.ev.let_frame(expr, frame)).rekey(caller_keys(let, expr))
             case Fallback():
                 return self.linear.affine(expr, frame)
             case ComparisonChain():
                 return self._comparison(expr, frame)
             case Logic(op="not"):
-                return self.negated(self.affine(expr.operands[0], frame))
+                return self.negate(self.affine(expr.operands[0], frame))
             case Logic(op="and" | "or" | "=>"):
-                return self.nonlinear.define(expr, frame, lambda inner: self._joined(expr, inner), zero_one=True)
+                return self.nonlinear.define(expr, frame, lambda inner: self._join(expr, inner), zero_one=True)
             case Logic(op="<=>"):
                 one, other = (self.affine(o, frame) for o in expr.operands)
                 both = self.nonlinear.product(one, other, expr)
-                return constant(frame.size, np.ones(frame.size)) + -one + -other + both.scaled(np.float64(2.0))
+                return constant(frame.size, np.ones(frame.size)) + -one + -other + both.scale(np.float64(2.0))
             case Reduction(op="any" | "all"):
-                return self.nonlinear.define(expr, frame, lambda inner: self._over(expr, inner), zero_one=True)
+                return self.nonlinear.define(expr, frame, lambda inner: self._quantify(expr, inner), zero_one=True)
             case IfThenElse() if not expr.condition.decision:
                 return self.linear.branches(
                     self.ev.mask(expr.condition, frame), expr.then, expr.otherwise, frame, self.affine
                 )
             case IfThenElse():
-                return self.affine(self._derived(expr, _as_implications), frame)
+                return self.affine(self._derive(expr, _as_implications), frame)
         raise self.nonlinear.refusal(expr)
 
     @staticmethod
-    def negated(truth: Affine) -> Affine:
+    def negate(truth: Affine) -> Affine:
         return constant(truth.size, np.ones(truth.size)) + -truth
 
-    def _joined(self, expr: Logic, inner: Frame) -> tuple[str, Making]:
+    def _join(self, expr: Logic, inner: Frame) -> tuple[str, Making]:
         """`or` as the largest of some truth values, `and` as the smallest; `a => b` is `not a or b`."""
         parts = [self.affine(o, inner) for o in expr.operands]
         if expr.op == "=>":
-            parts[0] = self.negated(parts[0])
+            parts[0] = self.negate(parts[0])
         starts, arguments = interleave([self.nonlinear.as_affines(p) for p in parts])
         largest, name = expr.op != "and", shorten(expr.span.text)
         kind = "or" if largest else "and"
         return kind, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
 
-    def _over(self, expr: Reduction, inner: Frame) -> tuple[str, Making]:
+    def _quantify(self, expr: Reduction, inner: Frame) -> tuple[str, Making]:
         """`any` and `all` over an index list; over nothing `any` is 0 and `all` is 1."""
         largest = expr.op == "any"
         grown = self.ev.expand(inner, expr.indexing, expr.span)
@@ -115,7 +115,7 @@ class Reification:
             return self.affine(self.pairs(expr), frame)
         op, (left, right) = expr.ops[0], expr.operands
         if op in _OPPOSITE:
-            return self.negated(self.affine(self._derived(expr, _opposite), frame))
+            return self.negate(self.affine(self._derive(expr, _opposite), frame))
         difference = self.linear.affine(left, frame) + -self.linear.affine(right, frame)
         simple = self.of_single_binaries(difference, op)
         if simple is not None:
@@ -126,9 +126,9 @@ class Reification:
 
     def pairs(self, expr: ComparisonChain) -> TypedExpr:
         """A chain as the conjunction of its comparisons, the same object each time."""
-        return self._derived(expr, _as_conjunction)
+        return self._derive(expr, _as_conjunction)
 
-    def _derived(self, expr: Derived, make: Callable[[Derived], TypedExpr]) -> TypedExpr:
+    def _derive(self, expr: Derived, make: Callable[[Derived], TypedExpr]) -> TypedExpr:
         """Return a canonical equivalent or opposite expression, so that it is defined once."""
         known = self._others.get(id(expr))
         if known is None:

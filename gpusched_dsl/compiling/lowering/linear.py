@@ -47,7 +47,7 @@ class Linearizer(AffineReader):
                 return self._variable(expr, frame)
             case LetRef():
                 let = self.ev.model.lets[expr.name]
-                return self.affine(let.value, self.ev.let_frame(expr, frame)).rekeyed(caller_keys(let, expr))
+                return self.affine(let.value, self.ev.let_frame(expr, frame)).rekey(caller_keys(let, expr))
             case Negate():
                 return -self.affine(expr.operand, frame)
             case Arithmetic(op="+"):
@@ -56,23 +56,23 @@ class Linearizer(AffineReader):
                 return self.affine(expr.left, frame) + -self.affine(expr.right, frame)
             case Arithmetic(op="*") if not (expr.left.decision and expr.right.decision):
                 factor, expression = (expr.right, expr.left) if expr.left.decision else (expr.left, expr.right)
-                return self.affine(expression, frame).scaled(self.ev.numbers(factor, frame))
+                return self.affine(expression, frame).scale(self.ev.numbers(factor, frame))
             case Arithmetic(op="/") if not expr.right.decision:
                 divisor = self.ev.numbers(expr.right, frame)
                 self.ev.refuse_where(divisor == 0, "GSM3003", "division by zero", expr.right, frame, "is zero")
-                return self.affine(expr.left, frame).scaled(divisor, np.divide)
+                return self.affine(expr.left, frame).scale(divisor, np.divide)
             case Reduction(op="sum" | "count"):
                 grown = self.ev.expand(frame, expr.indexing, expr.span)
                 read = self.affine if expr.op == "sum" else self.truths.affine
                 body = read(expr.body, grown.frame)
-                return body.summed(grown.parent, frame.size, frozenset(expr.indexing.variables))
+                return body.sum_rows(grown.parent, frame.size, frozenset(expr.indexing.variables))
             case IfThenElse() if not expr.condition.decision:
                 mask = self.ev.mask(expr.condition, frame)
                 return self.branches(mask, expr.then, expr.otherwise, frame, self.affine)
             case IfThenElse():
-                return self._decided(expr, frame)
+                return self._choice(expr, frame)
             case Fallback():
-                found = self.ev.found(expr.reference, frame)
+                found = self.ev.is_inside(expr.reference, frame)
                 return self.branches(found, expr.reference, expr.fallback, frame, self.affine)
             case Expected():
                 return lower_expectation(self, self.nonlinear, expr, frame)
@@ -97,7 +97,7 @@ class Linearizer(AffineReader):
         block = AffineBlock(rows, position, one, expr.name, plain_keys(expr.subscripts))
         return Affine(frame.size, np.asarray(zero), (block,))
 
-    def _decided(self, expr: IfThenElse, frame: Frame) -> Affine:
+    def _choice(self, expr: IfThenElse, frame: Frame) -> Affine:
         """`if z then a else b` with a decided z: `b + z * (a - b)`."""
         truth = self.truths.affine(expr.condition, frame)
         then, otherwise = self.affine(expr.then, frame), self.affine(expr.otherwise, frame)

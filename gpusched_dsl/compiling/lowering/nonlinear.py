@@ -52,7 +52,9 @@ class Nonlinear:
             case Function(name="exp" | "log" | "abs"):
                 return self.define(expr, frame, lambda inner: self._unary(expr, inner))
             case Function(name="sqrt"):
-                return self.define(expr, frame, lambda inner: self._to_the(expr, expr.arguments[0], 0.5, inner))
+                return self.define(
+                    expr, frame, lambda inner: self._power_definition(expr, expr.arguments[0], 0.5, inner)
+                )
             case Reduction(op="min" | "max"):
                 return self.define(expr, frame, lambda inner: self._extreme_over(expr, inner))
         raise self.refusal(expr)
@@ -74,7 +76,7 @@ class Nonlinear:
         definition for its result columns. The same expr over the same tuples is defined once.
         """
         inner, back = self._distinct(expr, frame)
-        results = self._remembered(expr, inner)
+        results = self._cached_columns(expr, inner)
         if results is None:
             kind, make = build(inner)
             unit = expr.type.unit.text if isinstance(expr.type, Numeric) else ""
@@ -109,7 +111,7 @@ class Nonlinear:
         inner = Frame(len(chosen), {v: c[chosen] for v, c in zip(variables, columns, strict=True)})
         return inner, None if inner.size == frame.size else place[back.reshape(-1)]
 
-    def _remembered(self, expr: TypedExpr, inner: Frame) -> Int32s | None:
+    def _cached_columns(self, expr: TypedExpr, inner: Frame) -> Int32s | None:
         for variables, columns, size, results in self._known.get(id(expr), (expr, []))[1]:
             if size == inner.size and variables == tuple(inner.columns):
                 mine = tuple(inner.columns.values())
@@ -138,7 +140,7 @@ class Nonlinear:
         """Two affine expressions multiplied out, row by row, into products of two columns each."""
         one, other = self.as_affines(left), self.as_affines(right)
         pairs = self._pairs(one.matrix, other.matrix, expr)
-        result = left.scaled(other.constants) + right.scaled(one.constants)
+        result = left.scale(other.constants) + right.scale(one.constants)
         result = Affine(left.size, one.constants * other.constants, result.blocks)
         if pairs is None:
             return result
@@ -161,9 +163,9 @@ class Nonlinear:
         return rows, one.columns[first], other.columns[second], one.values[first] * other.values[second]
 
     def _quotient(self, expr: Arithmetic, frame: Frame) -> Affine:
-        divisor = self.define(expr.right, frame, lambda inner: self._to_the(expr, expr.right, -1.0, inner))
+        divisor = self.define(expr.right, frame, lambda inner: self._power_definition(expr, expr.right, -1.0, inner))
         if not expr.left.decision:
-            return divisor.scaled(np.broadcast_to(self.ev.numbers(expr.left, frame), (frame.size,)))
+            return divisor.scale(np.broadcast_to(self.ev.numbers(expr.left, frame), (frame.size,)))
         return self.product(self.linear.affine(expr.left, frame), divisor, expr)
 
     # --- powers ------------------------------------------------------------------------------------------------------
@@ -180,7 +182,7 @@ class Nonlinear:
             squared = self._square_of_columns(expr, frame)
             if squared is not None:
                 return squared
-        return self.define(expr, frame, lambda inner: self._to_the(expr, expr.left, expr.right, inner))
+        return self.define(expr, frame, lambda inner: self._power_definition(expr, expr.left, expr.right, inner))
 
     def _square_of_columns(self, expr: Arithmetic, frame: Frame) -> Affine | None:
         """The square of single columns, shared with `x * x`; None for the square of anything longer."""
@@ -189,7 +191,7 @@ class Nonlinear:
         lone = (np.diff(affines.matrix.starts) == 1) & (affines.constants == 0.0)
         return self.product(base, base, expr) if lone.all() else None
 
-    def _to_the(
+    def _power_definition(
         self, expr: TypedExpr, base: TypedExpr, exponent: TypedExpr | float, inner: Frame
     ) -> tuple[str, Making]:
         arguments = self.arguments(base, inner)
@@ -209,7 +211,7 @@ class Nonlinear:
         def build(inner: Frame) -> tuple[str, Making]:
             base = np.broadcast_to(self.ev.numbers(expr.left, inner), (inner.size,))
             self.ev.refuse_where(base <= 0, "GSM3004", "the base must be positive", expr.left, inner, "not positive")
-            arguments = self.as_affines(self.linear.affine(expr.right, inner).scaled(np.log(base)))
+            arguments = self.as_affines(self.linear.affine(expr.right, inner).scale(np.log(base)))
             name, starts = shorten(expr.span.text), unary_starts(inner.size)
             return "exp", lambda results: Unary(results, starts, arguments, expr.span, name, "exp")
 

@@ -19,7 +19,7 @@ def drop_unused(problem: Problem) -> Problem:
     """
     if not problem.definitions:
         return problem
-    used = _directly_used(problem)
+    used = _directly_used_columns(problem)
     definitions: list[Definition] = []
     for definition in reversed(problem.definitions):
         read = used[definition.results]
@@ -35,7 +35,7 @@ def drop_unused(problem: Problem) -> Problem:
     return _renumber(replace(problem, definitions=tuple(definitions)), used)
 
 
-def _directly_used(problem: Problem) -> Bools:
+def _directly_used_columns(problem: Problem) -> Bools:
     used = np.zeros(problem.columns, dtype=np.bool_)
     used[problem.matrix.columns] = True
     used[problem.conditions.columns] = True

@@ -28,7 +28,7 @@ class ArgumentValues:
     def take(self, rows: Codes) -> ArgumentValues:
         return ArgumentValues(self.first[rows], self.counts[rows], self.step[rows])
 
-    def listed(self) -> tuple[Codes, Floats]:
+    def list_values(self) -> tuple[Codes, Floats]:
         """All values, those of expression i at `starts[i] .. starts[i+1]-1`."""
         starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.counts)))
         return starts, np.repeat(self.first, self.counts) + np.repeat(self.step, self.counts) * ranges(self.counts)

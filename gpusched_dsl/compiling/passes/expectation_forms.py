@@ -85,7 +85,7 @@ def add_exponentials(
         made.append(Unary(column, unary_starts(len(column)), exponent, *_source(entries), "exp"))
         parts.append((column, -factor))
         constant += factor
-    _hold(builder, entries, parts, constant)
+    _add_sum_rows(builder, entries, parts, constant)
     return made
 
 
@@ -101,7 +101,7 @@ def add_squares(
         inside = shift(entries.arguments, -form.knots[at])
         width = _widths(form)[at]
         column, made = _square(builder, entries, scale(inside, 1.0 / width))
-        _hold(
+        _add_sum_rows(
             builder, entries, [(inside, form.right[at]), (column, -form.density[at] * width**2 / 2)], form.at_knots[at]
         )
         return made
@@ -115,7 +115,7 @@ def add_squares(
             square, more = _square(builder, entries, scale(Affines.of_columns(column), 1.0 / wide))
             parts.append((square, -float(form.density[piece]) * wide**2 / 2))
             made += more
-    _hold(builder, entries, parts, 0.0)
+    _add_sum_rows(builder, entries, parts, 0.0)
     return made
 
 
@@ -163,7 +163,9 @@ def _source(entries: ExpectationEntries) -> tuple[Span | None, str]:
     return entries.definition.span, entries.definition.name
 
 
-def _hold(builder: ProblemBuilder, entries: ExpectationEntries, parts: list[Part], constant: Floats | float) -> None:
+def _add_sum_rows(
+    builder: ProblemBuilder, entries: ExpectationEntries, parts: list[Part], constant: Floats | float
+) -> None:
     body = sum_of(*parts)
     by = Affines(body.matrix, body.constants + constant)
     own = entries.definition

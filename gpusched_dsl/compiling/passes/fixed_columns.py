@@ -32,7 +32,7 @@ class FixedColumns:
         problem = analysis.problem
         fixed = _fixed_columns(problem)
         value = np.where(fixed, problem.lower, 0.0)
-        decided, numbers = _decide_conditions(problem, fixed, value)
+        decided, numbers = _remove_decided_conditions(problem, fixed, value)
         kept = np.flatnonzero(~fixed)
         notes = tuple(
             Note(self.name, f.name, "are fixed", count, columns=-count, span=f.span)
@@ -55,7 +55,7 @@ def _fixed_columns(problem: Problem) -> Bools:
     return np.asarray(fixed)
 
 
-def _decide_conditions(problem: Problem, fixed: Bools, value: Floats) -> tuple[Problem, Codes | None]:
+def _remove_decided_conditions(problem: Problem, fixed: Bools, value: Floats) -> tuple[Problem, Codes | None]:
     """The problem without conditions on fixed columns, and the numbers of rows if some went."""
     conditions = problem.conditions
     known = fixed[conditions.columns]

@@ -85,7 +85,9 @@ def _simplify(
         did.append(("are fixed", int(constant.sum())))
     by: tuple[Definition, ...] = ()
     if linear.any():
-        _hold(builder, analysis, definition, np.flatnonzero(linear & ~steps), fixed, scale[linear & ~steps])
+        _read_moving_argument(
+            builder, analysis, definition, np.flatnonzero(linear & ~steps), fixed, scale[linear & ~steps]
+        )
         if steps.any():
             by = (_linear(definition, np.flatnonzero(steps), fixed, scale),)
         did.append(("are linear because their other factors are fixed", int(linear.sum())))
@@ -117,7 +119,7 @@ def _as_required(definition: Reified, values: Floats, analysis: Analysis) -> Flo
     """The truth of comparisons; one that must be true and is, but for the rounding of bounds, is true."""
     point = np.clip(0.0, analysis.bounds.lower, analysis.bounds.upper)
     true = (values == 0.0) & (point[definition.results] == 1.0)
-    return np.where(true, definition.witnessed(point, FEASIBILITY), values)
+    return np.where(true, definition.values_with_tolerance(point, FEASIBILITY), values)
 
 
 def _keeps_steps(analysis: Analysis, definition: Definition, linear: Bools, target: Target) -> Bools:
@@ -148,7 +150,7 @@ def arguments_of(definition: Definition, entries: Codes) -> Codes:
     return np.flatnonzero(chosen[definition.entry_of])
 
 
-def _hold(
+def _read_moving_argument(
     builder: ProblemBuilder, analysis: Analysis, definition: Definition, entries: Codes, fixed: Bools, scale: Floats
 ) -> None:
     """Read the one moving argument, times `scale`, in the place of each result."""

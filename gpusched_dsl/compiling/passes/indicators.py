@@ -26,7 +26,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import index_of_rows, with_conditions, with_rows, without_rows
-from gpusched_dsl.compiling.passes.rows import RowBuilder, within
+from gpusched_dsl.compiling.passes.rows import RowBuilder, numbers_within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, within_steps
@@ -216,7 +216,7 @@ def _add_each(builder: ProblemBuilder, family: Family, part: _IndicatorRows, row
     every = np.arange(len(of), dtype=np.int64)
     built = RowBuilder(len(of)).add(every, columns, 1.0).add(every, column, np.where(to_low, width, -width))
     builder.add_rows(
-        f"{family.name}.each", index_of_rows(family, rows[some][of], within(of)), built.matrix(),
+        f"{family.name}.each", index_of_rows(family, rows[some][of], numbers_within(of)), built.matrix(),
         np.where(to_low, -np.inf, np.where(value, low, high)), np.where(to_low, np.where(value, high, low), np.inf),
         family.span,
     )  # fmt: skip

@@ -46,7 +46,7 @@ class IntegerArguments:
 
 
 def _takes(definition: Definition, target: Target) -> bool:
-    return bool(definition.size) and definition.tabulated and not target.takes(definition.operation)
+    return bool(definition.size) and definition.is_tabulable and not target.takes(definition.operation)
 
 
 def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Definition, units: Bools | Floats) -> None:
@@ -57,7 +57,7 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Defini
     few, counts = definition.take(entries), values.counts[entries]
     sizes = np.diff(few.arguments.matrix.starts) + 1  # one argument an entry
     builder.expect(int((counts * sizes).sum()), definition.name, definition.span)
-    starts, x = values.take(entries).listed()
+    starts, x = values.take(entries).list_values()
     each = few.take(np.repeat(np.arange(few.size), counts))
     with np.errstate(all="ignore"):
         y = each.evaluate(x)

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.integrality import whole_affines
+from gpusched_dsl.compiling.analysis.integrality import integer_affines
 from gpusched_dsl.compiling.passes.argument_values import BEYOND
 from gpusched_dsl.compiling.passes.digits import Digits
 from gpusched_dsl.compiling.passes.expectation_forms import scale
@@ -126,7 +126,7 @@ def _reformulate(
 def _lattice(analysis: Analysis, factors: Affines, units: Bools | Floats) -> tuple[Floats, Floats, Floats]:
     """The smallest and the largest value of each factor, and the step between its values (0: none is known)."""
     low, high = analysis.bounds.of(factors)
-    step = np.where(whole_affines(factors, analysis.problem.integer), 1.0, steps_of(factors, units))
+    step = np.where(integer_affines(factors, analysis.problem.integer), 1.0, steps_of(factors, units))
     by = np.where(step > 0, step, 1.0)
     first = factors.constants + by * np.ceil((low - factors.constants) / by - BEYOND)
     last = factors.constants + by * np.floor((high - factors.constants) / by + BEYOND)

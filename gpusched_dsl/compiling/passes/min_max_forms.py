@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
-from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index, within
+from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index, numbers_within
 from gpusched_dsl.compiling.passes.steps import Analysis
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition, MinMax, Reified, Unary
@@ -22,7 +22,7 @@ class Maxima:
     """`t[i] == max` of the expressions `starts[i] .. starts[i+1]-1` of `b`, where `t[i] = sign * results[i]`.
 
     `low .. high` are the ranges of the expressions. `lower[i]`: `t >= max b` is needed, `upper[i]`: `t <= max b` is.
-    `whole` tells which columns of the problem are whole, `column_low .. column_high` are their bounds.
+    `integer` flags the integer columns of the problem, `column_low .. column_high` are the bounds of its columns.
     """
 
     sign: float
@@ -33,7 +33,7 @@ class Maxima:
     high: Floats
     lower: Bools
     upper: Bools
-    whole: Bools
+    integer: Bools
     column_low: Floats
     column_high: Floats
     one_sided: Bools
@@ -115,13 +115,13 @@ class Maxima:
         """
         if not self.size:
             return self
-        single = ~self._repeated()
+        single = ~self._repeated_arguments()
         anchor = first_true(single & (self.low == self.floor[self.entry_of]), self.starts)
         kept = single & (self.high > self.floor[self.entry_of])
         kept[anchor] = True
         return self if kept.all() else self._with_arguments(kept)
 
-    def _repeated(self) -> Bools:
+    def _repeated_arguments(self) -> Bools:
         """Return arguments with the columns of another argument of their entry and a larger, or an equal
         later, constant.
         """
@@ -149,7 +149,7 @@ class Maxima:
     def literal(self) -> Bools:
         """Return which nonzeros belong to integer columns with two values."""
         columns = self.b.matrix.columns
-        literal: Bools = self.whole[columns] & (self.column_high[columns] - self.column_low[columns] == 1.0)
+        literal: Bools = self.integer[columns] & (self.column_high[columns] - self.column_low[columns] == 1.0)
         return literal
 
     @cached_property
@@ -175,12 +175,12 @@ class Maxima:
             builder.substitute(self.results[plain], single[plain])
         rest = np.flatnonzero(single < 0)
         if len(rest):
-            rows = self.against(rest, np.arange(len(rest), dtype=np.int64))
+            rows = self.rows_against(rest, np.arange(len(rest), dtype=np.int64))
             index = index_of_columns(builder.problem, self.results[rest])
             low, high = self._sides(rows.side, rest, halves)
             builder.add_rows(f"{self.family}.equal", index, rows.matrix(), low, high, self.span)
 
-    def against(self, arguments: Codes, rows: Codes) -> RowBuilder:
+    def rows_against(self, arguments: Codes, rows: Codes) -> RowBuilder:
         """Rows `result - argument` in the author's signs."""
         built = RowBuilder(int(rows.max(initial=-1)) + 1)
         built.add(rows, self.results[self.entry_of[arguments]], 1.0)
@@ -189,9 +189,9 @@ class Maxima:
     def state_lower(self, builder: ProblemBuilder) -> None:
         """Add `t >= b_k` for every nonconstant argument: the bounds of t cover the constants."""
         arguments = np.flatnonzero(~self.constant)
-        rows = self.against(arguments, np.arange(len(arguments), dtype=np.int64))
+        rows = self.rows_against(arguments, np.arange(len(arguments), dtype=np.int64))
         low, high = (rows.side, np.inf) if self.sign > 0 else (-np.inf, rows.side)
-        numbers = within(self.entry_of[arguments])
+        numbers = numbers_within(self.entry_of[arguments])
         index = number_index(builder.problem, self.results[self.entry_of[arguments]], numbers)
         builder.add_rows(f"{self.family}.epigraph", index, rows.matrix(), low, high, self.span)
 

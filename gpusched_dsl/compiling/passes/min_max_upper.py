@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.min_max_forms import Maxima, first_true
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
-from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index, within
+from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index, numbers_within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.granularity import steps_of
@@ -55,7 +55,7 @@ def add_upper_halves(
 def two_valued(maxima: Maxima) -> Bools:
     """Handle arguments with only the values L and U: `t <= L + sum (b_k - L)`."""
     floor, ceiling = maxima.floor[maxima.entry_of], maxima.ceiling[maxima.entry_of]
-    step = steps_of(maxima.b, maxima.whole)
+    step = steps_of(maxima.b, maxima.integer)
     low_end = _same(maxima.low, floor)
     fits = low_end & _same(maxima.high, ceiling) & _at_most(maxima.high - maxima.low, step)
     return ~maxima.any_argument(~(fits | (low_end & maxima.constant)))
@@ -88,7 +88,7 @@ def state_literals(builder: ProblemBuilder, maxima: Maxima) -> None:
     each = np.arange(len(entry), dtype=np.int64)
     rows = RowBuilder(len(entry)).add(each, maxima.results[entry], 1.0)
     rows.add(each, maxima.b.matrix.columns, -maxima.sign * slope * values)
-    _state(builder, maxima, "hull", entry, within(entry), rows, maxima.floor[entry] - slope * maxima.least)
+    _state(builder, maxima, "hull", entry, numbers_within(entry), rows, maxima.floor[entry] - slope * maxima.least)
 
 
 def difference(maxima: Maxima) -> Bools:
@@ -119,7 +119,7 @@ def state_difference(builder: ProblemBuilder, maxima: Maxima) -> None:
     low, high = maxima.column_low[columns], maxima.column_high[columns]
     least = np.where(values > 0, values * low, values * high)
     side = maxima.ceiling[entry] - np.bincount(turned.row_of, weights=sign * least, minlength=len(each))
-    _state(builder, maxima, "hull", entry, within(entry), rows, side)
+    _state(builder, maxima, "hull", entry, numbers_within(entry), rows, side)
 
 
 # --- binaries --------------------------------------------------------------------------------------------------------
@@ -170,10 +170,10 @@ def _by_big_m(builder: ProblemBuilder, maxima: Maxima, entries: Codes) -> BigM:
     z = _binaries(builder, part, own)
     # t <= b_k + M_k (1 - z_k); of the last argument 1 - z is the sum of the other z.
     every = np.arange(len(entry), dtype=np.int64)
-    rows = part.against(every, every)
+    rows = part.rows_against(every, every)
     rows.add(own, z, part.sign * slack[own])
     rows.add(part.starts[1:][entry[own]] - 1, z, -part.sign * slack[part.starts[1:] - 1][entry[own]])
-    _state(builder, part, "choice", entry, within(entry), rows, np.where(last, 0.0, slack))
+    _state(builder, part, "choice", entry, numbers_within(entry), rows, np.where(last, 0.0, slack))
     many = np.flatnonzero(part.counts > 2)
     if len(many):
         _one_of(builder, part, many, entry[own], z, 0.0)
@@ -183,8 +183,8 @@ def _by_big_m(builder: ProblemBuilder, maxima: Maxima, entries: Codes) -> BigM:
 def _by_conditions(builder: ProblemBuilder, part: Maxima) -> None:
     every = np.arange(len(part.entry_of), dtype=np.int64)
     z = _binaries(builder, part, every)
-    rows = part.against(every, every)
-    _state(builder, part, "choice", part.entry_of, within(part.entry_of), rows, 0.0, z)
+    rows = part.rows_against(every, every)
+    _state(builder, part, "choice", part.entry_of, numbers_within(part.entry_of), rows, 0.0, z)
     _one_of(builder, part, np.arange(part.size), part.entry_of, z, 1.0)
 
 
@@ -192,15 +192,15 @@ def _binaries(builder: ProblemBuilder, part: Maxima, arguments: Codes) -> Int32s
     """A column per argument, 1 for the first one that is the largest."""
     entry = part.entry_of
 
-    def chosen(point: Floats) -> Floats:
+    def choose(point: Floats) -> Floats:
         values = part.b.values(point)
         largest = np.maximum.reduceat(values, part.starts[:-1])
         flags = np.zeros(len(entry))
         flags[first_true(values == largest[entry], part.starts)] = 1.0
         return flags[arguments]
 
-    index = number_index(builder.problem, part.results[entry[arguments]], within(entry[arguments]))
-    return builder.add_columns(f"{part.family}.chosen", index, 0.0, 1.0, True, chosen, part.span)
+    index = number_index(builder.problem, part.results[entry[arguments]], numbers_within(entry[arguments]))
+    return builder.add_columns(f"{part.family}.chosen", index, 0.0, 1.0, True, choose, part.span)
 
 
 def _one_of(builder: ProblemBuilder, part: Maxima, entries: Codes, entry: Codes, z: Int32s, lower: float) -> None:

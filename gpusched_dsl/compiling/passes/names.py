@@ -8,6 +8,6 @@ AGGREGATION = "aggregation"
 EVERY = "all"
 
 
-def folds(without: Collection[str]) -> bool:
+def allows_aggregation(without: Collection[str]) -> bool:
     """Whether interchangeable elements are to be aggregated."""
     return AGGREGATION not in without and EVERY not in without

@@ -63,7 +63,7 @@ class PartialExpectations:
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
-        read = _read_elsewhere(analysis.problem)
+        read = _columns_read_elsewhere(analysis.problem)
         for definition in analysis.problem.definitions:
             if isinstance(definition, PartialExpectation) and definition.size:
                 _Reformulation(builder, analysis, definition, target).run(read)
@@ -110,13 +110,13 @@ class _Reformulation:
             for split in (False, True):
                 entries = np.flatnonzero(own & (whole != split))
                 if len(entries):
-                    made += self._smooth(form, entries, split)
+                    made += self._smooth_definitions(form, entries, split)
         rest = np.flatnonzero(needed & ~narrow & ~chosen)
         if len(rest):
             made.append(self._pieces(rest, read))
         self.builder.replace(self.definition, None, tuple(made))
 
-    def _smooth(self, form: Form, entries: Codes, split: bool) -> list[Definition]:
+    def _smooth_definitions(self, form: Form, entries: Codes, split: bool) -> list[Definition]:
         rows, columns = self.builder.rows, self.builder.columns
         some = ExpectationEntries(
             self.definition.take(entries), self.down[entries], self.up[entries], self.name,
@@ -183,7 +183,7 @@ class _Reformulation:
         )  # fmt: skip
 
 
-def _read_elsewhere(problem: Problem) -> Bools:
+def _columns_read_elsewhere(problem: Problem) -> Bools:
     """Return the columns in rows, conditions or arguments of definitions."""
     read = np.zeros(problem.columns, dtype=np.bool_)
     read[problem.matrix.columns] = True

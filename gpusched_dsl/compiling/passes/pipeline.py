@@ -31,7 +31,7 @@ from gpusched_dsl.compiling.passes.reified import ReifiedComparisons, ReifiedSte
 from gpusched_dsl.compiling.passes.scaling import PowerOfTwoScaling
 from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, PassResult, ReformulatedProblem, Target
 from gpusched_dsl.compiling.passes.term_scaling import TermScaling
-from gpusched_dsl.compiling.passes.unsupported import refuse_leftovers, refuse_valueless
+from gpusched_dsl.compiling.passes.unsupported import refuse_unsupported, refuse_valueless
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
 from gpusched_dsl.compiling.tightening.defined_sums import DefinedSums
 from gpusched_dsl.compiling.tightening.implied_rows import ImpliedRows
@@ -86,16 +86,16 @@ PASSES_GROUP, TIGHTENINGS_GROUP = "gpusched_dsl.passes", "gpusched_dsl.tightenin
 
 def passes() -> tuple[Pass, ...]:
     """Return the passes for every nonlinear problem, in their order."""
-    return (*_added(PASSES_GROUP), *PASSES)
+    return (*_added_passes(PASSES_GROUP), *PASSES)
 
 
 def tightenings() -> tuple[Pass, ...]:
     """The passes that may be left out by their names, in their order."""
-    return (*TIGHTENINGS, *_added(TIGHTENINGS_GROUP))
+    return (*TIGHTENINGS, *_added_passes(TIGHTENINGS_GROUP))
 
 
 @cache
-def _added(group: str) -> tuple[Pass, ...]:
+def _added_passes(group: str) -> tuple[Pass, ...]:
     """Return the passes of other packages; raise ValueError for entries that are not classes."""
     return tuple(kind() for kind in added(group, type).values())
 
@@ -181,7 +181,7 @@ def _apply_required(problem: Problem, target: Target, read_rows: bool) -> Reform
             reformulated = reformulated.then(step)
             if step.problem is not analysis.problem:
                 analysis = Analysis(step.problem, swept=True)
-    refuse_leftovers(analysis, target)
+    refuse_unsupported(analysis, target)
     return replace(reformulated, problem=_without_implied_integers(reformulated.problem, problem))
 
 

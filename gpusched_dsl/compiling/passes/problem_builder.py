@@ -189,16 +189,16 @@ class ProblemBuilder:
         )
         if self._substituted:
             problem = _substitute(problem, list(self._substituted.values()))
-        return PassResult(problem, tuple(self.notes), self._recover, self._lift, None, self.bound_error)
+        return PassResult(problem, tuple(self.notes), self._invert, self._map_start, None, self.bound_error)
 
-    def _recover(self, point: Floats) -> Floats:
+    def _invert(self, point: Floats) -> Floats:
         """The old columns; those that others were read for have the values of these."""
         if not self._substituted:
             return point[: self.problem.columns]
         names = _names_after(len(point), list(self._substituted.values()))
         return point[names[: self.problem.columns]]
 
-    def _lift(self, point: Floats) -> Floats:
+    def _map_start(self, point: Floats) -> Floats:
         for values in self._values:
             point = np.concatenate((point, values(point)))
         for columns in (*self._forgotten, *(gone for gone, _ in self._substituted.values())):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.integrality import whole_affines
+from gpusched_dsl.compiling.analysis.integrality import integer_affines
 from gpusched_dsl.compiling.passes.steps import Analysis
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition, Product
@@ -16,7 +16,7 @@ from gpusched_dsl.language.source import Span
 def literals_of(analysis: Analysis, definition: Definition) -> Bools:
     """The arguments that can only be 0 or 1."""
     low, high = analysis.bounds.of(definition.arguments)
-    return whole_affines(definition.arguments, analysis.problem.integer) & (low >= 0) & (high <= 1)
+    return integer_affines(definition.arguments, analysis.problem.integer) & (low >= 0) & (high <= 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.product_factors import GuardedFactors
-from gpusched_dsl.compiling.passes.rows import RowBuilder, with_numbers, within
+from gpusched_dsl.compiling.passes.rows import RowBuilder, numbers_within, with_numbers
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.matrix import Matrix
@@ -90,7 +90,7 @@ def _per_literal(
         return
     index = builder.index(some.results[owner[kept]])
     if len(owner) > len(entries):
-        index = with_numbers(index, within(owner)[kept])
+        index = with_numbers(index, numbers_within(owner)[kept])
     builder.add_rows(name, index, matrix.take(kept), -np.inf, rows.side[kept], some.span)
 
 

@@ -37,7 +37,7 @@ class RedundantRows:
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
-        idle = _always_true(problem)
+        idle = _redundant_rows(problem)
         merged, twins = _merge_parallel(problem, ~idle)
         gone = idle | (twins >= 0)
         if not gone.any():
@@ -53,7 +53,7 @@ class RedundantRows:
         return PassResult(smaller, tuple(notes), rows=numbers)
 
 
-def _always_true(problem: Problem) -> Bools:
+def _redundant_rows(problem: Problem) -> Bools:
     matrix = problem.matrix
     rows = Affines(matrix, np.zeros(problem.rows))
     least, most = Bounds(problem.lower, problem.upper).of(rows)

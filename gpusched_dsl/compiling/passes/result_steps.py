@@ -32,7 +32,7 @@ def column_steps(problem: Problem, bounds: Bounds) -> Floats:
     1 for whole columns, their value for fixed ones. Results take theirs from their arguments:
     `min(x / 2, y / 4)` moves in quarters.
     """
-    only = _tellable(np.where(problem.lower == 0.0, 1.0, np.abs(problem.lower)))
+    only = _distinguishable_steps(np.where(problem.lower == 0.0, 1.0, np.abs(problem.lower)))
     steps = np.where(problem.integer, 1.0, np.where(problem.lower == problem.upper, only, 0.0))
     for definition in problem.definitions:
         if definition.size:
@@ -44,14 +44,14 @@ def column_steps(problem: Problem, bounds: Bounds) -> Floats:
 
 def _result_steps(definition: Definition, steps: Floats, bounds: Bounds) -> Floats:
     found = definition.multiples(multiples_of(definition.arguments, steps))
-    found = _tellable(found)
-    rest = np.flatnonzero((found == 0) & definition.exact)
+    found = _distinguishable_steps(found)
+    rest = np.flatnonzero((found == 0) & definition.exact_entries)
     if len(rest):
-        found[rest] = _tellable(_steps_of_values(definition.take(rest), steps, bounds))
+        found[rest] = _distinguishable_steps(_steps_of_values(definition.take(rest), steps, bounds))
     return found
 
 
-def _tellable(steps: Floats) -> Floats:
+def _distinguishable_steps(steps: Floats) -> Floats:
     steps = np.where(np.isinf(steps), 1.0, steps)  # of zeros only
     return np.where(steps >= TELLABLE, steps, 0.0)
 
@@ -70,7 +70,7 @@ def _steps_of_values(definition: Definition, steps: Floats, bounds: Bounds) -> F
     taken = np.flatnonzero(np.cumsum(values.counts[chosen]) <= MOST_TOGETHER)
     distinct = np.zeros(len(chosen))
     if len(taken):
-        distinct[taken] = _divisors(definition.take(chosen[taken]), *values.take(chosen[taken]).listed())
+        distinct[taken] = _divisors(definition.take(chosen[taken]), *values.take(chosen[taken]).list_values())
     found[known] = distinct[same.reshape(-1)]
     return found
 

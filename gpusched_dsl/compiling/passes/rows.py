@@ -51,7 +51,7 @@ class RowBuilder:
         return Matrix(*merge_repeats(self.count, starts, columns, values))
 
 
-def within(groups: Codes | Int32s) -> Codes:
+def numbers_within(groups: Codes | Int32s) -> Codes:
     """The number of each place within its run of equal values, from 1."""
     begins = np.flatnonzero(np.diff(groups, prepend=-1))
     return np.arange(len(groups), dtype=np.int64) - np.repeat(begins, np.diff(np.append(begins, len(groups)))) + 1

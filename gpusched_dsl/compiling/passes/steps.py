@@ -80,9 +80,9 @@ class Note:
     approximation may be from the term. `abandoned`: the budget of work or the time ran out before the pass was done.
     """
 
-    made_by: str
+    pass_name: str
     term: str
-    did: str
+    effect: str
     entries: int
     rows: int = 0
     columns: int = 0
@@ -92,7 +92,7 @@ class Note:
     abandoned: bool = False
 
 
-def same(point: Floats) -> Floats:
+def identity(point: Floats) -> Floats:
     return point
 
 
@@ -108,8 +108,8 @@ class PassResult:
 
     problem: Problem
     notes: tuple[Note, ...] = ()
-    invert: PointMap = same
-    map_start: PointMap = same
+    invert: PointMap = identity
+    map_start: PointMap = identity
     rows: Codes | None = None
     bound_error: float = 0.0
 
@@ -129,7 +129,7 @@ class Pass(Protocol):
     def apply(self, analysis: Analysis, target: Target) -> PassResult: ...
 
 
-def unmapped(point: Floats) -> Floats:
+def refuse_point(point: Floats) -> Floats:
     """The map of a problem that was stored: its points are mapped already, and no others are."""
     raise RuntimeError("a stored result maps no further points")
 
@@ -141,13 +141,13 @@ class ReformulatedProblem:
     original: Problem
     problem: Problem
     notes: tuple[Note, ...] = field(default=())
-    invert: PointMap = same
-    map_start: PointMap = same
+    invert: PointMap = identity
+    map_start: PointMap = identity
     rows: Codes | None = None
     bound_error: float = 0.0
 
     def __getstate__(self) -> dict[str, object]:
-        return self.__dict__ | {"invert": unmapped, "map_start": unmapped}
+        return self.__dict__ | {"invert": refuse_point, "map_start": refuse_point}
 
     def then(self, step: PassResult) -> ReformulatedProblem:
         before_recover, before_lift = self.invert, self.map_start

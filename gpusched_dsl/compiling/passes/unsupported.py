@@ -34,14 +34,14 @@ def refuse_valueless(analysis: Analysis) -> None:
     found: list[Diagnostic] = []
     for definition in analysis.problem.definitions:
         low, high = analysis.bounds.of(definition.arguments)
-        outside = np.flatnonzero(definition.valueless(high))
+        outside = np.flatnonzero(definition.entries_without_value(high))
         if len(outside):
             found.append(_no_value(analysis.problem, definition, int(outside[0]), low, high))
     if found:
         raise DiagnosticError(found)
 
 
-def refuse_leftovers(analysis: Analysis, target: Target) -> None:
+def refuse_unsupported(analysis: Analysis, target: Target) -> None:
     """Raises DiagnosticError (GSM3201, GSM3203, GSM3206) if the problem has constructs that the target does
     not support.
     """
@@ -60,7 +60,7 @@ def _refusal(analysis: Analysis, definition: Definition, target: Target) -> Diag
     operation = definition.operation
     # Of an argument that moves in steps the function must have all values, for a pass to read them off.
     steps = steps_of(definition.arguments, analysis.problem.integer) > 0
-    outside = definition.valueless(np.where(steps, low, high))
+    outside = definition.entries_without_value(np.where(steps, low, high))
     if outside.any() and not target.takes(operation):
         return _no_value(analysis.problem, definition, int(np.flatnonzero(outside)[0]), low, high)
     if target.takes(operation) and not target.convex:
@@ -84,14 +84,14 @@ def _refusal(analysis: Analysis, definition: Definition, target: Target) -> Diag
 
 def bent_entries(analysis: Analysis, definition: Definition) -> Bools:
     """Return the entries with a needed half that is not convex."""
-    convex, concave = definition.shapes(*analysis.bounds.of(definition.arguments))
+    convex, concave = definition.convexity(*analysis.bounds.of(definition.arguments))
     results = definition.results
     bent: Bools = (analysis.directions.down[results] & ~convex) | (analysis.directions.up[results] & ~concave)
     return bent
 
 
 def _bend(analysis: Analysis, definition: Definition, entry: int) -> str:
-    convex, concave = definition.shapes(*analysis.bounds.of(definition.arguments))
+    convex, concave = definition.convexity(*analysis.bounds.of(definition.arguments))
     if not (convex[entry] or concave[entry]):
         return "it is neither convex nor concave"
     shape, wrong = ("convex", "larger") if convex[entry] else ("concave", "smaller")
@@ -102,7 +102,7 @@ def _bend(analysis: Analysis, definition: Definition, entry: int) -> str:
 
 
 def _no_value(problem: Problem, definition: Definition, entry: int, low: Floats, high: Floats) -> Diagnostic:
-    least = definition.least(entry)
+    least = definition.domain_text(entry)
     return Diagnostic(
         "GSM3206",
         f"`{definition.name}` is undefined unless its argument is {least}",

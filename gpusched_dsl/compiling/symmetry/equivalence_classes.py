@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, names_read_by_decisions
 from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.domains import Domain, Packing, Universe
 from gpusched_dsl.language.checked import CheckedModel
@@ -23,7 +23,7 @@ class Classes:
     """
 
     of: Codes
-    because: tuple[tuple[str, Span | None], ...] = ()
+    reasons: tuple[tuple[str, Span | None], ...] = ()
 
     @property
     def count(self) -> int:
@@ -49,7 +49,7 @@ def classes_of(model: CheckedModel, store: ValueStore, root: str) -> Classes:
 
     Raises Obstacle where the text tells elements of the set apart, or data relate them to one another.
     """
-    reading, universe = read_by_decisions(model, root), store.universes[root]
+    reading, universe = names_read_by_decisions(model, root), store.universes[root]
     of = np.zeros(len(universe.labels), dtype=np.int64)
     because: list[tuple[str, Span | None]] = []
     for name, span in reading.randoms.items():

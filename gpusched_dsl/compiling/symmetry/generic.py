@@ -62,7 +62,7 @@ _KNOWN: dict[tuple[int, str], tuple[CheckedModel, ReadNames | Obstacle]] = {}
 MOST_KNOWN = 64
 
 
-def read_by_decisions(model: CheckedModel, root: str) -> ReadNames:
+def names_read_by_decisions(model: CheckedModel, root: str) -> ReadNames:
     """Return the data that the problem reads; raise Obstacle if an expression may distinguish elements of `root`."""
     key = (id(model), root)
     if key not in _KNOWN:

@@ -70,14 +70,14 @@ class Representing:
         }
         constraints = {}
         for name, constraint in model.constraints.items():
-            own = self._own(constraint.indexing)
+            own = self._scope_of(constraint.indexing)
             constraints[name] = replace(
                 constraint,
                 indexing=self._index_list(constraint.indexing, constraint.span),
-                body=self._asserted(constraint.body, own),
+                body=self._rewrite_assertion(constraint.body, own),
             )
         objectives = tuple(
-            replace(o, terms=tuple(replace(t, value=self._expr(t.value, frozenset())) for t in o.terms))
+            replace(o, terms=tuple(replace(t, value=self._rewrite(t.value, frozenset())) for t in o.terms))
             for o in model.objectives
         )
         return replace(
@@ -90,7 +90,7 @@ class Representing:
 
     # --- indices -----------------------------------------------------------------------------------------------------
 
-    def _own(self, indexing: TypedIndexing) -> Scope:
+    def _scope_of(self, indexing: TypedIndexing) -> Scope:
         return frozenset(v for v in indexing.variables if self._is_ours(v))
 
     def _is_ours(self, variable: IndexVar) -> bool:
@@ -98,12 +98,12 @@ class Representing:
 
     def _index_list(self, indexing: TypedIndexing, span: Span) -> TypedIndexing:
         """The index list of a variable or constraint, over representatives only."""
-        own = self._own(indexing)
+        own = self._scope_of(indexing)
         if len(own) > 1:
             raise Obstacle(f"it is indexed by two elements of `{self.root}`", span)
-        return self._restricted(indexing, own)
+        return self._restrict(indexing, own)
 
-    def _restricted(self, indexing: TypedIndexing, variables: Scope) -> TypedIndexing:
+    def _restrict(self, indexing: TypedIndexing, variables: Scope) -> TypedIndexing:
         iterators = []
         conditions = list(indexing.conditions)
         for iterator in indexing.iterators:
@@ -124,69 +124,72 @@ class Representing:
 
     # --- expressions -------------------------------------------------------------------------------------------------
 
-    def _asserted(self, node: TypedExpr, scope: Scope) -> TypedExpr:
+    def _rewrite_assertion(self, node: TypedExpr, scope: Scope) -> TypedExpr:
         """Rewrite the body of a constraint: comparisons become rows unless a decision guards them."""
         match node:
             case ComparisonChain() if not {*node.ops} - {"<=", ">=", "=="}:
-                return replace(node, operands=tuple(self._expr(o, scope) for o in node.operands))
+                return replace(node, operands=tuple(self._rewrite(o, scope) for o in node.operands))
             case Logic(op="and"):
-                return replace(node, operands=tuple(self._asserted(o, scope) for o in node.operands))
+                return replace(node, operands=tuple(self._rewrite_assertion(o, scope) for o in node.operands))
             case Logic(op="=>", operands=(condition, body)) if not condition.decision:
-                return replace(node, operands=(condition, self._asserted(body, scope)))
+                return replace(node, operands=(condition, self._rewrite_assertion(body, scope)))
             case IfThenElse() if not node.condition.decision:
-                then, otherwise = self._asserted(node.then, scope), self._asserted(node.otherwise, scope)
+                then, otherwise = (
+                    self._rewrite_assertion(node.then, scope),
+                    self._rewrite_assertion(node.otherwise, scope),
+                )
                 return replace(node, then=then, otherwise=otherwise)
-        rewritten: TypedExpr = self._expr(node, scope)
+        rewritten: TypedExpr = self._rewrite(node, scope)
         return rewritten
 
-    def _expr(self, node: Any, scope: Scope, nonlinear: TypedExpr | None = None) -> Any:
+    def _rewrite(self, node: Any, scope: Scope, nonlinear: TypedExpr | None = None) -> Any:
         """A node with its sums over elements rewritten.
 
         `scope` holds the elements that are chosen around it, `nonlinear` is a node around it that is not linear in it.
         """
         if isinstance(node, tuple):
-            return tuple(self._expr(part, scope, nonlinear) for part in node)
+            return tuple(self._rewrite(part, scope, nonlinear) for part in node)
         if not isinstance(node, TypedExpr) or not node.decision:
             return node
         if nonlinear is None and not _is_linear(node):
             nonlinear = node
         if isinstance(node, Reduction):
-            return self._reduction(node, scope, nonlinear)
+            return self._rewrite_reduction(node, scope, nonlinear)
         if isinstance(node, LetRef):
-            self._let(node.name)
+            self._rewrite_let(node.name)
             if node.name in self._sums:
                 if scope:
-                    raise self._coupled(node.span)
+                    raise self._coupling_obstacle(node.span)
                 if nonlinear is not None:
-                    raise self._not_linear(nonlinear)
+                    raise self._nonlinear_obstacle(nonlinear)
             return node
         changed = {
-            f.name: self._expr(getattr(node, f.name), scope, nonlinear)
+            f.name: self._rewrite(getattr(node, f.name), scope, nonlinear)
             for f in dataclasses.fields(node)
             if f.name not in ("span", "type", "decision") and isinstance(getattr(node, f.name), TypedExpr | tuple)
         }
         return replace(node, **changed) if changed else node
 
-    def _reduction(self, node: Reduction, scope: Scope, nonlinear: TypedExpr | None) -> TypedExpr:
-        own = self._own(node.indexing)
+    def _rewrite_reduction(self, node: Reduction, scope: Scope, nonlinear: TypedExpr | None) -> TypedExpr:
+        own = self._scope_of(node.indexing)
         free = frozenset(v for v in own if not self._is_chosen(v, node.indexing, scope))
         if not free:
-            return replace(node, body=self._expr(node.body, scope | own, nonlinear))
+            return replace(node, body=self._rewrite(node.body, scope | own, nonlinear))
         if node.op != "sum":
             raise Obstacle(f"`{node.op}` over elements of `{self.root}` is not a sum", node.span)
         if scope:
-            raise self._coupled(node.span)
+            raise self._coupling_obstacle(node.span)
         if nonlinear is not None:
-            raise self._not_linear(nonlinear)
+            raise self._nonlinear_obstacle(nonlinear)
         if len(own) > 1:
             raise Obstacle(f"a sum over pairs of elements of `{self.root}`", node.span)
         (variable,) = free
         self._summed_at = node.span
         index = IndexRef(span=variable.span, type=variable.type, variable=variable)
         members = ParamRef(span=node.span, type=Numeric(), name=MEMBERS, subscripts=(index,))
-        body = self._expr(node.body, scope | own)
+        body = self._rewrite(node.body, scope | own)
         weighted = Arithmetic(span=node.span, type=node.type, decision=True, op="*", left=members, right=body)
-        return replace(node, indexing=self._restricted(node.indexing, free), body=weighted)
+        return replace(node, indexing=self._restrict(node.indexing, free), body=weighted)
 
     def _is_chosen(self, variable: IndexVar, indexing: TypedIndexing, scope: Scope) -> bool:
         """Whether a condition sets the variable equal to an element that is chosen already."""
@@ -199,14 +202,14 @@ class Representing:
 
     _summed_at: Span | None = None
 
-    def _let(self, name: str) -> None:
+    def _rewrite_let(self, name: str) -> None:
         if name in self.lets:
             return
         let = self.model.lets[name]
         self.lets[name] = let
         before, self._summed_at = self._summed_at, None
-        own = self._own(let.indexing)
-        self.lets[name] = replace(let, value=self._expr(let.value, own))
+        own = self._scope_of(let.indexing)
+        self.lets[name] = replace(let, value=self._rewrite(let.value, own))
         if self._summed_at is not None:
             self._sums[name] = self._summed_at
         self._summed_at = self._summed_at or before
@@ -215,10 +218,10 @@ class Representing:
                 self._sums.setdefault(name, self._sums[inner])
                 self._summed_at = self._summed_at or self._sums[inner]
 
-    def _coupled(self, span: Span) -> Obstacle:
+    def _coupling_obstacle(self, span: Span) -> Obstacle:
         return Obstacle(f"an expression of one element of `{self.root}` contains a sum over all elements", span)
 
-    def _not_linear(self, node: TypedExpr) -> Obstacle:
+    def _nonlinear_obstacle(self, node: TypedExpr) -> Obstacle:
         what = shorten(node.span.text, 60)
         return Obstacle(f"`{what}` is not linear in a sum over elements of `{self.root}`", node.span)
 

@@ -92,7 +92,7 @@ def refuse_contradictions(model: CheckedModel, store: ValueStore) -> None:
 
 def _contradiction(declared: CheckedSet, classes: Classes, one: Scalar, other: Scalar) -> Diagnostic:
     where = f" of the same `{declared.identical_by}`" if declared.identical_by else ""
-    names = " or ".join(f"`{n}`" for n, _ in classes.because if n != declared.identical_by)
+    names = " or ".join(f"`{n}`" for n, _ in classes.reasons if n != declared.identical_by)
     return Diagnostic(
         "GSM3013",
         f"`{declared.name}` is declared `identical`, but `{one}` and `{other}`{where} differ in {names}",

@@ -109,15 +109,15 @@ def containments(
     if not len(filled) or not len(outer.columns):
         return _no_pairs()
     holders = np.bincount(outer.columns, minlength=columns)
-    which, places = outer.holders(inner.columns[_rarest(inner, filled, holders)], holders, most)
+    which, places = outer.holders(inner.columns[_rarest_entries(inner, filled, holders)], holders, most)
     which, sets = filled[which], outer.set_of[places]
     large = outer.sizes[sets] >= inner.sizes[which]
     if work is not None:
         work.spend(LOOKUP * int(inner.sizes[which[large]].sum()))
-    return _looked_up(inner, outer, which[large], sets[large])
+    return _contained_pairs(inner, outer, which[large], sets[large])
 
 
-def _looked_up(inner: ColumnSets, outer: ColumnSets, which: Codes, sets: Int32s) -> Containments:
+def _contained_pairs(inner: ColumnSets, outer: ColumnSets, which: Codes, sets: Int32s) -> Containments:
     """Those of some pairs in which the first set lies in the second."""
     counts = inner.sizes[which]
     starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
@@ -131,7 +131,7 @@ def _looked_up(inner: ColumnSets, outer: ColumnSets, which: Codes, sets: Int32s)
     return Containments(which[inside], sets[inside].astype(np.int64), starts, kept)
 
 
-def _rarest(sets: ColumnSets, filled: Codes, holders: Codes) -> Codes:
+def _rarest_entries(sets: ColumnSets, filled: Codes, holders: Codes) -> Codes:
     """Return the entry of each nonempty set with the least frequent column."""
     counts = holders[sets.columns]
     starts = sets.starts[filled]

@@ -27,7 +27,7 @@ from gpusched_dsl.compiling.passes.rewriting import with_rows, without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.column_sets import LOOKUP
 from gpusched_dsl.compiling.tightening.row_sides import ROUNDING, plain_rows
-from gpusched_dsl.compiling.tightening.unused_columns import removable
+from gpusched_dsl.compiling.tightening.unused_columns import removable_columns
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Objective, Problem
@@ -48,14 +48,14 @@ class DefinedSums:
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         analysis.sweep(SWEEPS)
-        sums = _found(problem)
-        analysis.work.spend(LOOKUP * sums.put_in(problem))
+        sums = _find_sums(problem)
+        analysis.work.spend(LOOKUP * sums.entries_after_substitution(problem))
         if not sums.count:
             return PassResult(problem)
         gone = np.zeros(problem.columns, dtype=np.bool_)
         gone[sums.columns] = True
         kept = np.flatnonzero(~gone)
-        changed, idle = _put_in(problem, sums)
+        changed, idle = _substitute(problem, sums)
         fewer, numbers = without_rows(changed, idle)
         smaller = without_columns(fewer, gone, np.zeros(problem.columns))
 
@@ -97,7 +97,7 @@ class _Sums:
         return len(self.columns)
 
     @property
-    def idle(self) -> Bools:
+    def idle_rows(self) -> Bools:
         """Return those with a row that states nothing else."""
         return np.asarray(np.isinf(self.lower) & np.isinf(self.upper))
 
@@ -107,14 +107,14 @@ class _Sums:
             self.lower[some], self.upper[some],
         )  # fmt: skip
 
-    def put_in(self, problem: Problem) -> int:
+    def entries_after_substitution(self, problem: Problem) -> int:
         """Count the entries of rows and objectives after the substitution of sums."""
         uses = np.bincount(problem.matrix.columns, minlength=problem.columns)
         for term in (term for objective in problem.objectives for term in objective.terms):
             uses[term.columns] += 1
         return int((uses[self.columns] * np.diff(self.matrix.starts)).sum())
 
-    def put_into(self, matrix: Matrix, columns: int) -> tuple[Matrix, Floats]:
+    def substitute_into(self, matrix: Matrix, columns: int) -> tuple[Matrix, Floats]:
         """Rows with the sums in place of the columns, and the constant that each gets."""
         which = np.full(columns, -1, dtype=np.int64)
         which[self.columns] = np.arange(self.count)
@@ -132,10 +132,10 @@ class _Sums:
         return Matrix(*merge_repeats(matrix.rows, starts, names[order], values[order])), constants.astype(np.float64)
 
 
-def _put_in(problem: Problem, sums: _Sums) -> tuple[Problem, Bools]:
+def _substitute(problem: Problem, sums: _Sums) -> tuple[Problem, Bools]:
     """Return the problem without the columns of the sums, and its rows without further content."""
     idle = np.zeros(problem.rows, dtype=np.bool_)
-    idle[sums.rows[sums.idle]] = True
+    idle[sums.rows[sums.idle_rows]] = True
     terms = [_with_sums(o, sums, problem.columns) for o in problem.objectives]
     lower, upper = sums.lower - sums.constants, sums.upper - sums.constants
     # In the size the row was stated in: a x == c - b z.
@@ -147,7 +147,7 @@ def _put_in(problem: Problem, sums: _Sums) -> tuple[Problem, Bools]:
     defined[sums.columns] = True
     reading = np.unique(changed.matrix.row_of[defined[changed.matrix.columns]]).astype(np.int64)
     if len(reading):
-        matrix, constants = sums.put_into(changed.matrix.take(reading), problem.columns)
+        matrix, constants = sums.substitute_into(changed.matrix.take(reading), problem.columns)
         sides = changed.row_lower[reading] - constants, changed.row_upper[reading] - constants
         changed = with_rows(changed, reading, matrix, *sides)
     return changed, idle
@@ -157,7 +157,7 @@ def _with_sums(objective: Objective, sums: _Sums, columns: int) -> Objective:
     terms = []
     for term in objective.terms:
         row = Matrix(np.array([0, len(term.columns)], dtype=np.int64), term.columns, term.coefficients)
-        put, constant = sums.put_into(row, columns)
+        put, constant = sums.substitute_into(row, columns)
         terms.append(
             replace(term, columns=put.columns, coefficients=put.values, constant=term.constant + float(constant[0]))
         )
@@ -167,13 +167,13 @@ def _with_sums(objective: Objective, sums: _Sums, columns: int) -> Objective:
 # --- which columns ---------------------------------------------------------------------------------------------------
 
 
-def _found(problem: Problem) -> _Sums:
+def _find_sums(problem: Problem) -> _Sums:
     """Return sums that do not contain the column of another sum."""
     uses = np.bincount(problem.matrix.columns, minlength=problem.columns)
     equal = plain_rows(problem) & (problem.row_lower == problem.row_upper) & (np.diff(problem.matrix.starts) >= 2)
     rows = np.flatnonzero(equal)
-    entries = _alone(problem, rows, removable(problem) & (uses <= MOST_ROWS + 1))
-    sums = _worth(_kept_whole(problem, _sums(problem, entries)), problem, uses)
+    entries = _lone_entries(problem, rows, removable_columns(problem) & (uses <= MOST_ROWS + 1))
+    sums = _worthwhile_sums(_integrality_preserving(problem, _sums(problem, entries)), problem, uses)
     # One column a row and one row a column; then nobody's sum may hold another's column.
     sums = sums.take(np.unique(sums.rows, return_index=True)[1])
     sums = sums.take(np.unique(sums.columns, return_index=True)[1])
@@ -182,7 +182,7 @@ def _found(problem: Problem) -> _Sums:
     return sums.take(np.flatnonzero(~read[sums.columns]))
 
 
-def _alone(problem: Problem, rows: Codes, possible: Bools) -> Codes:
+def _lone_entries(problem: Problem, rows: Codes, possible: Bools) -> Codes:
     """Return the entries of some rows in possible columns that are the only ones of their sign in the row."""
     matrix = problem.matrix
     inside = np.zeros(problem.rows, dtype=np.bool_)
@@ -222,7 +222,7 @@ def _sums(problem: Problem, entries: Codes) -> _Sums:
     )
 
 
-def _kept_whole(problem: Problem, sums: _Sums) -> _Sums:
+def _integrality_preserving(problem: Problem, sums: _Sums) -> _Sums:
     """Return those that are integer if their column is, with coefficients of similar size."""
     matrix = sums.matrix
     fraction = ~problem.integer[matrix.columns] | (matrix.values != np.rint(matrix.values))
@@ -234,11 +234,11 @@ def _kept_whole(problem: Problem, sums: _Sums) -> _Sums:
     return sums.take(np.flatnonzero(good))
 
 
-def _worth(sums: _Sums, problem: Problem, uses: Codes) -> _Sums:
+def _worthwhile_sums(sums: _Sums, problem: Problem, uses: Codes) -> _Sums:
     """Those that give the matrix no more entries."""
     terms, others = np.diff(sums.matrix.starts), uses[sums.columns] - 1
     before = terms + 1 + others
-    after = np.where(sums.idle, 0, terms) + others * terms
+    after = np.where(sums.idle_rows, 0, terms) + others * terms
     return sums.take(np.flatnonzero(after <= before))
 
 

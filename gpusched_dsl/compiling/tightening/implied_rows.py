@@ -76,11 +76,11 @@ def _implied_rows(problem: Problem, work: WorkBudget) -> Bools:
         short = np.flatnonzero(usable & (sizes == size))
         long = np.flatnonzero(usable & (sizes > size))
         if len(short) and len(long):
-            gone[short[_follow(problem, short, long, work)]] = True
+            gone[short[_implied_by_long(problem, short, long, work)]] = True
     return gone
 
 
-def _follow(problem: Problem, short: Codes, long: Codes, work: WorkBudget) -> Bools:
+def _implied_by_long(problem: Problem, short: Codes, long: Codes, work: WorkBudget) -> Bools:
     """Which of the short rows follow from long ones; the short ones have one size."""
     pairs = _Pairs.of(problem, short, problem.matrix.take(long), work)
     follow = np.full(len(short), len(pairs.inner) > 0)

@@ -87,7 +87,7 @@ def nest(problem: Problem, entries: Nonzeros) -> Nesting:
     meetings = meetings.where(crowded[row[meetings.inner]])
     if not len(meetings.inner):
         return nothing
-    meetings = _disjoint(problem, row, *_in_turn(row, size, meetings))
+    meetings = _disjoint_meetings(problem, row, *_sort_meetings(row, size, meetings))
     if not len(meetings.inner):
         return nothing
     inner, at = np.unique(row[meetings.inner], return_index=True)
@@ -114,7 +114,7 @@ def _contained_meetings(row: Codes, column: Int32s, value: Floats, size: Codes, 
     return _Meetings(inner[whole], outer[whole])
 
 
-def _in_turn(row: Codes, size: Codes, meetings: _Meetings) -> tuple[_Meetings, Codes]:
+def _sort_meetings(row: Codes, size: Codes, meetings: _Meetings) -> tuple[_Meetings, Codes]:
     """Return the pairs in the order of their inner rows, and for each the number of smaller rows with its inner row."""
     order = np.lexsort((row[meetings.outer], size[row[meetings.outer]], row[meetings.inner]))
     meetings = meetings.where(order)
@@ -124,7 +124,7 @@ def _in_turn(row: Codes, size: Codes, meetings: _Meetings) -> tuple[_Meetings, C
     return meetings, number - number[np.searchsorted(inner, inner)]
 
 
-def _disjoint(problem: Problem, row: Codes, meetings: _Meetings, turn: Codes) -> _Meetings:
+def _disjoint_meetings(problem: Problem, row: Codes, meetings: _Meetings, turn: Codes) -> _Meetings:
     """Those of rows that share no column within the row they go into.
 
     Where two rows want the same entry, the one of the constraint that could take most entries comes first, then the one

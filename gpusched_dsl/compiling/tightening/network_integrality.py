@@ -76,45 +76,45 @@ class NetworkIntegrality:
 def network_columns(problem: Problem, among: Bools | None = None, least: float = 1.0) -> Bools:
     """Return the columns that are integer at every vertex once the other integer columns are.
 
-    `among`: of the whole columns, only those; `least`: none at all if there are fewer whole ones.
+    `among`: only these of the integer columns; `least`: none if there are fewer integer columns.
     """
     none = np.zeros(problem.columns, dtype=np.bool_)
-    chosen = _possible(problem)
+    chosen = _possible_columns(problem)
     if among is not None:
         chosen &= among | ~problem.integer
-    if not _enough(problem, chosen, least):
+    if not _is_large_enough(problem, chosen, least):
         return none
-    entries = _near(problem, chosen)
-    whole_sides = _whole_or_infinite(problem.row_lower) & _whole_or_infinite(problem.row_upper)
+    entries = _nearby_entries(problem, chosen)
+    whole_sides = _is_integer_or_infinite(problem.row_lower) & _is_integer_or_infinite(problem.row_upper)
     entries, chosen = _settle(problem, entries, chosen, whole_sides)
-    if not _enough(problem, chosen, least):
+    if not _is_large_enough(problem, chosen, least):
         return none
     nesting = nest(problem, entries.where(chosen[entries.columns]))
     count = np.bincount(entries.columns, minlength=problem.columns)
     count -= np.bincount(nesting.covered_columns, minlength=problem.columns)
     chosen &= count <= 2
     entries, chosen = _settle(problem, entries, chosen, whole_sides)
-    if not _enough(problem, chosen, least):
+    if not _is_large_enough(problem, chosen, least):
         return none
     chosen[_one_sided(problem.rows, entries.where(chosen[entries.columns]), nesting)] = False
-    return chosen if _enough(problem, chosen, least) else none
+    return chosen if _is_large_enough(problem, chosen, least) else none
 
 
-def _enough(problem: Problem, chosen: Bools, least: float) -> bool:
+def _is_large_enough(problem: Problem, chosen: Bools, least: float) -> bool:
     return bool((chosen & problem.integer).sum() >= max(1.0, least))
 
 
-def _possible(problem: Problem) -> Bools:
+def _possible_columns(problem: Problem) -> Bools:
     """Return columns with integer bounds, one of them finite, and few entries, all of them 1 or -1."""
     columns, values = problem.matrix.columns, problem.matrix.values
-    fit = _whole_or_infinite(problem.lower) & _whole_or_infinite(problem.upper)
+    fit = _is_integer_or_infinite(problem.lower) & _is_integer_or_infinite(problem.upper)
     fit &= np.isfinite(problem.lower) | np.isfinite(problem.upper)
     fit &= np.bincount(columns, minlength=problem.columns) <= MOST_ENTRIES
     fit[columns[np.abs(values) != 1.0]] = False
     return fit
 
 
-def _near(problem: Problem, chosen: Bools) -> Nonzeros:
+def _nearby_entries(problem: Problem, chosen: Bools) -> Nonzeros:
     """The entries of all rows that have a chosen column."""
     matrix = problem.matrix
     touched = np.zeros(problem.rows, dtype=np.bool_)
@@ -170,5 +170,5 @@ def _one_sided(rows: int, entries: Nonzeros, nesting: Nesting) -> Codes:
     return np.unique(ends.columns[broken[ends.rows]]).astype(np.int64)
 
 
-def _whole_or_infinite(values: Floats) -> Bools:
+def _is_integer_or_infinite(values: Floats) -> Bools:
     return np.asarray(values == np.rint(values))

@@ -50,13 +50,13 @@ class PositiveParts:
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         problem = analysis.problem
-        return len(problem.objectives) == 1 and bool(_movable(problem).any())
+        return len(problem.objectives) == 1 and bool(_movable_columns(problem).any())
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         analysis.sweep(SWEEPS)
         parts = _parts(problem, analysis.work)
-        excluded, parts = parts.solved(problem)
+        excluded, parts = parts.solve(problem)
         if not parts.count:
             return PassResult(problem)
         objective = problem.objectives[0]
@@ -128,7 +128,7 @@ class _Parts:
             self.each[entries[self.matrix.row_of]],
         )  # fmt: skip
 
-    def solved(self, problem: Problem) -> tuple[Codes, _Parts]:
+    def solve(self, problem: Problem) -> tuple[Codes, _Parts]:
         """Return the parts with known values for every choice, and the columns x that can only be 0."""
         owner, columns = self.matrix.row_of, self.matrix.columns
         low, high = self.ends(np.zeros(self.count))
@@ -146,7 +146,7 @@ class _Parts:
         return columns[free & excluded & good[owner]].astype(np.int64), found
 
 
-def _movable(problem: Problem) -> Bools:
+def _movable_columns(problem: Problem) -> Bools:
     """Return the continuous columns with a cost and without definitions or conditions."""
     costs = problem.objectives[0].costs(problem.columns)
     return np.asarray((costs != 0.0) & ~problem.integer & plain_columns(problem))
@@ -155,7 +155,7 @@ def _movable(problem: Problem) -> Bools:
 def _parts(problem: Problem, work: WorkBudget) -> _Parts:
     """The columns and rows that have the form, their values not worked out yet."""
     matrix = problem.matrix
-    moved = _movable(problem)
+    moved = _movable_columns(problem)
     entries = np.flatnonzero(moved[matrix.columns])
     once = np.bincount(matrix.columns[entries], minlength=problem.columns) == 1
     entries = entries[once[matrix.columns[entries]] & (matrix.values[entries] != 0.0)]

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.analysis.rows import whole_below
+from gpusched_dsl.compiling.analysis.rows import integers_below
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.row_sides import plain_columns
@@ -67,8 +67,8 @@ class UnusedColumns:
 def best_ends(problem: Problem) -> Floats:
     """The value at which each column can be fixed, NaN for those that stay."""
     lower, upper = _ends(problem)
-    fits = removable(problem) & (lower <= upper) & (problem.lower < problem.upper)
-    rises, falls = _harmless(problem)
+    fits = removable_columns(problem) & (lower <= upper) & (problem.lower < problem.upper)
+    rises, falls = _harmless_directions(problem)
     down = fits & falls & (np.abs(lower) <= LARGEST)
     up = fits & rises & (np.abs(upper) <= LARGEST) & ~down
     nothing = fits & rises & falls
@@ -79,7 +79,7 @@ def best_ends(problem: Problem) -> Floats:
     return value
 
 
-def removable(problem: Problem) -> Bools:
+def removable_columns(problem: Problem) -> Bools:
     """Return the columns without definitions, conditions and conditional rows."""
     plain = plain_columns(problem)
     plain[problem.matrix.take(problem.conditions.rows).columns] = False
@@ -88,12 +88,12 @@ def removable(problem: Problem) -> Bools:
 
 def _ends(problem: Problem) -> tuple[Floats, Floats]:
     """Return the bounds, rounded inwards for integer columns."""
-    lower = np.where(problem.integer, -whole_below(-problem.lower), problem.lower)
-    upper = np.where(problem.integer, whole_below(problem.upper), problem.upper)
+    lower = np.where(problem.integer, -integers_below(-problem.lower), problem.lower)
+    upper = np.where(problem.integer, integers_below(problem.upper), problem.upper)
     return lower + 0.0, upper + 0.0
 
 
-def _harmless(problem: Problem) -> tuple[Bools, Bools]:
+def _harmless_directions(problem: Problem) -> tuple[Bools, Bools]:
     """Return the columns that may rise without harm, and those that may fall."""
     rises, falls = np.ones(problem.columns, dtype=np.bool_), np.ones(problem.columns, dtype=np.bool_)
     matrix = problem.matrix

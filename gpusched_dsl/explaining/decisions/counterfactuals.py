@@ -176,7 +176,7 @@ class CounterfactualProblem:
         return replace(
             problem,
             constraints=(*problem.constraints, Family(RUNS, problem.rows, IntervalDomain(0, 0))),
-            matrix=problem.matrix.under(row),
+            matrix=problem.matrix.with_rows_below(row),
             row_lower=np.append(problem.row_lower, 1.0),
             row_upper=np.append(problem.row_upper, np.inf),
         )

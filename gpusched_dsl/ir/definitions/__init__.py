@@ -38,15 +38,19 @@ __all__ = [
 ]
 
 
-def complete(definitions: tuple[Definition, ...], point: Floats, witnessed: float | None = None) -> Floats:
+def complete(definitions: tuple[Definition, ...], point: Floats, comparison_tolerance: float | None = None) -> Floats:
     """The point with every result column set to the value its definition gives.
 
-    Of comparisons the point's own word is taken within the tolerance `witnessed`, where one is given.
+    Truth values in the point are accepted if their comparisons hold within `comparison_tolerance` (None: recomputed).
     """
     if not definitions:
         return point
     full = point.copy()
     for definition in definitions:
-        values = definition.values(full) if witnessed is None else definition.witnessed(full, witnessed)
+        values = (
+            definition.values(full)
+            if comparison_tolerance is None
+            else definition.values_with_tolerance(full, comparison_tolerance)
+        )
         full[definition.results] = values
     return full

@@ -1,7 +1,7 @@
-"""One kind of nonlinear term: its values, and all that passes, bounds and files ask about it.
+"""The base of all nonlinear terms: values, ranges, convexity, derivatives and the form in problem files.
 
-Every question has an answer here that is true of any function, and mostly says little; a kind answers those that it
-knows more about. So a new kind is one file, and nothing else names it but what makes it.
+Every method has a default that is correct for any function but weak; a kind overrides those for which it has a better
+result. A new kind is one file, and only the code that creates it imports it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions.affine import Affines
 from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.json.arrays import Number, Unwritable, same_length
+from gpusched_dsl.ir.json.arrays import Number, Unwritable, check_length
 from gpusched_dsl.language.source import Span
 
 STEP = 1e-6  # of difference quotients, relative
@@ -43,9 +43,9 @@ class Choices:
 class Definition(ABC):
     """Entries `i` with `point[results[i]] == f(arguments starts[i] .. starts[i+1]-1)`.
 
-    `results` are distinct columns. `name` says for people what an entry is, such as `max(on[k, h] - was_on[k], 0)`.
-    `op` names the kind in problem files and in what backends accept; `block` is its form in a problem file.
-    `refusals` say of each operation what it is called where nobody takes it, and why no pass made it linear.
+    `results` are distinct columns. `name` describes an entry for people, such as `max(on[k, h] - was_on[k], 0)`.
+    `op` names the kind in problem files and in the operations of a backend; `block` is its form in a problem file.
+    `refusals` has for each operation its name in error messages, and why no pass made it linear.
     """
 
     results: Int32s
@@ -88,15 +88,15 @@ class Definition(ABC):
     def evaluate(self, arguments: Floats) -> Floats:
         """The value of every entry from the values of all arguments."""
 
-    def witnessed(self, point: Floats, tolerance: float) -> Floats:
-        """The value of every entry, where a point that has decided something is believed within a tolerance."""
+    def values_with_tolerance(self, point: Floats, tolerance: float) -> Floats:
+        """The value of every entry; decisions of the point are accepted within a tolerance."""
         return self.values(point)
 
-    def valueless(self, end: Floats) -> Bools:
+    def entries_without_value(self, end: Floats) -> Bools:
         """The entries that have no value where their argument is at this end of its range."""
         return np.zeros(self.size, dtype=np.bool_)
 
-    def least(self, entry: int) -> str:
+    def domain_text(self, entry: int) -> str:
         """Where the argument of an entry must lie for it to have a value, as in `at least 0`."""
         return "within its domain"
 
@@ -125,25 +125,25 @@ class Definition(ABC):
         """
         return np.ones_like(low, dtype=np.bool_), np.ones_like(low, dtype=np.bool_)
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
+    def convexity_of_moving(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         """For each entry with its arguments within `low .. high`: is the function convex, and is it concave?
 
         `moving` counts the arguments of each entry that are not fixed: 1 or more where it matters.
         """
         return np.zeros(self.size, dtype=np.bool_), np.zeros(self.size, dtype=np.bool_)
 
-    def shapes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
-        """As `bends`; entries with all arguments fixed are both.
+    def convexity(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
+        """As `convexity_of_moving`; entries with all arguments fixed are both.
 
         With arguments affine in columns, `result >= f` is convex where f is, and `result <= f` where f is concave.
         """
         moving = np.bincount(self.entry_of[low < high], minlength=self.size)
-        convex, concave = self.bends(low, high, moving)
+        convex, concave = self.convexity_of_moving(low, high, moving)
         return convex | (moving == 0), concave | (moving == 0)
 
     # --- arguments that move in steps --------------------------------------------------------------------------------
 
-    def whole(self, arguments: Bools) -> Bools:
+    def integer_entries(self, arguments: Bools) -> Bools:
         """Return the entries that are always integer, given which arguments are."""
         return np.zeros(self.size, dtype=np.bool_)
 
@@ -155,22 +155,22 @@ class Definition(ABC):
         return np.zeros(self.size)
 
     @property
-    def exact(self) -> Bools:
+    def exact_entries(self) -> Bools:
         """The entries that are functions of one argument, and that no pass approximates."""
         return np.full(self.size, self.single)
 
     @property
-    def tabulated(self) -> bool:
+    def is_tabulable(self) -> bool:
         """Whether a curve through the values at all values of an integer argument can replace it."""
         return self.single
 
     # --- near a point ------------------------------------------------------------------------------------------------
 
-    def inside(self, arguments: Floats) -> Floats:
+    def move_into_domain(self, arguments: Floats) -> Floats:
         """The arguments moved into the domain of the function."""
         return arguments
 
-    def near(self, point: Floats, inside: Floats) -> Floats:
+    def values_near(self, point: Floats, inside: Floats) -> Floats:
         """Return the values at a point with arguments `inside`; decisions are those of the point."""
         values = self.evaluate(inside)
         return np.where(np.isfinite(values), values, 0.0)
@@ -196,11 +196,11 @@ class Definition(ABC):
         starts = np.concatenate(([0], np.cumsum(counts)))
         shift = np.repeat(self.starts[:-1][entries] - starts[:-1], counts)
         rows = np.arange(starts[-1], dtype=np.int64) + shift
-        own: dict[str, Any] = {n: v[entries] for n, v in self.own.items() if isinstance(v, np.ndarray)}
+        own: dict[str, Any] = {n: v[entries] for n, v in self.own_fields.items() if isinstance(v, np.ndarray)}
         return replace(self, results=self.results[entries], starts=starts, arguments=self.arguments.take(rows), **own)
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own_fields(self) -> dict[str, Any]:
         """The fields that a kind adds, by name; arrays have a value per entry."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _COMMON}
 
@@ -209,13 +209,13 @@ class Definition(ABC):
 
         `numbers` numbers objects that several blocks may share, in the order in which they are met.
         """
-        own = self.own
+        own = self.own_fields
         shared = [v if isinstance(v, (str, bool)) else id(v) for v in own.values() if not isinstance(v, np.ndarray)]
         return shared, [v.astype(np.float64) for v in own.values() if isinstance(v, np.ndarray)]
 
     # --- problem files -----------------------------------------------------------------------------------------------
 
-    def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
+    def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
         """The form in a problem file, with the fields that all kinds have; raises Unwritable where there is none.
 
         Laws are added to the numbered ones: terms count as equal only where they have one law.
@@ -246,9 +246,9 @@ class Block(msgspec.Struct, tag_field="kind", kw_only=True, omit_defaults=True, 
     def check(self, place: str, laws: int, binary: Bools) -> None:
         """Raise Broken unless the fields fit together, by default one argument for each result.
 
-        The file has `laws` laws; `binary` says which of its columns are 0 or 1.
+        The file has `laws` laws; `binary` flags its columns that are 0 or 1.
         """
-        same_length(self.arguments.constants, len(self.results), f"{place}.arguments.constants", "results")
+        check_length(self.arguments.constants, len(self.results), f"{place}.arguments.constants", "results")
 
     def definition(self, common: dict[str, Any], laws: Sequence[Distribution]) -> Definition:
         """The definition of a block that was checked, with one argument for each entry in `common`."""

@@ -12,7 +12,7 @@ Interval = tuple[Floats, Floats]
 LIBRARY = 1e-12
 
 
-def loosened(low: Floats, high: Floats) -> Interval:
+def loosen(low: Floats, high: Floats) -> Interval:
     """Return values of library functions with slack for their rounding; NaN bounds nothing."""
     low = np.where(np.isfinite(low), low - LIBRARY * np.abs(low), low)
     high = np.where(np.isfinite(high), high + LIBRARY * np.abs(high), high)
@@ -20,7 +20,7 @@ def loosened(low: Floats, high: Floats) -> Interval:
     return np.where(low < np.inf, low, -np.inf), np.where(high > -np.inf, high, np.inf)
 
 
-def loosened_arguments(low: Floats, high: Floats) -> Interval:
+def loosen_arguments(low: Floats, high: Floats) -> Interval:
     """Arguments that library functions gave, with slack for their rounding; infinite or no number: no bound."""
     low = np.where(np.isfinite(low), low - LIBRARY * np.maximum(1.0, np.abs(low)), -np.inf)
     high = np.where(np.isfinite(high), high + LIBRARY * np.maximum(1.0, np.abs(high)), np.inf)

@@ -22,7 +22,7 @@ BUILT_IN: tuple[type[Definition], ...] = (Product, MinMax, Power, Unary, Piecewi
 
 
 @cache
-def kinds() -> tuple[type[Definition], ...]:
+def definition_kinds() -> tuple[type[Definition], ...]:
     """Return every kind of definition of a problem file. Raises ValueError for invalid kinds and for used names."""
     found: dict[str, type[Definition]] = {kind.op: kind for kind in BUILT_IN}
     for name, kind in added(GROUP, type, found).items():

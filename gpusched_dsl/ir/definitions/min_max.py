@@ -13,7 +13,7 @@ from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.divisors import common_divisors
-from gpusched_dsl.ir.json.arrays import Number, check_starts, same_length
+from gpusched_dsl.ir.json.arrays import Number, check_length, check_starts
 
 
 class ExtremeBlock(Block, tag="extreme"):
@@ -23,7 +23,7 @@ class ExtremeBlock(Block, tag="extreme"):
     largest: bool
 
     def check(self, place: str, laws: int, binary: Bools) -> None:
-        same_length(self.starts, len(self.results) + 1, f"{place}.starts", "results, plus one")
+        check_length(self.starts, len(self.results) + 1, f"{place}.starts", "results, plus one")
         check_starts(self.starts, len(self.arguments.constants), f"{place}.starts", least=1)
 
     def definition(self, common: dict[str, Any], laws: Sequence[Distribution]) -> Definition:
@@ -60,18 +60,18 @@ class MinMax(Definition):
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         return np.ones_like(low, dtype=np.bool_), np.zeros_like(low, dtype=np.bool_)
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
+    def convexity_of_moving(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         yes, alone = np.ones(self.size, dtype=np.bool_), np.diff(self.starts) == 1
         return (yes, alone) if self.largest else (alone, yes)
 
-    def whole(self, arguments: Bools) -> Bools:
+    def integer_entries(self, arguments: Bools) -> Bools:
         return np.asarray(np.logical_and.reduceat(arguments, self.starts[:-1]))
 
     def multiples(self, arguments: Floats) -> Floats:
         return common_divisors(np.where(arguments > 0, arguments, np.nan), self.starts[:-1])
 
     @property
-    def exact(self) -> Bools:
+    def exact_entries(self) -> Bools:
         return np.zeros(self.size, dtype=np.bool_)
 
     def derivatives(self, inside: Floats, values: Floats) -> Floats:
@@ -91,8 +91,8 @@ class MinMax(Definition):
         return Choices(np.arange(count), signs, -signs, -gaps, np.full(count, np.inf))
 
     @property
-    def tabulated(self) -> bool:
+    def is_tabulable(self) -> bool:
         return False
 
-    def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
+    def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
         return ExtremeBlock(starts=self.starts.tolist(), largest=self.largest, **common)

@@ -10,9 +10,9 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
-from gpusched_dsl.ir.definitions.intervals import Interval, loosened
+from gpusched_dsl.ir.definitions.intervals import Interval, loosen
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.json.arrays import Number, numbers, same_length
+from gpusched_dsl.ir.json.arrays import Number, check_length, numbers
 
 # More atoms than that in the range are approximated too: every entry gets a row for each of them.
 EXACT_ATOMS = 1000
@@ -26,7 +26,7 @@ class PartialExpectationBlock(Block, tag="partial_expectation"):
 
     def check(self, place: str, laws: int, binary: Bools) -> None:
         Block.check(self, place, laws, binary)
-        same_length(self.which, len(self.results), f"{place}.which", "results")
+        check_length(self.which, len(self.results), f"{place}.which", "results")
         numbers(self.which, len(self.laws), f"{place}.which", "law")
         numbers(self.laws, laws, f"{place}.laws", "law")
 
@@ -60,16 +60,16 @@ class PartialExpectation(Definition):
         at_high = self.evaluate(np.where(np.isfinite(high), high, 0.0))
         small = np.where(np.isfinite(low), at_low, np.where(low > 0, means, -np.inf))
         large = np.where(np.isfinite(high), at_high, np.where(high > 0, means, -np.inf))
-        return loosened(small, large)
+        return loosen(small, large)
 
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         return np.ones_like(low, dtype=np.bool_), np.zeros_like(low, dtype=np.bool_)
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
+    def convexity_of_moving(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         return np.zeros(self.size, dtype=np.bool_), np.ones(self.size, dtype=np.bool_)
 
     @property
-    def exact(self) -> Bools:
+    def exact_entries(self) -> Bools:
         atoms = [law.atoms for law in self.laws]
         return np.array([a is not None and len(a[0]) <= EXACT_ATOMS for a in atoms], dtype=np.bool_)[self.which]
 
@@ -79,9 +79,9 @@ class PartialExpectation(Definition):
         return [], [own[self.which]]
 
     @property
-    def tabulated(self) -> bool:
+    def is_tabulable(self) -> bool:
         return False
 
-    def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
+    def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
         own = [laws.setdefault(law, len(laws)) for law in self.laws]
         return PartialExpectationBlock(which=self.which.tolist(), laws=own, **common)

@@ -12,10 +12,19 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.curves import Curves
-from gpusched_dsl.ir.definitions.intervals import Interval, loosened
+from gpusched_dsl.ir.definitions.intervals import Interval, loosen
 from gpusched_dsl.ir.definitions.piecewise_pieces import LinearPieces, pieces_of
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.json.arrays import Broken, Number, Unwritable, check_starts, finite, numbers, plain, same_length
+from gpusched_dsl.ir.json.arrays import (
+    Broken,
+    Number,
+    Unwritable,
+    check_length,
+    check_starts,
+    finite_array,
+    finite_numbers,
+    numbers,
+)
 
 
 class CurvesFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -34,13 +43,13 @@ class CurvesFile(msgspec.Struct, forbid_unknown_fields=True):
     def check(self, place: str) -> None:
         """Raise Broken unless each curve has points from left to right, slopes and an error."""
         starts = check_starts(self.starts, len(self.x), f"{place}.starts", least=1)
-        same_length(self.y, len(self.x), f"{place}.y", f"{place}.x")
+        check_length(self.y, len(self.x), f"{place}.y", f"{place}.x")
         for name, values in (("x", self.x), ("y", self.y)):
-            finite(values, f"{place}.{name}")
+            finite_array(values, f"{place}.{name}")
         each = (("slope_before", self.slope_before), ("slope_after", self.slope_after), ("errors", self.errors))
         for name, values in each:
-            same_length(values, len(starts) - 1, f"{place}.{name}", f"{place}.starts, less one")
-            finite(values, f"{place}.{name}")
+            check_length(values, len(starts) - 1, f"{place}.{name}", f"{place}.starts, less one")
+            finite_array(values, f"{place}.{name}")
         curve_of: Codes = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
         if ((np.diff(np.array(self.x, dtype=np.float64)) <= 0) & (np.diff(curve_of) == 0)).any():
             raise Broken(f"{place}.x does not increase within a curve")
@@ -59,7 +68,7 @@ class PiecewiseBlock(Block, tag="piecewise"):
     def check(self, place: str, laws: int, binary: Bools) -> None:
         Block.check(self, place, laws, binary)
         self.curves.check(f"{place}.curves")
-        same_length(self.which, len(self.results), f"{place}.which", "results")
+        check_length(self.which, len(self.results), f"{place}.which", "results")
         numbers(self.which, len(self.curves.starts) - 1, f"{place}.which", "curve")
 
     def definition(self, common: dict[str, Any], laws: Sequence[Distribution]) -> Definition:
@@ -107,7 +116,7 @@ class Piecewise(Definition):
             beyond = np.where(slopes > 0, np.inf, np.where(slopes < 0, -np.inf, np.nan))
             value = np.where(np.isinf(end), beyond, curves.values(which, np.where(np.isinf(end), 0.0, end)))
             small, large = np.fmin(small, value), np.fmax(large, value)
-        return loosened(small, large)
+        return loosen(small, large)
 
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         everywhere = np.ones(self.size, dtype=np.bool_)
@@ -117,24 +126,24 @@ class Piecewise(Definition):
         falling[pieces.entry[pieces.slope < 0]] = True
         return rising, falling
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
+    def convexity_of_moving(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         yes, no = np.ones(self.size, dtype=np.bool_), np.zeros(self.size, dtype=np.bool_)
         low, high = np.minimum(low, high), np.maximum(low, high)
         return self.pieces(low, high, yes, no).runs <= 1, self.pieces(low, high, no, yes).runs <= 1
 
     @property
-    def exact(self) -> Bools:
+    def exact_entries(self) -> Bools:
         assert self.curves is not None
         return np.asarray(self.curves.errors[self.which] == 0.0)
 
     @property
-    def tabulated(self) -> bool:
+    def is_tabulable(self) -> bool:
         return False
 
-    def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
+    def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
         curves = self.curves
         if curves is None:
             raise Unwritable("a piecewise-linear term without a curve")
         values = (curves.x, curves.y, curves.slope_before, curves.slope_after, curves.errors)
-        file = CurvesFile(curves.starts.tolist(), *(plain(v) for v in values))
+        file = CurvesFile(curves.starts.tolist(), *(finite_numbers(v) for v in values))
         return PiecewiseBlock(which=self.which.tolist(), curves=file, **common)

@@ -10,9 +10,9 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
-from gpusched_dsl.ir.definitions.intervals import Interval, loosened, loosened_arguments
+from gpusched_dsl.ir.definitions.intervals import Interval, loosen, loosen_arguments
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.json.arrays import finite, plain, same_length
+from gpusched_dsl.ir.json.arrays import check_length, finite_array, finite_numbers
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 # How far a value may lie outside the domain of a function (a root of -1e-12) and still be read as its end.
@@ -28,8 +28,8 @@ class PowerBlock(Block, tag="power"):
 
     def check(self, place: str, laws: int, binary: Bools) -> None:
         Block.check(self, place, laws, binary)
-        same_length(self.exponents, len(self.results), f"{place}.exponents", "results")
-        finite(self.exponents, f"{place}.exponents")
+        check_length(self.exponents, len(self.results), f"{place}.exponents", "results")
+        finite_array(self.exponents, f"{place}.exponents")
 
     def definition(self, common: dict[str, Any], laws: Sequence[Distribution]) -> Definition:
         return Power(**common, exponents=np.array(self.exponents, dtype=np.float64))
@@ -54,21 +54,21 @@ class Power(Definition):
     }
 
     @property
-    def _whole(self) -> Bools:
+    def _integer_exponents(self) -> Bools:
         return np.asarray(self.exponents == np.rint(self.exponents))
 
     def evaluate(self, arguments: Floats) -> Floats:
-        lifted = np.where(~self._whole & (arguments < 0) & (arguments > -AT_THE_END), 0.0, arguments)
+        lifted = np.where(~self._integer_exponents & (arguments < 0) & (arguments > -AT_THE_END), 0.0, arguments)
         return np.asarray(np.power(lifted, self.exponents), dtype=np.float64)
 
-    def valueless(self, end: Floats) -> Bools:
-        return np.asarray(~self._whole & np.where(self.exponents > 0, end < 0, end <= 0))
+    def entries_without_value(self, end: Floats) -> Bools:
+        return np.asarray(~self._integer_exponents & np.where(self.exponents > 0, end < 0, end <= 0))
 
-    def least(self, entry: int) -> str:
+    def domain_text(self, entry: int) -> str:
         return "at least 0" if self.exponents[entry] > 0 else "above 0"
 
     def image(self, low: Floats, high: Floats) -> Interval:
-        exponents, whole = self.exponents, self._whole
+        exponents, whole = self.exponents, self._integer_exponents
         even = whole & (exponents % 2 == 0)
         low, high = np.where(whole, low, np.maximum(low, 0.0)), np.where(whole, high, np.maximum(high, 0.0))
         across = (low < 0) & (high > 0)
@@ -81,7 +81,7 @@ class Power(Definition):
         small = np.where(across, np.where(even & ~pole, 0.0, np.where(pole & ~even, -np.inf, small)), small)
         large = np.where(across & pole, np.inf, large)
         constant = exponents == 0
-        return loosened(np.where(constant, 1.0, small), np.where(constant, 1.0, large))
+        return loosen(np.where(constant, 1.0, small), np.where(constant, 1.0, large))
 
     def preimage(self, low: Floats, high: Floats, small: Floats, large: Floats) -> Interval:
         """On arguments >= 0 a power is monotone, and so is its inverse; an even power bounds both sides."""
@@ -89,7 +89,7 @@ class Power(Definition):
         inverse = np.where(exponents == 0, 1.0, 1.0 / exponents)
         at_small, at_large = np.power(np.maximum(small, 0.0), inverse), np.power(np.maximum(large, 0.0), inverse)
         falls = exponents < 0
-        begin, end = loosened_arguments(np.where(falls, at_large, at_small), np.where(falls, at_small, at_large))
+        begin, end = loosen_arguments(np.where(falls, at_large, at_small), np.where(falls, at_small, at_large))
         usable = (low >= 0) & (exponents != 0)
         even = (exponents > 0) & (exponents % 2 == 0)
         return (
@@ -98,7 +98,7 @@ class Power(Definition):
         )
 
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
-        exponents, whole = self.exponents, self._whole
+        exponents, whole = self.exponents, self._integer_exponents
         even = whole & (exponents % 2 == 0)
         shrinks = exponents < 0
         # On the positive side the slope has the sign of the exponent, on the negative side also that of x^(p-1).
@@ -109,11 +109,11 @@ class Power(Definition):
         undefined = (shrinks & (low <= 0) & (high >= 0)) | (~whole & left)
         return (rising & changes) | undefined, (falling & changes) | undefined
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
+    def convexity_of_moving(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         """x^p for x > 0 is convex if p > 1 or p < 0; for x < 0 even integer powers are convex, and odd ones
         are the opposite.
         """
-        p, whole = self.exponents, self._whole
+        p, whole = self.exponents, self._integer_exponents
         even = whole & (p % 2 == 0)
         straight = (p == 0) | (p == 1)
         bends_up = (p > 1) | (p < 0)
@@ -123,18 +123,18 @@ class Power(Definition):
         concave = straight | (~bends_up & right) | (bends_up & left & ~even)
         return convex, concave
 
-    def whole(self, arguments: Bools) -> Bools:
-        return arguments & (self.exponents >= 0) & self._whole
+    def integer_entries(self, arguments: Bools) -> Bools:
+        return arguments & (self.exponents >= 0) & self._integer_exponents
 
     def multiples(self, arguments: Floats) -> Floats:
-        usable = (self.exponents >= 1) & self._whole
+        usable = (self.exponents >= 1) & self._integer_exponents
         return np.where(usable, arguments ** np.where(usable, self.exponents, 1.0), 0.0)
 
-    def inside(self, arguments: Floats) -> Floats:
-        return np.where(self._whole, arguments, np.maximum(arguments, AWAY))
+    def move_into_domain(self, arguments: Floats) -> Floats:
+        return np.where(self._integer_exponents, arguments, np.maximum(arguments, AWAY))
 
     def derivatives(self, inside: Floats, values: Floats) -> Floats:
         return np.asarray(self.exponents * np.power(inside, self.exponents - 1.0))
 
-    def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
-        return PowerBlock(exponents=plain(self.exponents), **common)
+    def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
+        return PowerBlock(exponents=finite_numbers(self.exponents), **common)

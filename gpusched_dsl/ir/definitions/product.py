@@ -10,9 +10,9 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
-from gpusched_dsl.ir.definitions.intervals import Interval, loosened_arguments, product_of
+from gpusched_dsl.ir.definitions.intervals import Interval, loosen_arguments, product_of
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.json.arrays import Number, check_starts, same_length
+from gpusched_dsl.ir.json.arrays import Number, check_length, check_starts
 
 
 class ProductBlock(Block, tag="product"):
@@ -21,7 +21,7 @@ class ProductBlock(Block, tag="product"):
     starts: list[Number]
 
     def check(self, place: str, laws: int, binary: Bools) -> None:
-        same_length(self.starts, len(self.results) + 1, f"{place}.starts", "results, plus one")
+        check_length(self.starts, len(self.results) + 1, f"{place}.starts", "results, plus one")
         check_starts(self.starts, len(self.arguments.constants), f"{place}.starts", least=1)
 
     def definition(self, common: dict[str, Any], laws: Sequence[Distribution]) -> Definition:
@@ -66,7 +66,7 @@ class Product(Definition):
         usable = pair & ((b_low > 0) | (b_high < 0))
         corners = np.stack([np.where(r == 0, 0.0, r / b) for r in (small, large) for b in (b_low, b_high)])
         # inf / inf is no number, and no bound
-        begin, end = loosened_arguments(corners.min(axis=0), corners.max(axis=0))
+        begin, end = loosen_arguments(corners.min(axis=0), corners.max(axis=0))
         return np.where(usable, begin, -np.inf), np.where(usable, end, np.inf)
 
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
@@ -80,7 +80,7 @@ class Product(Definition):
         odd, unknown, flat = others(negative) % 2 == 1, others(mixed) > 0, others(zero) > 0
         return (unknown | ~odd) & ~flat, (unknown | odd) & ~flat
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
+    def convexity_of_moving(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         return (moving == 1) | self._squares, moving == 1
 
     @property
@@ -92,14 +92,14 @@ class Product(Definition):
         same: Bools = two & (single[first] >= 0) & (single[first] == single[first + 1])
         return same
 
-    def whole(self, arguments: Bools) -> Bools:
+    def integer_entries(self, arguments: Bools) -> Bools:
         return np.asarray(np.logical_and.reduceat(arguments, self.starts[:-1]))
 
     def multiples(self, arguments: Floats) -> Floats:
         return np.multiply.reduceat(np.where(np.isinf(arguments), 1.0, arguments), self.starts[:-1])
 
     @property
-    def exact(self) -> Bools:
+    def exact_entries(self) -> Bools:
         return np.zeros(self.size, dtype=np.bool_)
 
     def derivatives(self, inside: Floats, values: Floats) -> Floats:
@@ -117,8 +117,8 @@ class Product(Definition):
         return result
 
     @property
-    def tabulated(self) -> bool:
+    def is_tabulable(self) -> bool:
         return False
 
-    def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
+    def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
         return ProductBlock(starts=self.starts.tolist(), **common)

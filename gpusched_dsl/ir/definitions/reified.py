@@ -12,7 +12,7 @@ from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.json.arrays import Broken, Side, finite_sides, infinite_from_none, same_length, sides
+from gpusched_dsl.ir.json.arrays import Broken, Side, check_length, check_sides, infinite_from_none, sides
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP, ROUNDING
 
 
@@ -25,8 +25,8 @@ class HoldsBlock(Block, tag="holds"):
     def check(self, place: str, laws: int, binary: Bools) -> None:
         Block.check(self, place, laws, binary)
         for name, ends in (("lower", self.lower), ("upper", self.upper)):
-            same_length(ends, len(self.results), f"{place}.{name}", "results")
-            finite_sides(ends, f"{place}.{name}")
+            check_length(ends, len(self.results), f"{place}.{name}", "results")
+            check_sides(ends, f"{place}.{name}")
         if not binary[np.array(self.results, dtype=np.int64)].all():
             raise Broken(f"{place}.results names a column that is not binary")
 
@@ -61,7 +61,7 @@ class Reified(Definition):
         slack = within_steps(ROUNDING * np.maximum(1.0, np.abs(arguments)), self.steps)
         return ((arguments >= self.lower - slack) & (arguments <= self.upper + slack)).astype(np.float64)
 
-    def witnessed(self, point: Floats, tolerance: float) -> Floats:
+    def values_with_tolerance(self, point: Floats, tolerance: float) -> Floats:
         """Return the truth value of every entry; a point with value 1 is accepted within a tolerance.
 
         The tolerance is of the largest of 1, the side and the terms of the comparison.
@@ -92,17 +92,17 @@ class Reified(Definition):
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         return self.lower > low, self.upper < high
 
-    def whole(self, arguments: Bools) -> Bools:
+    def integer_entries(self, arguments: Bools) -> Bools:
         return np.ones(self.size, dtype=np.bool_)
 
     def multiples(self, arguments: Floats) -> Floats:
         return np.ones(self.size)
 
     @property
-    def exact(self) -> Bools:
+    def exact_entries(self) -> Bools:
         return np.zeros(self.size, dtype=np.bool_)
 
-    def near(self, point: Floats, inside: Floats) -> Floats:
+    def values_near(self, point: Floats, inside: Floats) -> Floats:
         return np.where(point[self.results] > 0.5, 1.0, 0.0)
 
     def derivatives(self, inside: Floats, values: Floats) -> Floats:
@@ -115,10 +115,10 @@ class Reified(Definition):
         return Choices(true, np.zeros(len(true)), np.ones(len(true)), lower, upper)
 
     @property
-    def tabulated(self) -> bool:
+    def is_tabulable(self) -> bool:
         return False
 
-    def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
+    def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
         return HoldsBlock(lower=sides(self.lower, -np.inf), upper=sides(self.upper, np.inf), **common)
 
 

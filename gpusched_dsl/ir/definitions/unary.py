@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
-from gpusched_dsl.ir.definitions.intervals import Interval, loosened, loosened_arguments
+from gpusched_dsl.ir.definitions.intervals import Interval, loosen, loosen_arguments
 from gpusched_dsl.ir.definitions.power import AWAY
 from gpusched_dsl.ir.distributions import Distribution
 
@@ -48,10 +48,10 @@ class Unary(Definition):
     def evaluate(self, arguments: Floats) -> Floats:
         return _FUNCTIONS[self.function](arguments)
 
-    def valueless(self, end: Floats) -> Bools:
-        return np.asarray(end <= 0) if self.function == "log" else Definition.valueless(self, end)
+    def entries_without_value(self, end: Floats) -> Bools:
+        return np.asarray(end <= 0) if self.function == "log" else Definition.entries_without_value(self, end)
 
-    def least(self, entry: int) -> str:
+    def domain_text(self, entry: int) -> str:
         return "above 0"
 
     def image(self, low: Floats, high: Floats) -> Interval:
@@ -60,15 +60,15 @@ class Unary(Definition):
             a, b = np.abs(low), np.abs(high)
             return np.where(inside, 0.0, np.minimum(a, b)), np.maximum(a, b)
         if self.function == "log":
-            return loosened(np.log(np.maximum(low, 0.0)), np.log(np.maximum(high, 0.0)))
-        return loosened(np.exp(low), np.exp(high))
+            return loosen(np.log(np.maximum(low, 0.0)), np.log(np.maximum(high, 0.0)))
+        return loosen(np.exp(low), np.exp(high))
 
     def preimage(self, low: Floats, high: Floats, small: Floats, large: Floats) -> Interval:
         if self.function == "abs":
             return -large, large
         if self.function == "log":
-            return loosened_arguments(np.exp(small), np.exp(large))
-        return loosened_arguments(np.log(np.maximum(small, 0.0)), np.log(np.maximum(large, 0.0)))
+            return loosen_arguments(np.exp(small), np.exp(large))
+        return loosen_arguments(np.log(np.maximum(small, 0.0)), np.log(np.maximum(large, 0.0)))
 
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         yes = np.ones_like(low, dtype=np.bool_)
@@ -76,23 +76,23 @@ class Unary(Definition):
             return high > 0, low < 0
         return yes, low <= 0 if self.function == "log" else ~yes
 
-    def bends(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
+    def convexity_of_moving(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         yes = np.ones(self.size, dtype=np.bool_)
         if self.function == "abs":
             return yes, (low >= 0) | (high <= 0)
         return (~yes, yes) if self.function == "log" else (yes, ~yes)
 
-    def whole(self, arguments: Bools) -> Bools:
-        return arguments if self.function == "abs" else Definition.whole(self, arguments)
+    def integer_entries(self, arguments: Bools) -> Bools:
+        return arguments if self.function == "abs" else Definition.integer_entries(self, arguments)
 
     def multiples(self, arguments: Floats) -> Floats:
         return arguments if self.function == "abs" else Definition.multiples(self, arguments)
 
     @property
-    def tabulated(self) -> bool:
+    def is_tabulable(self) -> bool:
         return self.function != "abs"
 
-    def inside(self, arguments: Floats) -> Floats:
+    def move_into_domain(self, arguments: Floats) -> Floats:
         return np.maximum(arguments, AWAY) if self.function == "log" else arguments
 
     def derivatives(self, inside: Floats, values: Floats) -> Floats:
@@ -107,5 +107,5 @@ class Unary(Definition):
         count, side = len(arguments), np.where(arguments < 0, -1.0, 1.0)
         return Choices(np.arange(count), np.zeros(count), side, -side * arguments, np.full(count, np.inf))
 
-    def stored(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
+    def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
         return UnaryBlock(function=self.function, **common)  # type: ignore[arg-type]

@@ -135,16 +135,16 @@ class Distribution(ABC):
             inside = origin + (grown - lost) / chance
         return np.where(x <= start, x, inside)
 
-    def given_above(self, x: float) -> Distribution:
+    def condition_above(self, x: float) -> Distribution:
         """The law of W given W > x; raises ValueError when that has probability 0."""
-        return self.truncated(low=x)
+        return self.truncate(low=x)
 
     @abstractmethod
-    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+    def truncate(self, low: float = -INF, high: float = INF) -> Distribution:
         """The law of W given low < W <= high; raises ValueError when that has no probability."""
 
     @abstractmethod
-    def censored(self, high: float) -> Distribution:
+    def censor(self, high: float) -> Distribution:
         """Return the distribution of min(W, high): probability beyond it moves to `high`."""
 
     # --- samples -----------------------------------------------------------------------------------------------------
@@ -156,13 +156,13 @@ class Distribution(ABC):
     # --- many at once, and files -------------------------------------------------------------------------------------
 
     @classmethod
-    def together(cls, laws: Sequence[Any]) -> LawFamily:
+    def family_of(cls, laws: Sequence[Any]) -> LawFamily:
         """Several laws of this class as one family."""
         if not cls.parameters:
             return Others(tuple(laws))
         return Parametric(cls, {name: np.array([getattr(law, name) for law in laws]) for name in cls.parameters})
 
-    def stored(self) -> StoredDistribution:
+    def to_struct(self) -> StoredDistribution:
         """The form in a problem file; raises Unwritable where there is none."""
         raise Unwritable(f"a distribution of class `{type(self).__name__}`")
 
@@ -244,7 +244,7 @@ def as_floats(x: object) -> Floats:
     return np.asarray(x, dtype=np.float64)
 
 
-def need(holds: bool | Bools, message: str) -> None:
+def require(holds: bool | Bools, message: str) -> None:
     """Raise ValueError with a message if the condition is false (or NaN)."""
     if not np.all(holds):
         raise ValueError(message)

@@ -14,7 +14,7 @@ from gpusched_dsl.ir.distributions.base import (
     ExponentialSum,
     StoredDistribution,
     as_floats,
-    need,
+    require,
 )
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
@@ -41,8 +41,8 @@ class Exponential(Restrictable):
     parameters: ClassVar[tuple[str, ...]] = ("scale", "offset")
 
     def __post_init__(self) -> None:
-        need(bool(np.isfinite([self.scale, self.offset]).all()), "the mean is not finite")
-        need(self.scale > 0, "the mean is not positive")
+        require(bool(np.isfinite([self.scale, self.offset]).all()), "the mean is not finite")
+        require(self.scale > 0, "the mean is not positive")
 
     @property
     def mean(self) -> float:
@@ -73,15 +73,15 @@ class Exponential(Restrictable):
     def exponentials(self) -> ExponentialSum:
         return ExponentialSum(self.offset, INF, 0.0, np.array([self.scale]), np.array([1 / self.scale]))
 
-    def given_above(self, x: float) -> Exponential:
-        need(x < INF, "the condition has probability 0")
+    def condition_above(self, x: float) -> Exponential:
+        require(x < INF, "the condition has probability 0")
         return Exponential(self.scale, max(self.offset, x))
 
-    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+    def truncate(self, low: float = -INF, high: float = INF) -> Distribution:
         # Without memory: what is left above `low` is exponential again, and nothing is lost in its tail.
-        return self.given_above(low) if high == INF else Restrictable.truncated(self.given_above(low), high=high)
+        return self.condition_above(low) if high == INF else Restrictable.truncate(self.condition_above(low), high=high)
 
-    def stored(self) -> StoredDistribution:
+    def to_struct(self) -> StoredDistribution:
         return ExponentialLaw(self.scale, self.offset)
 
 

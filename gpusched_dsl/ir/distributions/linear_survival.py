@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.ir.distributions.base import INF, Distribution, LawFamily, StoredDistribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, LawFamily, StoredDistribution, as_floats, require
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import check_chance
 from gpusched_dsl.ir.distributions.tables import Tables
-from gpusched_dsl.ir.json.arrays import Broken, finite, plain, same_length
+from gpusched_dsl.ir.json.arrays import Broken, check_length, finite_array, finite_numbers
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 # How far probabilities that are stated may be from a sum of 1.
@@ -29,10 +29,10 @@ class LinearSurvivalLaw(StoredDistribution, tag="linear_survival"):
     right: list[float]
 
     def distribution(self, place: str) -> Distribution:
-        same_length(self.left, len(self.knots), f"{place}.left", "knots")
-        same_length(self.right, len(self.knots), f"{place}.right", "knots")
-        knots = finite(self.knots, f"{place}.knots")
-        left, right = finite(self.left, f"{place}.left"), finite(self.right, f"{place}.right")
+        check_length(self.left, len(self.knots), f"{place}.left", "knots")
+        check_length(self.right, len(self.knots), f"{place}.right", "knots")
+        knots = finite_array(self.knots, f"{place}.knots")
+        left, right = finite_array(self.left, f"{place}.left"), finite_array(self.right, f"{place}.right")
         if not len(knots) or (np.diff(knots) <= 0).any():
             raise Broken(f"{place}.knots does not increase, or is empty")
         along: Floats = np.column_stack((left, right)).reshape(-1)  # the survival, from the first knot to the last
@@ -56,11 +56,11 @@ class LinearSurvival(Distribution):
     form: ClassVar[type[StoredDistribution] | None] = LinearSurvivalLaw
 
     @classmethod
-    def together(cls, laws: Sequence[LinearSurvival]) -> LawFamily:
+    def family_of(cls, laws: Sequence[LinearSurvival]) -> LawFamily:
         return Tables.of([(law.knots, law.left, law.right) for law in laws])
 
-    def stored(self) -> StoredDistribution:
-        return LinearSurvivalLaw(plain(self.knots), plain(self.left), plain(self.right))
+    def to_struct(self) -> StoredDistribution:
+        return LinearSurvivalLaw(finite_numbers(self.knots), finite_numbers(self.left), finite_numbers(self.right))
 
     @cached_property
     def density(self) -> Floats:
@@ -152,7 +152,7 @@ class LinearSurvival(Distribution):
         step = np.where(later, (self.right[here] - y) / np.where(slope > 0, slope, 1.0), 0.0)
         return np.where(later, np.minimum(self.knots[here] + step, self.knots[after]), self.knots[here])
 
-    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+    def truncate(self, low: float = -INF, high: float = INF) -> Distribution:
         if low < self.knots[0] and high >= self.knots[-1]:
             return self
         check_chance(self, low, high)
@@ -167,7 +167,7 @@ class LinearSurvival(Distribution):
             knots, left, right = np.append(knots, high), np.append(left, end), np.append(right, beyond)
         return trim(knots, (left - beyond) / chance, (right - beyond) / chance)
 
-    def censored(self, high: float) -> Distribution:
+    def censor(self, high: float) -> Distribution:
         if high >= self.knots[-1]:
             return self
         inside = self.knots < high
@@ -199,12 +199,12 @@ def discrete(values: Floats, weights: Floats | None = None) -> LinearSurvival:
     Raises ValueError for no values, values that are not finite, negative weights, weights that are all zero.
     """
     values = as_floats(values).reshape(-1)
-    need(len(values) > 0, "no values")
-    need(np.isfinite(values), "a value is not finite")
+    require(len(values) > 0, "no values")
+    require(np.isfinite(values), "a value is not finite")
     given = np.ones(len(values)) if weights is None else as_floats(weights).reshape(-1)
-    need(len(given) == len(values), "the number of weights differs from the number of values")
-    need(np.isfinite(given) & (given >= 0), "a weight is negative or not finite")
-    need(given.sum() > 0, "the weights are all zero")
+    require(len(given) == len(values), "the number of weights differs from the number of values")
+    require(np.isfinite(given) & (given >= 0), "a weight is negative or not finite")
+    require(given.sum() > 0, "the weights are all zero")
     knots, place = np.unique(values, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weights=given, minlength=len(knots))
     knots, weight = knots[weight > 0], weight[weight > 0]
@@ -220,8 +220,8 @@ def deterministic(value: float) -> LinearSurvival:
 
 def uniform(low: float, high: float) -> LinearSurvival:
     """The uniform law on [low, high]; raises ValueError unless low < high, both finite."""
-    need(bool(np.isfinite([low, high]).all()), "an end is not finite")
-    need(low < high, "the lower end is not below the upper end")
+    require(bool(np.isfinite([low, high]).all()), "an end is not finite")
+    require(low < high, "the lower end is not below the upper end")
     return LinearSurvival(np.array([low, high]), np.array([1.0, 0.0]), np.array([1.0, 0.0]))
 
 
@@ -233,11 +233,11 @@ def survival_points(points: Floats, survival: Floats) -> LinearSurvival:
     Raises ValueError for anything else, or for a survival that rises or leaves [0, 1].
     """
     points, survival = as_floats(points).reshape(-1), as_floats(survival).reshape(-1)
-    need(len(points) > 0, "no points")
-    need(np.isfinite(points), "a point is not finite")
-    need((survival >= 0) & (survival <= 1), "a survival is not a probability")
-    need(np.diff(points) >= 0, "the points do not increase")
-    need(np.diff(survival) <= 0, "the survival rises")
+    require(len(points) > 0, "no points")
+    require(np.isfinite(points), "a point is not finite")
+    require((survival >= 0) & (survival <= 1), "a survival is not a probability")
+    require(np.diff(points) >= 0, "the points do not increase")
+    require(np.diff(survival) <= 0, "the survival rises")
     knots, first, counts = np.unique(points, return_index=True, return_counts=True)
     left, right = survival[first].copy(), survival[first + counts - 1].copy()
     left[0], right[-1] = 1.0, 0.0

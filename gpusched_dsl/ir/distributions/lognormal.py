@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.distributions.base import INF, Distribution, StoredDistribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, StoredDistribution, as_floats, require
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.distributions.standard_normal import place_of, tail
@@ -38,10 +38,10 @@ class LogNormal(Restrictable):
     parameters: ClassVar[tuple[str, ...]] = ("median", "sigma", "mean")
 
     def __post_init__(self) -> None:
-        need(bool(np.isfinite([self.median, self.sigma]).all()), "a parameter is not finite")
-        need(self.median > 0, "the median is not positive")
-        need(self.sigma > 0, "sigma is not positive")
-        need(self.sigma <= LARGEST_SIGMA, f"sigma is above {LARGEST_SIGMA:g}: the mean is too large")
+        require(bool(np.isfinite([self.median, self.sigma]).all()), "a parameter is not finite")
+        require(self.median > 0, "the median is not positive")
+        require(self.sigma > 0, "sigma is not positive")
+        require(self.sigma <= LARGEST_SIGMA, f"sigma is above {LARGEST_SIGMA:g}: the mean is too large")
 
     @staticmethod
     def of_mean(mean: float, sigma: float) -> LogNormal:
@@ -78,11 +78,11 @@ class LogNormal(Restrictable):
         with np.errstate(over="ignore"):
             return np.asarray(self.median * np.exp(self.sigma * place_of(y)))
 
-    def stored(self) -> StoredDistribution:
+    def to_struct(self) -> StoredDistribution:
         return LogNormalLaw(self.median, self.sigma)
 
 
-def _made(given: Mapping[str, float]) -> Distribution:
+def _make(given: Mapping[str, float]) -> Distribution:
     if "mean" not in given:
         return LogNormal(given["median"], given["sigma"])
     if "sigma" in given:
@@ -90,5 +90,5 @@ def _made(given: Mapping[str, float]) -> Distribution:
     return LogNormal.of_mean(given["mean"], float(np.sqrt(np.log1p((given["deviation"] / given["mean"]) ** 2))))
 
 
-LOGNORMAL = NamedDistribution(LogNormal, _made)
+LOGNORMAL = NamedDistribution(LogNormal, _make)
 LARGEST_SIGMA = 10.0

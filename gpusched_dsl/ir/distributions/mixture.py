@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats
-from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, require
 from gpusched_dsl.ir.distributions.linear_survival import LinearSurvival, mix
 from gpusched_dsl.ir.distributions.restricted import check_chance
 
@@ -20,9 +20,11 @@ def mixture(laws: Sequence[Distribution], weights: Floats) -> Distribution:
     Raises ValueError for no laws, negative weights, or weights that are all zero.
     """
     weights = as_floats(weights).reshape(-1)
-    need(len(laws) > 0 and len(laws) == len(weights), "the number of weights differs from the number of distributions")
-    need(np.isfinite(weights) & (weights >= 0), "a weight is negative or not finite")
-    need(weights.sum() > 0, "the weights are all zero")
+    require(
+        len(laws) > 0 and len(laws) == len(weights), "the number of weights differs from the number of distributions"
+    )
+    require(np.isfinite(weights) & (weights >= 0), "a weight is negative or not finite")
+    require(weights.sum() > 0, "the weights are all zero")
     weights = weights / weights.sum()
     some = [(law, w) for law, w in zip(laws, weights.tolist(), strict=True) if w > 0]
     if len(some) == 1:
@@ -112,17 +114,17 @@ class Mixture(Distribution):
             np.concatenate([law.sample(rng, count) for law, count in zip(self.laws, counts.tolist(), strict=True)])
         )
 
-    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+    def truncate(self, low: float = -INF, high: float = INF) -> Distribution:
         """Each part truncated, with the weights that they then have (Bayes)."""
         if low < self.support[0] and high >= self.support[1]:
             return self
         check_chance(self, low, high)
         chances = [float(law.chance(as_floats(low), as_floats(high))) for law in self.laws]
-        some = [(law.truncated(low, high), w * c) for (law, w), c in zip(self._parts, chances, strict=True) if c > 0]
+        some = [(law.truncate(low, high), w * c) for (law, w), c in zip(self._parts, chances, strict=True) if c > 0]
         return mixture([law for law, _ in some], np.array([w for _, w in some]))
 
-    def censored(self, high: float) -> Distribution:
-        return mixture([law.censored(high) for law in self.laws], self.weights)
+    def censor(self, high: float) -> Distribution:
+        return mixture([law.censor(high) for law in self.laws], self.weights)
 
 
 def _bisect(before: Callable[[Floats], Bools], low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -26,7 +26,7 @@ class NamedDistribution:
 
 
 @cache
-def named(name: str) -> NamedDistribution:
+def named_distribution(name: str) -> NamedDistribution:
     """The distribution of a name that the language has accepted."""
     if name in SPELLINGS:
         found: NamedDistribution = EntryPoint(name, SPELLINGS[name].made_by, GROUP).load()
@@ -34,7 +34,7 @@ def named(name: str) -> NamedDistribution:
     return added(GROUP, NamedDistribution, SPELLINGS)[name]
 
 
-def stored_kinds() -> tuple[type[Distribution], ...]:
+def named_distribution_classes() -> tuple[type[Distribution], ...]:
     """The classes of all distributions that a text can name."""
-    known = [*(named(name) for name in SPELLINGS), *added(GROUP, NamedDistribution, SPELLINGS).values()]
+    known = [*(named_distribution(name) for name in SPELLINGS), *added(GROUP, NamedDistribution, SPELLINGS).values()]
     return tuple(dict.fromkeys(one.kind for one in known))

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.distributions.base import INF, Distribution, StoredDistribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, StoredDistribution, as_floats, require
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.distributions.standard_normal import place_of, tail
@@ -35,8 +35,8 @@ class Normal(Restrictable):
     parameters: ClassVar[tuple[str, ...]] = ("centre", "deviation")
 
     def __post_init__(self) -> None:
-        need(bool(np.isfinite([self.centre, self.deviation]).all()), "a parameter is not finite")
-        need(self.deviation > 0, "the deviation is not positive")
+        require(bool(np.isfinite([self.centre, self.deviation]).all()), "a parameter is not finite")
+        require(self.deviation > 0, "the deviation is not positive")
 
     @property
     def mean(self) -> float:
@@ -65,7 +65,7 @@ class Normal(Restrictable):
     def inv_lo(self, y: Floats) -> Floats:
         return self.centre + self.deviation * place_of(y)
 
-    def stored(self) -> StoredDistribution:
+    def to_struct(self) -> StoredDistribution:
         return NormalLaw(self.centre, self.deviation)
 
 

@@ -8,26 +8,26 @@ from functools import cached_property
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, require
 
 
 def check_chance(law: Distribution, low: float, high: float) -> None:
     """Raise ValueError unless low < W <= high has a probability that can be computed."""
     chance = float(law.chance(as_floats(low), as_floats(high)))
-    need(not np.isnan(chance), "the probability of the condition is too small to compute")
-    need(chance > 0, "the condition has probability 0")
+    require(not np.isnan(chance), "the probability of the condition is too small to compute")
+    require(chance > 0, "the condition has probability 0")
 
 
 class Restrictable(Distribution):
     """A law without a form of its own for its restrictions: they are computed from the law itself."""
 
-    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+    def truncate(self, low: float = -INF, high: float = INF) -> Distribution:
         if low < self.support[0] and high >= self.support[1]:
             return self
         check_chance(self, low, high)
         return Truncated(self, low, high)
 
-    def censored(self, high: float) -> Distribution:
+    def censor(self, high: float) -> Distribution:
         return self if high >= self.support[1] else Censored(self, high)
 
 
@@ -77,12 +77,12 @@ class Truncated(Restrictable):
         return np.where(x < low, self.mean - x, inside)
 
     def inv_lo(self, y: Floats) -> Floats:
-        return np.clip(self.law.inv_lo(self._unscaled(y)), *self.support)
+        return np.clip(self.law.inv_lo(self._unscale(y)), *self.support)
 
     def inv_hi(self, y: Floats) -> Floats:
-        return np.clip(self.law.inv_hi(self._unscaled(y)), *self.support)
+        return np.clip(self.law.inv_hi(self._unscale(y)), *self.support)
 
-    def _unscaled(self, y: Floats) -> Floats:
+    def _unscale(self, y: Floats) -> Floats:
         return self._beyond + as_floats(y) * (self._above - self._beyond)
 
     @property
@@ -106,11 +106,11 @@ class Truncated(Restrictable):
         high = min(self.high, inner.high)
         return ExponentialSum(inner.low, high, (inner.slope - rest) / chance, inner.factors / chance, inner.rates)
 
-    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+    def truncate(self, low: float = -INF, high: float = INF) -> Distribution:
         if low < self.support[0] and high >= self.support[1]:
             return self
         check_chance(self, low, high)
-        return self.law.truncated(max(low, self.low), min(high, self.high))
+        return self.law.truncate(max(low, self.low), min(high, self.high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,13 +162,13 @@ class Censored(Restrictable):
         inner = self.law.exponentials
         return None if inner is None or inner.low >= self.high else replace(inner, high=self.high)
 
-    def truncated(self, low: float = -INF, high: float = INF) -> Distribution:
+    def truncate(self, low: float = -INF, high: float = INF) -> Distribution:
         if low < self.support[0] and high >= self.high:
             return self
         if high < self.high:
-            return self.law.truncated(low, high)
+            return self.law.truncate(low, high)
         check_chance(self, low, high)
-        return self.law.given_above(low).censored(self.high)
+        return self.law.condition_above(low).censor(self.high)
 
-    def censored(self, high: float) -> Distribution:
-        return self if high >= self.high else self.law.censored(high)
+    def censor(self, high: float) -> Distribution:
+        return self if high >= self.high else self.law.censor(high)

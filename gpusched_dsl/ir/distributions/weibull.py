@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.distributions.base import INF, Distribution, StoredDistribution, as_floats, need
+from gpusched_dsl.ir.distributions.base import INF, Distribution, StoredDistribution, as_floats, require
 from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
 
@@ -40,14 +40,14 @@ class Weibull(Restrictable):
     parameters: ClassVar[tuple[str, ...]] = ("scale", "shape", "mean")
 
     def __post_init__(self) -> None:
-        need(bool(np.isfinite([self.scale, self.shape]).all()), "a parameter is not finite")
-        need(self.scale > 0, "the scale is not positive")
-        need(self.shape > 0, "the shape is not positive")
-        need(self.shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large")
+        require(bool(np.isfinite([self.scale, self.shape]).all()), "a parameter is not finite")
+        require(self.scale > 0, "the scale is not positive")
+        require(self.shape > 0, "the shape is not positive")
+        require(self.shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large")
 
     @staticmethod
     def of_mean(mean: float, shape: float) -> Weibull:
-        need(shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large")
+        require(shape >= SMALLEST_SHAPE, f"the shape is below {SMALLEST_SHAPE:g}: the mean is too large")
         return Weibull(mean / gamma(1 + 1 / shape), shape)
 
     @cached_property
@@ -80,15 +80,15 @@ class Weibull(Restrictable):
         with np.errstate(divide="ignore"):
             return np.asarray(self.scale * (-np.log(np.clip(y, 0.0, 1.0))) ** (1 / self.shape))
 
-    def stored(self) -> StoredDistribution:
+    def to_struct(self) -> StoredDistribution:
         return WeibullLaw(self.scale, self.shape)
 
 
-def _made(given: Mapping[str, float]) -> Distribution:
+def _make(given: Mapping[str, float]) -> Distribution:
     if "scale" in given:
         return Weibull(given["scale"], given["shape"])
     return Weibull.of_mean(given["mean"], given["shape"])
 
 
-WEIBULL = NamedDistribution(Weibull, _made)
+WEIBULL = NamedDistribution(Weibull, _make)
 SMALLEST_SHAPE = 0.05

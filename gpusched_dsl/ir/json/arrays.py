@@ -25,7 +25,7 @@ class Broken(Exception):
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def plain(values: Floats) -> list[float]:
+def finite_numbers(values: Floats) -> list[float]:
     """Finite numbers; raises Unwritable for others."""
     if not np.isfinite(values).all():
         raise Unwritable("a coefficient, cost or constant that is infinite or not a number")
@@ -57,24 +57,24 @@ def numbers(values: Sequence[int], count: int, place: str, what: str = "column")
     return found
 
 
-def repeats(values: Codes) -> bool:
+def has_repeats(values: Codes) -> bool:
     """Whether a value occurs twice, by sorting: several times faster than `np.unique` on millions."""
     ordered = np.sort(values)
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def finite(values: Sequence[float] | Floats, place: str) -> Floats:
+def finite_array(values: Sequence[float] | Floats, place: str) -> Floats:
     found = np.asarray(values, dtype=np.float64)
     if not np.isfinite(found).all():
         raise Broken(f"{place} contains a number that is too large")
     return found
 
 
-def finite_sides(values: Sequence[float | None], place: str) -> None:
-    finite(infinite_from_none(values, 0.0), place)
+def check_sides(values: Sequence[float | None], place: str) -> None:
+    finite_array(infinite_from_none(values, 0.0), place)
 
 
-def same_length(values: Sequence[object], count: int, place: str, other: str) -> None:
+def check_length(values: Sequence[object], count: int, place: str, other: str) -> None:
     if len(values) != count:
         raise Broken(f"{place} has {len(values)} entries; {count} are needed (as {other})")
 
@@ -92,9 +92,9 @@ def check_sparse(
 ) -> None:
     """Raise Broken unless these are rows of distinct columns, below `count`, with finite values."""
     rising = check_starts(starts, len(columns), f"{place}.starts")
-    same_length(values, len(columns), f"{place}.values", f"{place}.columns")
+    check_length(values, len(columns), f"{place}.values", f"{place}.columns")
     named = numbers(columns, count, f"{place}.columns")
-    finite(values, f"{place}.values")
+    finite_array(values, f"{place}.values")
     row_of = np.repeat(np.arange(len(rising) - 1, dtype=np.int64), np.diff(rising))
-    if repeats(row_of * max(count, 1) + named):
+    if has_repeats(row_of * max(count, 1) + named):
         raise Broken(f"{place}.columns names a column twice in one row")

@@ -8,13 +8,13 @@ from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Packing
 from gpusched_dsl.ir.json.arrays import (
     Broken,
+    check_length,
+    check_sides,
     check_sparse,
-    finite,
-    finite_sides,
+    finite_array,
+    has_repeats,
     infinite_from_none,
     numbers,
-    repeats,
-    same_length,
 )
 from gpusched_dsl.ir.json.domains import DomainFile, IntervalFile, ProductFile, ScalarsFile, UniverseFile
 from gpusched_dsl.ir.json.schema import FamilyFile, ProblemFile
@@ -36,18 +36,18 @@ def check_file(file: ProblemFile) -> None:
     columns, rows = len(file.lower), len(file.rows.lower)
     if columns > MOST_COLUMNS:
         raise Broken("there are more columns than can be counted with 32 bits")
-    declared = _entries(file.variables, sizes, "variables")
-    if declared + _entries(file.auxiliary, sizes, "auxiliary") != columns:
+    declared = _total_size(file.variables, sizes, "variables")
+    if declared + _total_size(file.auxiliary, sizes, "auxiliary") != columns:
         raise Broken(f"variables and auxiliary do not add up to the {columns} columns")
-    if _entries(file.constraints, sizes, "constraints") != rows:
+    if _total_size(file.constraints, sizes, "constraints") != rows:
         raise Broken(f"constraints do not add up to the {rows} rows")
-    same_length(file.upper, columns, "upper", "lower")
-    same_length(file.rows.upper, rows, "rows.upper", "rows.lower")
-    finite_sides(file.lower, "lower")
-    finite_sides(file.upper, "upper")
-    finite_sides(file.rows.lower, "rows.lower")
-    finite_sides(file.rows.upper, "rows.upper")
-    same_length(file.rows.starts, rows + 1, "rows.starts", "rows.lower, plus one")
+    check_length(file.upper, columns, "upper", "lower")
+    check_length(file.rows.upper, rows, "rows.upper", "rows.lower")
+    check_sides(file.lower, "lower")
+    check_sides(file.upper, "upper")
+    check_sides(file.rows.lower, "rows.lower")
+    check_sides(file.rows.upper, "rows.upper")
+    check_length(file.rows.starts, rows + 1, "rows.starts", "rows.lower, plus one")
     check_sparse(file.rows.starts, file.rows.columns, file.rows.values, columns, "rows")
     binary = _binary(file, columns)
     check_definitions(file.definitions, len(file.laws), declared, binary)
@@ -55,9 +55,9 @@ def check_file(file: ProblemFile) -> None:
     for k, objective in enumerate(file.objectives):
         for i, term in enumerate(objective.terms):
             place = f"objectives[{k}].terms[{i}]"
-            same_length(term.coefficients, len(term.columns), f"{place}.coefficients", "columns")
-            finite([*term.coefficients, term.constant], f"{place}.coefficients")
-            if repeats(numbers(term.columns, columns, f"{place}.columns")):
+            check_length(term.coefficients, len(term.columns), f"{place}.coefficients", "columns")
+            finite_array([*term.coefficients, term.constant], f"{place}.coefficients")
+            if has_repeats(numbers(term.columns, columns, f"{place}.columns")):
                 raise Broken(f"{place}.columns names a column twice")
 
 
@@ -94,10 +94,10 @@ def _domain_size(domain: DomainFile, file: ProblemFile, sizes: list[int], place:
     size = len(domain.codes[0])
     columns = []
     for k, (component, codes) in enumerate(zip(domain.components, domain.codes, strict=True)):
-        same_length(codes, size, f"{place}.codes[{k}]", "the first column")
+        check_length(codes, size, f"{place}.codes[{k}]", "the first column")
         limit = None if component is None else _universe_size(component, file, place)
         columns.append(_codes(codes, limit, f"{place}.codes[{k}]"))
-    if size and repeats(Packing.of(columns).keys(columns)):
+    if size and has_repeats(Packing.of(columns).keys(columns)):
         raise Broken(f"{place} has a repeated tuple")
     return size
 
@@ -116,7 +116,7 @@ def _codes(codes: list[int], limit: int | None, place: str) -> Codes:
     return values
 
 
-def _entries(families: list[FamilyFile], sizes: list[int], place: str) -> int:
+def _total_size(families: list[FamilyFile], sizes: list[int], place: str) -> int:
     """Return the total number of columns or rows of the families."""
     total = 0
     for k, family in enumerate(families):

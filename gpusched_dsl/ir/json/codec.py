@@ -18,7 +18,7 @@ from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Domain, Universe
 from gpusched_dsl.ir.granularity import with_steps
-from gpusched_dsl.ir.json.arrays import Broken, Unwritable, infinite_from_none, plain, sides
+from gpusched_dsl.ir.json.arrays import Broken, Unwritable, finite_numbers, infinite_from_none, sides
 from gpusched_dsl.ir.json.checks import check_file
 from gpusched_dsl.ir.json.domains import DomainStore, UniverseFile, domain_of
 from gpusched_dsl.ir.json.laws import law_file, law_of
@@ -64,7 +64,7 @@ def _problem_file(problem: Problem) -> ProblemFile:
         rows=RowsFile(
             matrix.starts.tolist(),
             matrix.columns.tolist(),
-            plain(matrix.values),
+            finite_numbers(matrix.values),
             sides(problem.row_lower, -np.inf),
             sides(problem.row_upper, np.inf),
         ),
@@ -125,7 +125,13 @@ def _place(span: Span | None) -> str | None:
 
 def _objective_file(objective: Objective) -> ObjectiveFile:
     terms = [
-        TermFile(t.columns.tolist(), plain(t.coefficients), plain(np.array([t.constant]))[0], t.name, _place(t.span))
+        TermFile(
+            t.columns.tolist(),
+            finite_numbers(t.coefficients),
+            finite_numbers(np.array([t.constant]))[0],
+            t.name,
+            _place(t.span),
+        )
         for t in objective.terms
     ]
     sense: Any = objective.sense

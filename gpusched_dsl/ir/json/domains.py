@@ -68,10 +68,10 @@ class DomainStore:
     def domain(self, domain: Domain) -> int:
         if id(domain) in self._seen:
             return self._seen[id(domain)][0]
-        stored = self._stored(domain)
+        stored = self._domain_file(domain)
         return self._remember(domain, self.domains, stored)
 
-    def _stored(self, domain: Domain) -> DomainFile:
+    def _domain_file(self, domain: Domain) -> DomainFile:
         if isinstance(domain, ScalarDomain):
             return ScalarsFile()
         if isinstance(domain, IntervalDomain):

@@ -8,9 +8,9 @@ import numpy as np
 
 from gpusched_dsl.ir.distributions import Censored, Distribution, Mixture, Truncated
 from gpusched_dsl.ir.distributions.base import StoredDistribution
-from gpusched_dsl.ir.distributions.named import stored_kinds
+from gpusched_dsl.ir.distributions.named import named_distribution_classes
 from gpusched_dsl.ir.distributions.restricted import check_chance
-from gpusched_dsl.ir.json.arrays import Broken, Side, finite, plain, same_length
+from gpusched_dsl.ir.json.arrays import Broken, Side, check_length, finite_array, finite_numbers
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 
@@ -40,7 +40,7 @@ _COMPOSED = (TruncatedLaw, CensoredLaw, MixtureLaw)
 if TYPE_CHECKING:
     LawFile = StoredDistribution
 else:
-    LawFile = Union[(*(kind.form for kind in stored_kinds() if kind.form is not None), *_COMPOSED)]
+    LawFile = Union[(*(kind.form for kind in named_distribution_classes() if kind.form is not None), *_COMPOSED)]
 
 
 def law_file(law: Distribution) -> LawFile:
@@ -51,8 +51,8 @@ def law_file(law: Distribution) -> LawFile:
         case Censored():
             return CensoredLaw(law_file(law.law), law.high)
         case Mixture():
-            return MixtureLaw([law_file(one) for one in law.laws], plain(law.weights))
-    return law.stored()
+            return MixtureLaw([law_file(one) for one in law.laws], finite_numbers(law.weights))
+    return law.to_struct()
 
 
 def law_of(stored: LawFile, place: str) -> Distribution:
@@ -75,7 +75,7 @@ def _law(stored: LawFile, place: str) -> Distribution:
             check_chance(law, low, high)
             return Truncated(law, low, high)
         case CensoredLaw():
-            finite([stored.high], f"{place}.high")
+            finite_array([stored.high], f"{place}.high")
             return Censored(law_of(stored.law, f"{place}.law"), stored.high)
         case MixtureLaw():
             return _mixture(stored, place)
@@ -83,8 +83,8 @@ def _law(stored: LawFile, place: str) -> Distribution:
 
 
 def _mixture(stored: MixtureLaw, place: str) -> Mixture:
-    same_length(stored.weights, len(stored.laws), f"{place}.weights", "laws")
-    weights = finite(stored.weights, f"{place}.weights")
+    check_length(stored.weights, len(stored.laws), f"{place}.weights", "laws")
+    weights = finite_array(stored.weights, f"{place}.weights")
     if (weights <= 0).any() or abs(weights.sum() - 1) > ROUNDING:
         raise Broken(f"{place}.weights are not positive with a sum of 1")
     return Mixture(tuple(law_of(one, f"{place}.laws[{k}]") for k, one in enumerate(stored.laws)), weights)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.definitions.base import AffinesFile, Block
-from gpusched_dsl.ir.json.arrays import Broken, check_sparse, finite, numbers, repeats, same_length
+from gpusched_dsl.ir.json.arrays import Broken, check_length, check_sparse, finite_array, has_repeats, numbers
 from gpusched_dsl.ir.json.terms import ConditionsFile
 
 
@@ -23,7 +23,7 @@ def check_definitions(definitions: Sequence[Block], laws: int, declared: int, bi
         results = numbers(block.results, len(binary), place)
         if (results < declared).any():
             raise Broken(f"{place} names a declared column")
-        if repeats(results) or (made_by[results] >= 0).any():
+        if has_repeats(results) or (made_by[results] >= 0).any():
             raise Broken(f"{place} names a column that is defined already")
         made_by[results] = k
     for k, block in enumerate(definitions):
@@ -36,8 +36,8 @@ def check_definitions(definitions: Sequence[Block], laws: int, declared: int, bi
 
 def _check_arguments(arguments: AffinesFile, columns: int, place: str) -> None:
     check_sparse(arguments.starts, arguments.columns, arguments.values, columns, place)
-    same_length(arguments.starts, len(arguments.constants) + 1, f"{place}.starts", f"{place}.constants, plus one")
-    finite(arguments.constants, f"{place}.constants")
+    check_length(arguments.starts, len(arguments.constants) + 1, f"{place}.starts", f"{place}.constants, plus one")
+    finite_array(arguments.constants, f"{place}.constants")
 
 
 def check_conditions(conditions: ConditionsFile | None, rows: int, binary: Bools) -> None:
@@ -47,7 +47,7 @@ def check_conditions(conditions: ConditionsFile | None, rows: int, binary: Bools
     named = numbers(conditions.rows, rows, "conditions.rows", "row")
     if (np.diff(named) <= 0).any():
         raise Broken("conditions.rows does not increase")
-    same_length(conditions.columns, len(named), "conditions.columns", "conditions.rows")
-    same_length(conditions.values, len(named), "conditions.values", "conditions.rows")
+    check_length(conditions.columns, len(named), "conditions.columns", "conditions.rows")
+    check_length(conditions.values, len(named), "conditions.values", "conditions.rows")
     if not binary[numbers(conditions.columns, len(binary), "conditions.columns")].all():
         raise Broken("conditions.columns names a column that is not binary")

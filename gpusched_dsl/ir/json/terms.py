@@ -10,15 +10,15 @@ import numpy as np
 
 from gpusched_dsl.ir.definitions import Affines, Conditions, Definition, unary_starts
 from gpusched_dsl.ir.definitions.base import AffinesFile, Block
-from gpusched_dsl.ir.definitions.kinds import kinds
+from gpusched_dsl.ir.definitions.kinds import definition_kinds
 from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.json.arrays import Number, plain
+from gpusched_dsl.ir.json.arrays import Number, finite_numbers
 from gpusched_dsl.ir.matrix import Matrix
 
 if TYPE_CHECKING:
     DefinitionFile = Block
 else:
-    DefinitionFile = Union[tuple(kind.block for kind in kinds() if kind.block is not None)]  # noqa: UP007
+    DefinitionFile = Union[tuple(kind.block for kind in definition_kinds() if kind.block is not None)]  # noqa: UP007
 
 
 class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -41,12 +41,15 @@ def definition_file(definition: Definition, laws: dict[Distribution, int]) -> Bl
     common: dict[str, Any] = {
         "results": definition.results.tolist(),
         "arguments": AffinesFile(
-            matrix.starts.tolist(), matrix.columns.tolist(), plain(matrix.values), plain(definition.arguments.constants)
+            matrix.starts.tolist(),
+            matrix.columns.tolist(),
+            finite_numbers(matrix.values),
+            finite_numbers(definition.arguments.constants),
         ),
         "name": definition.name,
         "place": None if definition.span is None else str(definition.span),
     }
-    return definition.stored(common, laws)
+    return definition.to_block(common, laws)
 
 
 def conditions_file(conditions: Conditions) -> ConditionsFile | None:

@@ -112,7 +112,7 @@ class Base:
         else:
             components = store.randoms[name].domain.components
             made = LawSlice(store.randoms[name], part)
-        if not part.cuts(components):
+        if not part.is_restricted(components):
             return self._uncut.setdefault(name, made)
         left = tuple(map(part.component, components))
         known = self._cut.get(name)

@@ -149,13 +149,13 @@ class _Maker:
 
     def __call__(self, domain: Domain) -> Values:
         carrier, carry = self.carrier, self.carry
-        columns: tuple[Codes, ...] = self.part.outer(domain.components, domain.columns()) if domain.arity else ()
+        columns: tuple[Codes, ...] = self.part.outer_codes(domain.components, domain.columns()) if domain.arity else ()
         frame = Frame(domain.size, dict(zip(carry.variables, columns, strict=True)))
         ev = Evaluator(carrier.online.model, self.store, carrier.base.limits)
         target = carrier.online.base.params[carry.target]
         if isinstance(target.type, Element):
             codes = np.broadcast_to(ev.codes(carry.value, frame), (domain.size,))
-            [inner] = self.part.inner((self.store.universes[target.type.root],), (codes,))
+            [inner] = self.part.inner_codes((self.store.universes[target.type.root],), (codes,))
             return np.where(inner >= 0, inner, MISSING)
         values = np.array(np.broadcast_to(ev.numbers(carry.value, frame), (domain.size,)), dtype=np.float64)
         if target.kind in ("binary", "integer"):

@@ -33,7 +33,7 @@ class PlanCodes:
     def inner(self, name: str, given: VariableValues, part: InstanceView) -> VariableValues:
         """The values in codes of a part, without those that are not in it."""
         components = self.components(name)
-        codes = part.inner(components, given.codes)
+        codes = part.inner_codes(components, given.codes)
         inside = np.ones(len(given.values), dtype=np.bool_)
         for component, column in zip(components, codes, strict=True):
             inside &= (column >= 0) | (component is None)
@@ -41,7 +41,7 @@ class PlanCodes:
 
     def outer(self, name: str, given: VariableValues, part: InstanceView) -> VariableValues:
         """Values of a part in codes of the run."""
-        return VariableValues(part.outer(self.components(name), given.codes), given.values)
+        return VariableValues(part.outer_codes(self.components(name), given.codes), given.values)
 
     def all_inner(self, values: Mapping[str, VariableValues], part: InstanceView) -> dict[str, VariableValues]:
         return {name: self.inner(name, given, part) for name, given in values.items()}

@@ -251,7 +251,7 @@ class SimulationLoop:
         """Values of jobs that are remembered, the given ones for the others."""
 
         def make(domain: Domain) -> Floats:
-            [codes] = part.outer(domain.components, domain.columns())
+            [codes] = part.outer_codes(domain.components, domain.columns())
             given = self.base.store.params[name]
             before = given.values[given.domain.locate((codes,))]
             kept = self.memory[name][codes]

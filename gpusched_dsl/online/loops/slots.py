@@ -156,7 +156,7 @@ class SlotLoop(SimulationLoop):
             return self.standing
         components = self.codes.components(variable)
         given = self.standing.values[variable]
-        skipped = self.made.part.outer(components, tuple(column[self.skipped] for column in self.plan_columns))
+        skipped = self.made.part.outer_codes(components, tuple(column[self.skipped] for column in self.plan_columns))
         kept = np.ones(len(given.values), dtype=np.bool_)
         place = TupleDomain(components, given.codes).locate(skipped)
         kept[place[place >= 0]] = False

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.compiling.build import Permissions
-from gpusched_dsl.ir.deadline import active
+from gpusched_dsl.ir.deadline import active_deadline
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 from gpusched_dsl.policies.relabelling import relabel_values
@@ -39,11 +39,11 @@ class PolicyPlanner:
 
         began = time.perf_counter()
         until = None if question.seconds is None else began + question.seconds
-        deadline = active()
+        deadline = active_deadline()
 
         def stop() -> bool:
             over = until is not None and time.perf_counter() > until
-            return over or (deadline is not None and deadline.interrupted)
+            return over or (deadline is not None and deadline.is_interrupted)
 
         decision = decide(
             at(self.policy, question.now),

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.build import Built, Permissions
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, StoppedEarly, active, limit
+from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, StoppedEarly, active_deadline, limit
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -139,12 +139,12 @@ class Stopping(Silent):
 
     @property
     def stop_requested(self) -> bool:
-        return self._deadline.interrupted
+        return self._deadline.is_interrupted
 
 
 def _interruption() -> BaseException:
     """Raise the exception of an interrupted plan: Stopped if a deadline is active, else KeyboardInterrupt."""
-    return KeyboardInterrupt() if active() is None else StoppedEarly(INTERRUPT)
+    return KeyboardInterrupt() if active_deadline() is None else StoppedEarly(INTERRUPT)
 
 
 def build_from(instance: Instance, permissions: Permissions, *, fold: bool = True) -> Built:

@@ -64,12 +64,12 @@ def _row(problem: Problem) -> str | None:
     lower, upper = problem.row_lower.copy(), problem.row_upper.copy()
     lower[guarded], upper[guarded] = -np.inf, np.inf
     activity = Activity.of(problem.matrix, problem.lower, problem.upper)
-    found = activity.broken(replace(problem, row_lower=lower, row_upper=upper))
+    found = activity.most_violated_row(replace(problem, row_lower=lower, row_upper=upper))
     if found is None:
         return None
     row, above = found
     family = problem.row_family(row)
-    sides = (activity.smallest, "at most", upper) if above else (activity.largest, "at least", lower)
+    sides = (activity.smallest_values, "at most", upper) if above else (activity.largest_values, "at least", lower)
     unit = f" {family.unit}" if family.unit else ""
     return f"{_name(family.name, family.index_of(row))} is {sides[0][row]:g}{unit}, {sides[1]} {sides[2][row]:g}{unit}"
 

@@ -54,7 +54,7 @@ def _difference_at(
     at = replace(clock, now=now, remaining=left, done=loop.world.work * (1.0 - left), running=running)
     store = loop.base.instance_of(part, loop.carrier.carried(part, at, None)).store
     reader = AllocationReader(loop.online, store, loop.base.limits, part)
-    inner = part.inner(reader.components, tuple(column[runs] for column in way))  # type: ignore[arg-type]
+    inner = part.inner_codes(reader.components, tuple(column[runs] for column in way))  # type: ignore[arg-type]
     told = reader.entries(inner)
     pairs = (
         ("`lasts`", told.lasts, end[runs] - now),

@@ -70,7 +70,7 @@ class AllocationReader(PlacementEvaluator):
         """The chosen elements of the placement's family, in codes of the part."""
         frame = self.frame(columns)
         components = tuple(self.store.component(i.type) for i in self.placement.indices)
-        outer = self.part.outer(components, columns)
+        outer = self.part.outer_codes(components, columns)
         at = self.placement.position
         job, node, slot = at("job"), at("node"), at("slot")
         none = np.full(frame.size, -1, dtype=np.int64)
@@ -129,7 +129,7 @@ class AllocationReader(PlacementEvaluator):
         if value is None or not isinstance(value.type, Element):
             return None
         codes = np.broadcast_to(self.ev.codes(value, frame), (frame.size,))
-        return self.part.outer((self.store.component(value.type),), (codes,))[0]
+        return self.part.outer_codes((self.store.component(value.type),), (codes,))[0]
 
     def _speed(self, frame: Frame, lasts: Floats) -> Floats:
         expr: TypedExpr | None = self.online.speed

@@ -120,7 +120,7 @@ def charge(
     frame = ev.domain_frame(charge.indexing, domain)
     amounts = ev.number_column(charge.value, frame) * times
     ledger.add(charge.name, float(amounts.sum()))
-    outer = part.outer(domain.components, domain.columns()) if domain.arity else ()
+    outer = part.outer_codes(domain.components, domain.columns()) if domain.arity else ()
     for component, codes in zip(domain.components, outer, strict=True):
         if component is None:
             continue

@@ -96,7 +96,7 @@ def with_row(problem: Problem, coefficients: Floats, lower: float, upper: float)
         upper=problem.upper,
         integer=problem.integer,
         constraints=(*problem.constraints, family),
-        matrix=problem.matrix.under(row),
+        matrix=problem.matrix.with_rows_below(row),
         row_lower=np.append(problem.row_lower, lower),
         row_upper=np.append(problem.row_upper, upper),
         objectives=problem.objectives,

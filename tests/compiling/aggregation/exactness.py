@@ -44,7 +44,7 @@ def loaded(path: Path) -> Workspace:
 
 def built(workspace: Workspace, scenario: str, settings: Mapping[str, str], *, fold: bool = True) -> Built:
     chosen, _ = check_solvable(workspace, scenario, dict(settings))
-    return build(workspace, chosen, permissions=Permissions(outside=True), fold=fold)
+    return build(workspace, chosen, permissions=Permissions(outside=True), aggregated=fold)
 
 
 def check_same(workspace: Workspace, scenario: str, settings: Mapping[str, str], tally: Tally) -> Built:
@@ -52,12 +52,12 @@ def check_same(workspace: Workspace, scenario: str, settings: Mapping[str, str],
     made = built(workspace, scenario, settings)
     where = (scenario, dict(settings))
     tally.instances += 1
-    if made.folded is None:
+    if made.aggregated is None:
         for attempt in made.aggregation.attempts:
             tally.refused[str(attempt.obstacle)] += 1
         return made
     tally.counted += 1
-    tally.several += made.folded.quotient.classes.count > 1
+    tally.several += made.aggregated.quotient.classes.count > 1
     tally.plans += check_solved(made, where)
     return made
 

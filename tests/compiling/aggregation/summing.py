@@ -138,17 +138,17 @@ def check_exact(
     best = [o.value for o in one.objectives]
     close = [pytest.approx(b, rel=1e-6, abs=1e-7) for b in best]
     assert [o.value for o in other.objectives] == close, where
-    plan = unfolded(made, found.expanded(other.point))
+    plan = unfolded(made, found.disaggregate(other.point))
     report = verify(made.whole, plan)
     assert report.feasible, (where, [str(w) for w in report.worst])
     assert [o.value for o in report.objectives] == close, where
 
     # Plans of single elements stand for sums that cost no more, and these for plans again.
     for given in (one.point, plan):
-        start = found.gathered(folded(made, given))
+        start = found.aggregate(folded(made, given))
         assert start is not None, where
         report = verify(found.problem, start)
         assert report.feasible, (where, [str(w) for w in report.worst])
         assert [o.value for o in report.objectives] == close, where
-        assert verify(made.whole, unfolded(made, found.expanded(start))).feasible, where
+        assert verify(made.whole, unfolded(made, found.disaggregate(start))).feasible, where
     return best[0]

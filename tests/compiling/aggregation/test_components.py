@@ -31,7 +31,7 @@ def parts_of(folder: Path, rows: str, most: float = 7) -> int:
     path = folder / "apart.gsm"
     path.write_text(TEXT.format(rows=rows, most=most), encoding="utf-8")
     made = check_same(loaded(path), "S", {}, Tally())
-    return 0 if made.folded is None else len(made.folded.parts)
+    return 0 if made.aggregated is None else len(made.aggregated.parts)
 
 
 @pytest.mark.quick(3)

@@ -29,7 +29,7 @@ def check(name: str, data: Data, *, fold: bool) -> Built:
     workspace = workspace_from_text(text_of(construct, data), "constructs.gsm", found, Path.cwd())
     found.raise_if_errors()
     scenario, _ = check_solvable(workspace, choose_scenario(workspace))
-    made = build(workspace, scenario, permissions=Permissions(), fold=fold)
+    made = build(workspace, scenario, permissions=Permissions(), aggregated=fold)
     solved, _ = solve_built(made, "highs", EXACT)
     assert [o.value for o in solved.objectives] == [pytest.approx(best(construct, data), abs=1e-6)], (data, fold)
     for attempt in made.aggregation.attempts:

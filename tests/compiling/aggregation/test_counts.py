@@ -232,7 +232,7 @@ def test_the_shop_is_counted(tmp_path: Path) -> None:
     assert [f.name for f in found.problem.auxiliary] == ["warm", "makes", "setup", "speed", "heats"]
     assert found.problem.columns == made.whole.columns // 3
     assert found.problem.upper[found.problem.auxiliary[0].slice].tolist() == [3.0] * 3
-    assert "3 elements of `Machines` in each of 3 slots" in found.parts[0].did
+    assert "3 elements of `Machines` in each of 3 slots" in found.parts[0].effect
 
 
 REFUSED = {
@@ -353,9 +353,9 @@ def check_any_sums(made: Case, random: np.random.Generator) -> None:
         point = solve_problem(replace(problem, objectives=(objective,)), options=COARSE).point
         if point is None:
             continue
-        plan = unfolded(made, found.expanded(point))
+        plan = unfolded(made, found.disaggregate(point))
         assert verify(made.whole, plan).feasible
-        again = found.gathered(folded(made, plan))
+        again = found.aggregate(folded(made, plan))
         assert again is not None
         assert again == pytest.approx(point, abs=1e-6)
 
@@ -392,9 +392,9 @@ def test_plans_that_break_rows_of_an_element_are_not_gathered(tmp_path: Path) ->
     found = summed(made.small)
     point = solve_problem(found.problem).point
     assert point is not None
-    spread = found.expanded(point)
-    assert found.gathered(spread) is not None
+    spread = found.disaggregate(point)
+    assert found.aggregate(spread) is not None
     warm = made.small.problem.variable("warm")
     inside = (spread.columns >= warm.first) & (spread.columns < warm.stop)
     values = np.where(inside, 0.0, spread.values)
-    assert found.gathered(type(spread)(spread.columns, spread.elements, values)) is None
+    assert found.aggregate(type(spread)(spread.columns, spread.elements, values)) is None

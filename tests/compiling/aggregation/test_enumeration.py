@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gpusched_dsl.compiling.aggregation.enumeration import count_points, whole_points
+from gpusched_dsl.compiling.aggregation.enumeration import count_points, integer_points
 from gpusched_dsl.compiling.aggregation.work import STEP, ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 
@@ -32,7 +32,7 @@ def test_random_systems(seed: int) -> None:
             a - 1e-7 <= value <= b + 1e-7 for a, value, b in zip(lower, matrix @ np.array(point), upper, strict=True)
         )
     ]
-    found = whole_points(matrix, lower, upper, low, high, 10_000)
+    found = integer_points(matrix, lower, upper, low, high, 10_000)
     assert [tuple(point) for point in found.tolist()] == wanted
     assert count_points(matrix, lower, upper, low, high) == len(wanted)
 
@@ -40,18 +40,18 @@ def test_random_systems(seed: int) -> None:
 def test_rows_that_rounding_breaks() -> None:
     """Ten tenths are one, whatever their floating-point sum."""
     matrix = np.full((1, 10), 0.1)
-    found = whole_points(matrix, np.array([1.0]), np.array([1.0]), np.zeros(10, np.int64), np.ones(10, np.int64), 100)
+    found = integer_points(matrix, np.array([1.0]), np.array([1.0]), np.zeros(10, np.int64), np.ones(10, np.int64), 100)
     assert found.tolist() == [[1] * 10]
 
 
 def test_too_many_are_refused() -> None:
     none, one = np.zeros(12, np.int64), np.ones(12, np.int64)
     anything = (np.zeros((1, 12)), np.array([-np.inf]), np.array([np.inf]), none, one)
-    assert len(whole_points(*anything, 4096)) == 4096
+    assert len(integer_points(*anything, 4096)) == 4096
     with pytest.raises(Obstacle, match="more than 4,095 possible uses"):
-        whole_points(*anything, 4095)
+        integer_points(*anything, 4095)
     with pytest.raises(Obstacle, match="more than 10 possible uses"):
-        whole_points(np.ones((1, 1)), np.array([0.0]), np.array([1.0]), np.zeros(1, np.int64), np.array([10**9]), 10)
+        integer_points(np.ones((1, 1)), np.array([0.0]), np.array([1.0]), np.zeros(1, np.int64), np.array([10**9]), 10)
 
 
 def test_partial_points_without_end_are_cut_off() -> None:
@@ -60,7 +60,7 @@ def test_partial_points_without_end_are_cut_off() -> None:
     matrix = np.concatenate((np.eye(columns)[:-1] - np.eye(columns, k=1)[:-1],))
     sides = np.zeros(columns - 1)
     none, one = np.zeros(columns, np.int64), np.ones(columns, np.int64)
-    assert whole_points(matrix, sides, sides, none, one, 10).tolist() == [[0] * columns, [1] * columns]
+    assert integer_points(matrix, sides, sides, none, one, 10).tolist() == [[0] * columns, [1] * columns]
 
 
 def test_counting_takes_less_work_than_listing() -> None:
@@ -90,5 +90,5 @@ def test_work_is_limited() -> None:
     none, one = np.zeros(16, np.int64), np.ones(16, np.int64)
     system = (sizes, np.array([-np.inf]), np.array([np.inf]), none, one, 10**9)
     with pytest.raises(Obstacle, match="too much work"):
-        whole_points(*system, ElementWork(100_000, root="Nodes"))
-    assert len(whole_points(*system, ElementWork(1_000_000, root="Nodes"))) == 2**16
+        integer_points(*system, ElementWork(100_000, root="Nodes"))
+    assert len(integer_points(*system, ElementWork(1_000_000, root="Nodes"))) == 2**16

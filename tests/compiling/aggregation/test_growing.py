@@ -41,7 +41,7 @@ def check_seeds(folder: Path, model: str, seeds: range) -> Tally:
     for seed in seeds:
         own = {} if model == "printed" else capacity_cases.settings(seed)
         made = check_same(workspace, f"Seed{seed}", sharing_cases.settings(seed) if model == "sharing" else own, tally)
-        pooled += made.folded is not None and is_pooled(made.folded)
+        pooled += made.aggregated is not None and is_pooled(made.aggregated)
     assert pooled >= 0.3 * len(seeds), (tally, pooled)
     return tally
 
@@ -86,8 +86,8 @@ def hostel(folder: Path, *, sense: str = "maximize gain", sign: int = 1, rows: s
     path = folder / "hostel.gsm"
     path.write_text(text.replace("EXTRA", extra).replace("TERM", term), encoding="utf-8")
     made = built(loaded(path), "Small", {})
-    assert made.folded is not None
-    assert is_pooled(made.folded)
+    assert made.aggregated is not None
+    assert is_pooled(made.aggregated)
     return made
 
 
@@ -102,12 +102,12 @@ def test_both_senses(tmp_path: Path, sense: str, sign: int) -> None:
 @pytest.mark.parametrize("backend", ["highs", "scip"])
 def test_patterns_join_while_solving(tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = hostel(tmp_path)
-    assert made.folded is not None
-    few = set(names(made.folded))
+    assert made.aggregated is not None
+    few = set(names(made.aggregated))
     solved, _ = solve_built(made, backend, EXACT)
     assert solved.status == "optimal"
     assert solved.folded is not None
-    joined = solve_pooled(made.folded, backend, EXACT)[0]
+    joined = solve_pooled(made.aggregated, backend, EXACT)[0]
     assert set(names(joined)) - few
     monkeypatch.setattr(patterns, "MOST_AT_ONCE", 2000)
     every = hostel_whole(tmp_path)
@@ -124,9 +124,9 @@ def names(found: AggregatedProblem) -> list[tuple[float, ...]]:
 
 def hostel_whole(folder: Path) -> AggregatedProblem:
     made = built(loaded(folder / "hostel.gsm"), "Small", {})
-    assert made.folded is not None
-    assert not is_pooled(made.folded)
-    return made.folded
+    assert made.aggregated is not None
+    assert not is_pooled(made.aggregated)
+    return made.aggregated
 
 
 INFEASIBLE = {

@@ -73,13 +73,13 @@ def test_sums_in_their_place(tmp_path: Path) -> None:
     assert rest.shared is not None
     assert rest.shared.data.tolist() == [-0.5 * size]
     elements = np.flatnonzero(made.small.classes.of == component.kind)
-    spread = part.expand(np.array([size / 2, 0.0]), np.zeros(made.small.problem.columns))
+    spread = part.disaggregate(np.array([size / 2, 0.0]), np.zeros(made.small.problem.columns))
     assert spread.elements.tolist() == elements.tolist()
     assert spread.values.tolist() == [0.5] * size
-    assert "mean" in part.did
-    assert part.gather(spread) == pytest.approx([size / 2, 0.0])
+    assert "mean" in part.effect
+    assert part.aggregate(spread) == pytest.approx([size / 2, 0.0])
     broken = Spread(spread.columns, spread.elements, np.full(size, 1.5))
-    assert part.gather(broken) is None  # beyond the bound of `meets_node`
+    assert part.aggregate(broken) is None  # beyond the bound of `meets_node`
 
 
 def test_nodes_that_meet_jobs_in_the_shipped_model() -> None:

@@ -38,7 +38,7 @@ def check_seeds(folder: Path, model: str, seeds: range) -> Tally:
         own = settings(model, seed)
         made = check_same(workspace, f"Seed{seed}", own, tally)
         classes = made.aggregation.attempts[0].classes if made.aggregation.attempts else None
-        if made.folded is None and classes is not None:
+        if made.aggregated is None and classes is not None:
             assert model == "sharing", (seed, tally.refused)
             if "which does not pay" in str(made.aggregation.attempts[0].obstacle):
                 continue

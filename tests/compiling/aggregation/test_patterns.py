@@ -107,7 +107,7 @@ def check_uses(made: Case, where: object) -> bool:
     closed = False
     for component in components_of(made.small):
         uses = uses_of(made, component)
-        template, found = uses.template, uses.listed()
+        template, found = uses.template, uses.list_patterns()
         listed: set[Use] = set()
         for hubs, counts in zip(found.hubs.tolist(), found.counts.tolist(), strict=True):
             named = ((tuple(s), n) for s, n in zip(uses.states.tolist(), counts, strict=True) if n)
@@ -162,15 +162,15 @@ def test_plans_go_there_and_back(tmp_path: Path) -> None:
             if plan is None:
                 break
             tried += 1
-            sums = found.gathered(folded(made, plan))
+            sums = found.aggregate(folded(made, plan))
             assert sums is not None, seed
             assert verify(found.problem, sums).feasible, seed
-            again = unfolded(made, found.expanded(sums))
+            again = unfolded(made, found.disaggregate(sums))
             assert verify(made.whole, again).feasible, seed
             assert [o.value for o in verify(made.whole, again).objectives] == [
                 pytest.approx(o.value) for o in verify(made.whole, plan).objectives
             ], seed
-            assert found.gathered(folded(made, again)) == pytest.approx(sums), seed
+            assert found.aggregate(folded(made, again)) == pytest.approx(sums), seed
     assert tried > 20
 
 
@@ -185,8 +185,8 @@ def test_plans_that_break_rows_of_an_element_are_not_gathered(tmp_path: Path) ->
         random = np.random.default_rng(seed)
         for _ in range(10):
             plan = (random.random(made.whole.columns) < 0.3).astype(np.float64)
-            sums = found.gathered(folded(made, plan))
+            sums = found.aggregate(folded(made, plan))
             refused += sums is None
             if sums is not None and verify(found.problem, sums).feasible:
-                assert verify(made.whole, unfolded(made, found.expanded(sums))).feasible, seed
+                assert verify(made.whole, unfolded(made, found.disaggregate(sums))).feasible, seed
     assert refused > 50

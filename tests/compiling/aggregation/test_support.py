@@ -31,11 +31,11 @@ def plans(folder: Path, model: str, seeds: range) -> Iterator[tuple[Built, Sprea
         workspace = loaded(capacity_cases.write_cases(folder, seeds, "CapacityPlanningPrinted"))
     for seed in seeds:
         made = built(workspace, f"Seed{seed}", {} if model == "printed" else settings(seed))
-        if made.folded is None:
+        if made.aggregated is None:
             continue
-        point = solve_problem(made.folded.problem, "highs", EXACT).point
+        point = solve_problem(made.aggregated.problem, "highs", EXACT).point
         if point is not None:
-            yield made, made.folded.expanded(point)
+            yield made, made.aggregated.disaggregate(point)
 
 
 def broken(small: Quotient, spread: Spread, random: np.random.Generator) -> Spread:
@@ -65,8 +65,8 @@ def broken(small: Quotient, spread: Spread, random: np.random.Generator) -> Spre
 
 def check_says_the_same(made: Built, spread: Spread, where: object) -> bool:
     """Whether the plan is feasible."""
-    assert made.folded is not None
-    small = made.folded.quotient
+    assert made.aggregated is not None
+    small = made.aggregated.quotient
     part, values = support(small, spread)
     mine = verify(part, values)
     whole = verify(made.problem, unfolded(Case(made.problem, small), spread))
@@ -82,11 +82,11 @@ def check_says_the_same(made: Built, spread: Spread, where: object) -> bool:
 def check_plans(folder: Path, model: str, seeds: range, times: int) -> None:
     found = feasible = 0
     for number, (made, spread) in enumerate(plans(folder, model, seeds)):
-        assert made.folded is not None
+        assert made.aggregated is not None
         assert check_says_the_same(made, spread, (model, number))
         random = np.random.default_rng(number)
         for turn in range(times):
-            again = broken(made.folded.quotient, spread, random)
+            again = broken(made.aggregated.quotient, spread, random)
             feasible += check_says_the_same(made, again, (model, number, turn))
             found += 1
     assert 0 < feasible < 0.9 * found

@@ -52,7 +52,7 @@ def looked_at(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Aggregation, 
     workspace = workspace_from_text(text, "work.gsm", found, Path.cwd())
     found.raise_if_errors()
     scenario, _ = check_solvable(workspace, choose_scenario(workspace))
-    instance = build(workspace, scenario, permissions=Permissions(), fold=False).instance
+    instance = build(workspace, scenario, permissions=Permissions(), aggregated=False).instance
     result = aggregate(scenario.model, instance.store, MemoryLimits(1 << 30))
     return result, sum(w.done for w in spent)
 
@@ -62,7 +62,7 @@ def test_many_different_jobs_on_equal_nodes(needs: list[int], monkeypatch: pytes
     """10 nodes of 8 GPUs and 36 jobs took 129 s: every node could be used in more than 300,000 ways."""
     hours = [1 + k / 8 for k in range(len(needs))]  # no two jobs are equal
     result, done = looked_at(starter(10, 8, needs, hours), monkeypatch)
-    assert result.found is None
+    assert result.aggregated is None
     (attempt, *_) = result.attempts
     assert "possible uses" in str(attempt.obstacle)
     assert attempt.obstacle is not None
@@ -72,15 +72,15 @@ def test_many_different_jobs_on_equal_nodes(needs: list[int], monkeypatch: pytes
 
 def test_equal_jobs_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     result, done = looked_at(starter(10, 8, [1] * 36), monkeypatch)
-    assert result.found is not None
-    assert result.found.problem.columns < 360
+    assert result.aggregated is not None
+    assert result.aggregated.problem.columns < 360
     assert done < 2_000_000
 
 
 def test_more_patterns_than_columns_do_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     """4 nodes and 12 jobs: 910 patterns in the place of 48 columns made the solver a hundred times as slow."""
     result, _ = looked_at(starter(4, 8, [1, 2, 4] * 4), monkeypatch)
-    assert result.found is None
+    assert result.aggregated is None
     assert "which does not pay for 48 columns" in str(result.attempts[0].obstacle)
 
 
@@ -124,10 +124,10 @@ def test_comparing_exclusions_has_a_budget(tmp_path: Path) -> None:
 
 def test_the_budget_ends_the_listing(monkeypatch: pytest.MonkeyPatch) -> None:
     """All sums of 36 powers of two differ: nothing tells their number before they are listed."""
-    monkeypatch.setattr(patterns, "_worth", lambda named: 10**12)
+    monkeypatch.setattr(patterns, "_worthwhile_patterns", lambda named: 10**12)
     monkeypatch.setattr(patterns, "MOST_PATTERNS", 10**12)
     monkeypatch.setattr(work, "LEAST", 2_000_000)
     result, done = looked_at(starter(10, 2**40, [2**k for k in range(36)]), monkeypatch)
-    assert result.found is None
+    assert result.aggregated is None
     assert "too much work" in str(result.attempts[0].obstacle)
     assert done <= 2 * (2_000_000 + A_COLUMN * 360)

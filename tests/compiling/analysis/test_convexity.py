@@ -54,7 +54,7 @@ def test_shapes_are_those_of_values(kind: str, exponent: float, ranges: list[lis
     low, high = np.array(ranges[:count]).T
     if kind == "power" and exponent < 0 and low[0] <= 0 <= high[0]:
         return  # no value at 0: nothing is promised of such a range
-    convex, concave = (bool(f[0]) for f in definition.shapes(low, high))
+    convex, concave = (bool(f[0]) for f in definition.convexity(low, high))
     random = np.random.default_rng(0)
     one, other = (low + random.random((400, count)) * (high - low) for _ in range(2))
     if kind == "square":

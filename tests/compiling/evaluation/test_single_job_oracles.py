@@ -82,6 +82,6 @@ def test_the_linear_programme_of_the_text_has_the_optimum(name: str) -> None:
 def test_smooth_forms_are_exact(name: str) -> None:
     solved = solution(name, "scip")
     assert solved.reformulated.bound_error == 0
-    notes = [note for note in solved.reformulated.notes if note.made_by == PartialExpectations.name]
-    assert all(note.did == "constant" or note.did.startswith("written with") for note in notes)
+    notes = [note for note in solved.reformulated.notes if note.pass_name == PartialExpectations.name]
+    assert all(note.effect == "constant" or note.effect.startswith("written with") for note in notes)
     assert solved.objective == pytest.approx(ORACLES[name][3], rel=1e-4)  # within the gap at which SCIP stops

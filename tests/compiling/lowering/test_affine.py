@@ -58,7 +58,7 @@ def test_assembled_rows_equal_the_dense_sum(made: list[AffineBlock]) -> None:
 def test_summing_over_parents_adds_rows(made: list[AffineBlock], parents: list[int]) -> None:
     parent = np.array(sorted(parents), dtype=np.int64)
     affine = Affine(SIZE, np.arange(SIZE, dtype=np.float64), tuple(made))
-    summed = affine.summed(parent, 3, frozenset())
+    summed = affine.sum_rows(parent, 3, frozenset())
     expected = np.zeros((3, COLUMNS))
     np.add.at(expected, parent, dense(made))
     starts, columns, values = assemble(3, summed.blocks)

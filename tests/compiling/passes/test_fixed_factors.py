@@ -55,7 +55,7 @@ over
   h[2] binary
 """
     )
-    assert {n.did for n in reformulated.notes} == {
+    assert {n.effect for n in reformulated.notes} == {
         "are fixed", ("are linear because their other "
                           "factors are fixed"), "have fewer factors because others are fixed",
     }  # fmt: skip

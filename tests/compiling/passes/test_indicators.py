@@ -160,7 +160,7 @@ def test_a_row_numbers_map_and_notes() -> None:
     assert reformulated.rows is not None
     assert reformulated.rows.tolist() == [-1, 0, 1]
     (note,) = reformulated.notes
-    assert (note.term, note.did, note.entries, note.rows) == ("first", "big M; redundant rows dropped", 2, -1)
+    assert (note.term, note.effect, note.entries, note.rows) == ("first", "big M; redundant rows dropped", 2, -1)
     assert note.big_m == (11.0, 11.0)
 
 

@@ -221,7 +221,7 @@ def test_notes_tell_what_was_added() -> None:
     (note,) = after(draft.problem()).notes
     assert (note.term, note.entries, note.rows, note.columns) == ("r", 3, 4, 1)
     assert note.big_m == (4.0, 6.0)
-    assert note.did == "never used; binaries choose the argument; at least each argument"
+    assert note.effect == "never used; binaries choose the argument; at least each argument"
 
 
 def test_no_bound_no_big_m() -> None:

@@ -35,9 +35,9 @@ CONVEX = Target("convex", frozenset({"exp", "power"}), convex=True)
 FEW = [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 200))]
 EXPONENTIAL = {
     "plain": Exponential(40.0),
-    "truncated": Exponential(40.0).truncated(high=100.0),
-    "censored": Exponential(40.0).censored(100.0),
-    "given": Exponential(40.0).censored(100.0).given_above(12.0),
+    "truncated": Exponential(40.0).truncate(high=100.0),
+    "censored": Exponential(40.0).censor(100.0),
+    "given": Exponential(40.0).censor(100.0).condition_above(12.0),
     "mixed": mixture([Exponential(40.0), Exponential(10.0)], np.array([0.3, 0.7])),
 }
 LINEAR = {
@@ -80,7 +80,7 @@ def test_a_curve_stays_on_its_side_and_within_its_error(seed: int, above: bool) 
 
 @pytest.mark.parametrize(
     ("law", "cells"),
-    [(Weibull(45.0, 1.5).censored(100.0), (15, 48, 149)), (LogNormal(np.exp(3.5), 0.5).censored(100.0), (14, 44, 137))],
+    [(Weibull(45.0, 1.5).censor(100.0), (15, 48, 149)), (LogNormal(np.exp(3.5), 0.5).censor(100.0), (14, 44, 137))],
 )
 def test_no_more_cells_than_the_literature_needs(law: Distribution, cells: tuple[int, ...]) -> None:
     """Greedy knots with h (f_l - f_{l+1}) = 4 eps; the error of a chord is in fact about half of that bound."""
@@ -194,7 +194,7 @@ def test_arguments_that_are_fixed_and_results_nobody_reads() -> None:
     draft.minimize({g[0]: 1, g[1]: 1})
     reformulated = apply(draft.problem(), PartialExpectations(), MILP)
     assert reformulated.problem.is_linear
-    assert [n.did for n in reformulated.notes] == ["constant"]
+    assert [n.effect for n in reformulated.notes] == ["constant"]
     assert solved(reformulated.problem).value == pytest.approx(40 * (2 - np.exp(-0.75) - np.exp(-1.25)))
 
 
@@ -277,7 +277,7 @@ def test_the_exponential_form_as_text() -> None:
     reformulated = apply(draft.problem(), PartialExpectations(), SMOOTH)
     text = as_text(reformulated.problem)
     assert "exp(-0.025 x[1])" in text.replace("*", " ").replace("  ", " ")
-    assert [n.did for n in reformulated.notes] == ["written with exp"]
+    assert [n.effect for n in reformulated.notes] == ["written with exp"]
 
 
 def test_what_a_target_takes_is_left_alone() -> None:

@@ -223,7 +223,7 @@ def test_entries_may_have_curves_of_their_own_and_need_different_forms() -> None
     draft.rows("r", [(1, {c[0]: 1, c[1]: 1, c[2]: -1}, 2)])
     draft.minimize({x[0]: 1, x[1]: -1, x[2]: 0.5})
     reformulated = assert_same_optimum(draft.problem(), PiecewiseForms())
-    assert [(n.did, n.entries) for n in reformulated.notes] == [("one row per piece", 1), ("incremental form", 2)]
+    assert [(n.effect, n.entries) for n in reformulated.notes] == [("one row per piece", 1), ("incremental form", 2)]
     assert "c.pieces[2,1]: -3 x[2] + c[2] = -1" in as_text(reformulated.problem)
 
 

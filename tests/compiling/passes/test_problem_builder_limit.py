@@ -84,8 +84,8 @@ def implied() -> Problem:
 
 def test_implied_factors_are_left_where_they_take_too_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
     notes = reformulate(implied(), TARGET).notes
-    assert {n.made_by for n in notes} == {"implied_factors"}
+    assert {n.pass_name for n in notes} == {"implied_factors"}
     monkeypatch.setattr(steps, "WORK", 100)
     notes = reformulate(implied(), TARGET).notes
-    assert [n.did for n in notes if n.made_by == "implied_factors"] == ["not searched in rows: too much work"]
-    assert "binary_products" in {n.made_by for n in notes}
+    assert [n.effect for n in notes if n.pass_name == "implied_factors"] == ["not searched in rows: too much work"]
+    assert "binary_products" in {n.pass_name for n in notes}

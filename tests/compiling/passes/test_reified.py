@@ -140,7 +140,7 @@ def test_notes() -> None:
     draft.minimize({r[0]: 1})
     (note,) = apply(draft.problem(), ReifiedComparisons()).notes
     assert (note.entries, note.rows, note.columns) == (2, 3, 2)
-    assert note.did == "rows under a condition; binaries for above and below; never used"
+    assert note.effect == "rows under a condition; binaries for above and below; never used"
 
 
 def check(seed: int) -> bool:

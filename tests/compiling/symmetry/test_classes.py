@@ -77,7 +77,7 @@ def test_random_tables(start: int) -> None:
         for number in range(found.count):
             members = order[starts[number] : starts[number + 1]].tolist()
             assert members == [k for k, of in enumerate(found.of) if of == number]
-        assert (found.count > 1) == bool(found.because)
+        assert (found.count > 1) == bool(found.reasons)
         kinds.add((found.count > 1, found.count < len(drawn.machines)))
     assert len(kinds) > 1
 
@@ -87,9 +87,9 @@ def test_because_names_what_told_apart() -> None:
     rows = "constraint dull_one: sum[m in Machines] dull[m] * on[m] <= 9;\n constraint c: sum[m in Fast] on[m] <= 1;"
     text = rented(declared, rows, "Fast = { p }; table Machines: size = p 1 q 1 r 2;")
     found = classes_of_text(text)
-    assert [name for name, _ in found.because] == ["Fast", "size"]  # the smaller table first
+    assert [name for name, _ in found.reasons] == ["Fast", "size"]  # the smaller table first
     assert found.of.tolist() == [0, 1, 2]
-    spans = dict(found.because)
+    spans = dict(found.reasons)
     assert spans["Fast"] is not None
     assert spans["size"] is not None
     assert spans["Fast"].line == line_of(text, "constraint c:")
@@ -106,7 +106,7 @@ def test_what_is_not_read_does_not_tell_apart() -> None:
 def test_a_set_that_happens_to_be_whole() -> None:
     declared, rows = "set Fast within Machines;", "constraint c: sum[m in Fast] on[m] <= 1;"
     found = classes_of_text(rented(declared, rows, "Fast = { r, p, q };"))
-    assert (found.count, found.because) == (1, ())
+    assert (found.count, found.reasons) == (1, ())
     assert classes_of_text(rented(declared, rows, "Fast = {};")).count == 1
 
 

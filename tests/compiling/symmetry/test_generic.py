@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rented import line_of, read, rented
 
-from gpusched_dsl.compiling.symmetry.generic import Obstacle, read_by_decisions
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, names_read_by_decisions
 
 # Declarations, rows and data; `words` of the obstacle. The set is ordered where the text reads its order.
 APART = {
@@ -74,17 +74,17 @@ def test_order_tells_elements_apart(why: str) -> None:
 def refuse(text: str, words: str) -> None:
     model, _ = read(text)
     with pytest.raises(Obstacle, match=words) as refused:
-        read_by_decisions(model, "Machines")
+        names_read_by_decisions(model, "Machines")
     assert refused.value.span is not None
     assert refused.value.span.line == line_of(text, "constraint c")
-    read_by_decisions(model, "Jobs")  # jobs are alike all the same
+    names_read_by_decisions(model, "Jobs")  # jobs are alike all the same
 
 
 @pytest.mark.parametrize("why", ALIKE)
 def test_what_does_not(why: str) -> None:
     declared, rows, data = ALIKE[why]
     model, _ = read(rented(declared, rows, data))
-    read_by_decisions(model, "Machines")
+    names_read_by_decisions(model, "Machines")
 
 
 def test_what_is_read_is_listed() -> None:
@@ -103,7 +103,7 @@ def test_what_is_read_is_listed() -> None:
   let unused = sum[m in Machines] never[m] * on[m];"""
     rows = "constraint c: every + sum[m in Fast] price[m] * on[m] <= 9;"
     model, _ = read(rented(declared, rows, "Fast = { p };"))
-    found = read_by_decisions(model, "Machines")
+    found = names_read_by_decisions(model, "Machines")
     assert set(found.params) == {"size", "most", "fee", "price", "idle"}
     assert set(found.sets) == {"Machines", "Jobs", "Fast"}
     assert not found.randoms
@@ -114,10 +114,10 @@ def test_what_is_read_is_listed() -> None:
 def test_what_lets_tell_apart_counts_where_they_are_used() -> None:
     declared = 'let one = on["p"];\n  let two = one + 1;'
     model, _ = read(rented(declared))
-    read_by_decisions(model, "Machines")
+    names_read_by_decisions(model, "Machines")
     model, _ = read(rented(declared, "constraint c: two <= 1;"))
     with pytest.raises(Obstacle, match='`"p"` selects a single'):
-        read_by_decisions(model, "Machines")
+        names_read_by_decisions(model, "Machines")
 
 
 def test_bounds_and_index_lists_of_variables_are_looked_at() -> None:
@@ -127,4 +127,4 @@ def test_bounds_and_index_lists_of_variables_are_looked_at() -> None:
     ):
         model, _ = read(rented(variable))
         with pytest.raises(Obstacle, match='`"q"` selects a single'):
-            read_by_decisions(model, "Machines")
+            names_read_by_decisions(model, "Machines")

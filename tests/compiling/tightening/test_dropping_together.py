@@ -46,7 +46,7 @@ over
     )
     assert reformulated.invert(np.array([1.0, 0.0, 1.0])).tolist() == [1, 0, 0, 1, 1, 1]
     assert reformulated.map_start(np.array([1.0, 0.0, 0.0, 1.0, 1.0, 1.0])).tolist() == [1, 0, 1]
-    assert [n.made_by for n in reformulated.notes] == ["defined_sums", "unused_columns"] + ["network_integrality"] * 2
+    assert [n.pass_name for n in reformulated.notes] == ["defined_sums", "unused_columns"] + ["network_integrality"] * 2
 
 
 def drawn(rng: np.random.Generator) -> Problem:

@@ -49,7 +49,7 @@ def printed() -> Problem:
 
 def test_the_printed_model_loses_what_it_says_twice(printed: Problem) -> None:
     reformulated = reformulate(printed, Target("test"), tighten=True)
-    by = {(n.made_by, n.term): n.entries for n in reformulated.notes}
+    by = {(n.pass_name, n.term): n.entries for n in reformulated.notes}
     assert by["positive_parts", "tardiness"] == by["positive_parts", "postponed_tardiness"] == 3
     assert by["implied_rows", "only_if_run"] == 18
     assert by["clique_links", "on_hosted_type"] == 12
@@ -61,7 +61,7 @@ def test_the_printed_model_loses_what_it_says_twice(printed: Problem) -> None:
 @pytest.mark.parametrize("without", ["aggregation", *(p.name for p in HERE), "all"])
 def test_each_is_switched_off_by_its_name(printed: Problem, without: str) -> None:
     reformulated = reformulate(printed, Target("test"), tighten=True, without={without})
-    used = {n.made_by for n in reformulated.notes}
+    used = {n.pass_name for n in reformulated.notes}
     wanted = {p.name for p in HERE} - {without}
     assert used & {p.name for p in HERE} == (set() if without == "all" else wanted)
     plain, tight = (

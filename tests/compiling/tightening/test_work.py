@@ -27,8 +27,8 @@ def test_what_takes_too_much_work_is_left_out_with_a_note(monkeypatch: pytest.Mo
     left = reformulate(problem, TARGET, tighten=True)
     assert left.problem is left.original is problem
     asked = {t.name for t in TIGHTENINGS if t.accepts(Analysis(problem, swept=True), TARGET)}
-    assert {n.made_by for n in left.notes} == asked
-    assert all(n.did == "skipped: it would examine more than 1 entries" for n in left.notes)
+    assert {n.pass_name for n in left.notes} == asked
+    assert all(n.effect == "skipped: it would examine more than 1 entries" for n in left.notes)
     assert all(n.rows == n.columns == 0 for n in left.notes)
 
 
@@ -40,7 +40,7 @@ def test_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
         hungriest = max(spent, key=lambda name: spent[name])
         monkeypatch.setattr(pipeline, "WORK", spent[hungriest] - 1)
         reformulated = reformulate(problem, TARGET, tighten=True)
-        said = {n.made_by for n in reformulated.notes if n.did.startswith("left out")}
+        said = {n.pass_name for n in reformulated.notes if n.effect.startswith("left out")}
         assert said <= {hungriest} | {n for n, done in spent.items() if done >= spent[hungriest]}
         monkeypatch.undo()
         value, again = optimum(problem), optimum(reformulated.problem)

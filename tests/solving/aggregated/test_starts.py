@@ -63,8 +63,8 @@ def test_nodes_of_a_start_count_by_what_they_do() -> None:
     found = Diagnostics()
     loaded = workspace_from_text(small_cluster.text(), "four.gsm", found, Path.cwd())
     found.raise_if_errors()
-    made = build(loaded, check_solvable(loaded, "Four")[0], fold=True)
-    assert made.folded is not None
+    made = build(loaded, check_solvable(loaded, "Four")[0], aggregated=True)
+    assert made.aggregated is not None
     points = []
     for one, other in (("n1", "n2"), ("n4", "n1"), ("n3", "n4")):
         rest = sorted({"n1", "n2", "n3", "n4"} - {one, other})
@@ -72,11 +72,11 @@ def test_nodes_of_a_start_count_by_what_they_do() -> None:
             "hosts": [((one, "large"), 1.0), ((other, "small"), 1.0), *(((n, "small"), 1.0) for n in rest)],
             "run": [(("a", one, "large", 2), 1.0), (("e", one, "large", 1), 1.0), (("d", other, "small", 1), 1.0)],
         }
-        point, told = _aggregated_start(made.folded, start)
+        point, told = _aggregated_start(made.aggregated, start)
         assert point is not None
         assert not told
         points.append(point.tolist())
-        assert verify(made.folded.problem, point).feasible
+        assert verify(made.aggregated.problem, point).feasible
     assert points[0] == points[1] == points[2]
 
 

@@ -111,7 +111,7 @@ def with_row(problem: Problem, columns: list[int]) -> Problem:
     return replace(
         problem,
         constraints=(*problem.constraints, Family("more", problem.rows, ScalarDomain())),
-        matrix=problem.matrix.under(more),
+        matrix=problem.matrix.with_rows_below(more),
         row_lower=np.append(problem.row_lower, 0.0),
         row_upper=np.append(problem.row_upper, 2.0),
     )
