@@ -17,7 +17,7 @@ from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
-from gpusched_dsl.solving.option_values import check_given, check_values, plain_number, plain_options
+from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number, plain_options
 from gpusched_dsl.workflows.listener import Listener
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Model(ModelRuns):
         from gpusched_dsl.workflows.method import choose_method
         from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
 
-        check_given(
+        check_option_values(
             scenario=scenario, backend=backend, settings=settings, solver_options=solver_options, monitor=monitor,
             bound=bound, judge=judge,
         )  # fmt: skip
@@ -179,7 +179,9 @@ class Model(ModelRuns):
         """
         from gpusched_dsl.explaining.explain import explain
 
-        check_given(scenario=scenario, backend=backend, time_limit=time_limit, settings=settings, monitor=monitor)
+        check_option_values(
+            scenario=scenario, backend=backend, time_limit=time_limit, settings=settings, monitor=monitor
+        )
         built = self._build(scenario, settings, fold=allows_aggregation(_names(without)))
         return explain(
             built.problem,
@@ -235,7 +237,7 @@ class Model(ModelRuns):
         clock = Deadline()
         from gpusched_dsl.workflows.solve import solve_scenario
 
-        check_given(monitor=monitor)
+        check_option_values(monitor=monitor)
         earlier = self._solved
         if earlier is None:
             message = "nothing has been solved yet"
@@ -278,10 +280,10 @@ class Model(ModelRuns):
         from gpusched_dsl.workflows.compare import CompareConfig, compare
         from gpusched_dsl.workflows.method import SolverMethod, choose_method
 
-        check_given(scenario=scenario, settings=settings, judge=judge, bound=bound, monitor=monitor)
+        check_option_values(scenario=scenario, settings=settings, judge=judge, bound=bound, monitor=monitor)
         check_values({"methods": methods})
         for seed in seeds:
-            check_given(seed=seed)
+            check_option_values(seed=seed)
         options = plain_options(SolveOptions(time_limit, gap, threads))
         checked = self._scenario(scenario, settings)
         config = CompareConfig(

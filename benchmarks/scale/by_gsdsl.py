@@ -54,7 +54,7 @@ def run(folder: Path, lap: Lap, what: str, file: str, scenario: str, *options: s
     solved, _ = solve_built(built, "highs", asked)
     lap("solve")
     solved.close()
-    inner = solved if solved.folded is None else solved.folded
+    inner = solved if solved.aggregated is None else solved.aggregated
     facts = {"objective": solved.objective, "bound": solved.bound, "gap": solved.gap}
     found = {name: float(value) for name, value in facts.items() if value is not None and math.isfinite(value)}
     size = solved.size or solved.problem.size

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.interface.scenarios import ModelScenarios, Setting
-from gpusched_dsl.solving.option_values import check_given, check_values, plain_number
+from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number
 
 if TYPE_CHECKING:
     from gpusched_dsl.online.loops.base import SimulationLoop
@@ -62,7 +62,7 @@ class ModelRuns(ModelScenarios):
         if self._values.names and journal is not None:
             listed = ", ".join(f"`{name}`" for name in self._values.names)
             raise ValueError(f"a journal knows the files of a run, and {listed} was set: state it in the scenario")
-        check_given(stop=stop, tell=tell)
+        check_option_values(stop=stop, tell=tell)
         config = self._run_config(
             scenario, settings, online=online, method=method if isinstance(method, str) else "highs", seed=seed,
             time_limit=time_limit, gap=gap, threads=threads, fallback=fallback, journal=journal, replay=replay,
@@ -96,7 +96,7 @@ class ModelRuns(ModelScenarios):
         """
         from gpusched_dsl.workflows.estimate import estimate
 
-        check_given(at=at, samples=samples)
+        check_option_values(at=at, samples=samples)
         config = self._run_config(
             scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback
         )
@@ -125,7 +125,7 @@ class ModelRuns(ModelScenarios):
         from gpusched_dsl.workflows.why import why
 
         check_values({"at": at})
-        check_given(judge=judge)
+        check_option_values(judge=judge)
         config = self._run_config(
             scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback,
             journal=journal,
@@ -169,7 +169,7 @@ class ModelRuns(ModelScenarios):
         """Return the options of a run, each checked (GSM4011), with the values from `set`."""
         from gpusched_dsl.online.run_config import RunConfig
 
-        check_given(scenario=scenario, settings=settings, journal=journal, **given)
+        check_option_values(scenario=scenario, settings=settings, journal=journal, **given)
         for name in {"seed", "time_limit", "gap", "threads"} & given.keys():
             given[name] = plain_number(given[name])
         selected = self._select(self._scenario(scenario, settings))

@@ -1,6 +1,6 @@
 """Selects the point of a solver's result: the solver's own if it is clean, else the best repaired point.
 
-In order: the point as it is; with the columns of terms computed anew; with whole columns fixed and the others solved
+In order: the point as it is; with the columns of terms computed anew; with integer columns fixed and the others solved
 for again (`repair.py`); moved to the nearest clean point (`polishing.py`); the same of a second, tighter run; the point
 with the truths that its solver chose, each within the tolerance (`ir/tolerances.py`).
 """
@@ -38,23 +38,23 @@ from gpusched_dsl.solving.verification import (
 
 
 @dataclass(frozen=True, eq=False)
-class Accepted:
-    """An answer and its point, checked as one of the reformulated problem and as one of the problem as stated."""
+class AcceptedPoint:
+    """A result and its point, checked in the reformulated problem and in the original problem."""
 
     answer: SolverResult
-    checked: CheckedPoint
-    stated: CheckedPoint
+    checked_point: CheckedPoint
+    stated_point: CheckedPoint
 
     @property
-    def whole(self) -> bool:
-        return self.checked.whole and self.stated.whole
+    def is_integral(self) -> bool:
+        return self.checked_point.is_integral and self.stated_point.is_integral
 
 
 class Acceptance:
     """Chooses the point of one stage: that of objective `number` of the `reformulated` problem, solved as `problem`.
 
-    `problem` and `stated` (in terms of the problem as stated) have the rows that keep earlier objectives. `options`
-    says what is left of the time limit; `again` solves the stage once more, tightly; None if it cannot.
+    `problem` and `stated_problem` (the original problem) include the rows that keep earlier objectives. `options`
+    returns the options with the remaining time; `again` solves the stage again with tight tolerances, or returns None.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Acceptance:
         backend: Backend,
         reformulated: ReformulatedProblem,
         problem: Problem,
-        stated: Problem,
+        stated_problem: Problem,
         number: int,
         tolerances: Tolerances,
         options: Callable[[], SolveOptions],
@@ -70,137 +70,141 @@ class Acceptance:
         again: Callable[[], SolverResult | None],
     ) -> None:
         self.backend, self.reformulated = backend, reformulated
-        self.problem, self.stated, self.number = problem, stated, number
+        self.problem, self.stated_problem, self.number = problem, stated_problem, number
         self.tolerances, self.monitor = tolerances, monitor
         self._options, self._again = options, again
-        self._allowed = Allowance(None, problem)
+        self._allowance = Allowance(None, problem)
 
-    def of(self, answer: SolverResult) -> Accepted | SolverResult:
+    def select(self, answer: SolverResult) -> AcceptedPoint | SolverResult:
         """Return the selected point; only the result if it has no feasible point and claims no optimum.
 
         Raises DiagnosticError (GSM4008, GSM4009) where an optimum is claimed and no feasible point is near it.
         """
-        self._allowed = Allowance(self._options().time_limit, self.problem, answer.reason)
+        self._allowance = Allowance(self._options().time_limit, self.problem, answer.reason)
         check_claim(self.problem, answer, self.backend.name)
-        first: Accepted | None = None
+        first: AcceptedPoint | None = None
         refusal: DiagnosticError | None = None
         try:
-            first = self._as_it_is(answer)
+            first = self._check(answer)
         except DiagnosticError as refused:
             refusal = refused
-        if first is not None and first.whole and self._is_fit(first, answer):
+        if first is not None and first.is_integral and self._is_fit(first, answer):
             return first
-        found, unproved = self._first_fit(self._mended(answer, first is None), answer)
+        found, unproved = self._first_fit(self._repaired_points(answer, first is None), answer)
         if found is not None:
             return found
-        if first is not None and not first.whole and self._is_fit(first, answer):
+        if first is not None and not first.is_integral and self._is_fit(first, answer):
             return first
         second = self._again() if answer.status is Status.OPTIMAL else None
         if second is not None and second.values is not None:
             if second.status is not Status.OPTIMAL:  # the first run has proved what the second has not
                 second = replace(answer, values=second.values, objective=second.objective)
-            found, other = self._first_fit(self._of_second(second), second)
+            found, other = self._first_fit(self._points_of_second(second), second)
             if found is not None:
                 return found
             unproved = unproved or other
         if refusal is not None:
             with suppress(DiagnosticError):
-                return self._as_it_is(answer, witnessed=True)
+                return self._check(answer, witnessed=True)
             if second is not None and second.status is Status.INFEASIBLE:
                 return second
-        return self._unproved(answer, first, unproved, refusal)
+        return self._result_without_proof(answer, first, unproved, refusal)
 
     def _first_fit(
-        self, candidates: Iterator[Accepted], answer: SolverResult
-    ) -> tuple[Accepted | None, Accepted | None]:
+        self, candidates: Iterator[AcceptedPoint], answer: SolverResult
+    ) -> tuple[AcceptedPoint | None, AcceptedPoint | None]:
         """The first candidate that is as good as the answer claims, and the first one that is feasible at least."""
-        feasible: Accepted | None = None
+        feasible: AcceptedPoint | None = None
         for found in candidates:
             if self._is_fit(found, answer):
                 return found, feasible
             feasible = feasible or found
         return None, feasible
 
-    def _unproved(
-        self, answer: SolverResult, first: Accepted | None, mended: Accepted | None, refusal: DiagnosticError | None
-    ) -> Accepted | SolverResult:
+    def _result_without_proof(
+        self,
+        answer: SolverResult,
+        first: AcceptedPoint | None,
+        repaired: AcceptedPoint | None,
+        refusal: DiagnosticError | None,
+    ) -> AcceptedPoint | SolverResult:
         """Return the result if no point is both clean and as good as claimed."""
         if first is not None and self._loss(first, answer)[0] <= 0:
             return first  # better than its own bound: the check of bounds says so
-        usable = first or (mended if mended is not None and self._is_near(mended, answer) else None)
+        usable = first or (repaired if repaired is not None and self._is_near(repaired, answer) else None)
         if usable is not None:
             return replace(usable, answer=replace(usable.answer, status=Status.LIMIT, reason="accuracy"))
         if answer.status is Status.LIMIT:
             return replace(answer, values=None, objective=None)
-        if self._allowed.over:  # with more time the point might have become clean
+        if self._allowance.over:  # with more time the point might have become clean
             return replace(answer, status=Status.LIMIT, reason=answer.reason or TIME, values=None, objective=None)
         assert refusal is not None
         raise refusal
 
     # --- candidates --------------------------------------------------------------------------------------------------
 
-    def _mended(self, answer: SolverResult, refused: bool) -> Iterator[Accepted]:
+    def _repaired_points(self, answer: SolverResult, refused: bool) -> Iterator[AcceptedPoint]:
         """Repair a point that is not clean, or (`refused` false) not integer."""
         if answer.values is None or not np.isfinite(answer.values).all():
             return
         if refused and self.reformulated.problem is not self.reformulated.original:
             yield from self._from_stated(answer, self.reformulated.invert(answer.values))
         if self.problem.is_linear:
-            yield from self._with_whole_columns(answer)
-            yield from self._moved(answer)
+            yield from self._points_with_integers_fixed(answer)
+            yield from self._polished_points(answer)
         else:
-            yield from self._moved(answer)
-            yield from self._with_whole_columns(answer)
+            yield from self._polished_points(answer)
+            yield from self._points_with_integers_fixed(answer)
 
-    def _of_second(self, second: SolverResult) -> Iterator[Accepted]:
+    def _points_of_second(self, second: SolverResult) -> Iterator[AcceptedPoint]:
         try:
-            yield self._as_it_is(second)
+            yield self._check(second)
         except DiagnosticError:
-            yield from self._mended(second, True)
+            yield from self._repaired_points(second, True)
 
-    def _with_whole_columns(self, answer: SolverResult) -> Iterator[Accepted]:
+    def _points_with_integers_fixed(self, answer: SolverResult) -> Iterator[AcceptedPoint]:
         if not (self.problem.is_mip or self.reformulated.original.is_mip):
             return
         for helper in helpers(self.backend, self.reformulated, answer, self.tolerances):
-            if self._allowed.over:
+            if self._allowance.over:
                 return
-            other = repair(helper, self.problem, answer, self._in_time(), self._watcher(answer))
+            other = repair(helper, self.problem, answer, self._options_in_time(), self._monitor_for(answer))
             if other is None:
                 continue
             try:
-                found = self._as_it_is(other)
+                found = self._check(other)
             except DiagnosticError:
-                yield from self._moved(other)
+                yield from self._polished_points(other)
                 continue
-            if found.whole:
+            if found.is_integral:
                 yield found
 
-    def _moved(self, answer: SolverResult) -> Iterator[Accepted]:
+    def _polished_points(self, answer: SolverResult) -> Iterator[AcceptedPoint]:
         assert answer.values is not None
-        if self._allowed.over or not np.isfinite(answer.values).all():
+        if self._allowance.over or not np.isfinite(answer.values).all():
             return
         point = self.reformulated.invert(answer.values)
-        moved = polish(self.stated, point, self.tolerances, self._in_time(), self._watcher(answer))
+        moved = polish(self.stated_problem, point, self.tolerances, self._options_in_time(), self._monitor_for(answer))
         if moved is not None:
             yield from self._from_stated(answer, moved)
 
     # --- checks ------------------------------------------------------------------------------------------------------
 
-    def _as_it_is(self, answer: SolverResult, witnessed: bool = False) -> Accepted:
+    def _check(self, answer: SolverResult, witnessed: bool = False) -> AcceptedPoint:
         """Raises DiagnosticError where a check refuses the point, or the objective is worse than the solver knew."""
         assert answer.values is not None
         name, problem, original = self.backend.name, self.problem, self.reformulated.original
         checked = check_point(problem, answer.values, self.tolerances, name, witnessed)
         if problem is original:
-            return Accepted(answer, checked, checked)
+            return AcceptedPoint(answer, checked, checked)
         stated = check_point(original, self.reformulated.invert(checked.point), self.tolerances, name, witnessed)
         if problem.objectives:
             claimed = checked.verification.objectives[0].value
             objective, value = original.objectives[self.number], stated.verification.objectives[self.number]
             refuse_worse(objective, claimed, value, allowed_error(original, objective, value, stated.point), name)
-        return Accepted(answer, checked, stated)
+        return AcceptedPoint(answer, checked, stated)
 
-    def _from_stated(self, answer: SolverResult, point: Floats) -> Iterator[Accepted]:
+    def _from_stated(self, answer: SolverResult, point: Floats) -> Iterator[AcceptedPoint]:
         """A point of the problem as stated, with the columns that passes added computed from it.
 
         That it breaks a row which a pass added does not count, but rows that keep earlier objectives do.
@@ -220,22 +224,22 @@ class Acceptance:
         except DiagnosticError:
             return
         objective = checked.verification.objectives[0].value if problem.objectives else 0.0
-        yield Accepted(replace(answer, values=checked.point, objective=objective), checked, stated)
+        yield AcceptedPoint(replace(answer, values=checked.point, objective=objective), checked, stated)
 
     # --- objectives --------------------------------------------------------------------------------------------------
 
-    def _loss(self, found: Accepted, answer: SolverResult) -> tuple[float, float, float]:
+    def _loss(self, found: AcceptedPoint, answer: SolverResult) -> tuple[float, float, float]:
         """By how much the objective is worse than the best that the answer claims; its value; its rounding error."""
         best = answer.bound if answer.bound is not None else answer.objective
         if not self.problem.objectives or best is None:
             return 0.0, 0.0, 1.0
         original = self.reformulated.original
-        objective, value = original.objectives[self.number], found.stated.verification.objectives[self.number]
+        objective, value = original.objectives[self.number], found.stated_point.verification.objectives[self.number]
         sign = 1.0 if objective.sense == "minimize" else -1.0
         loss = sign * (value.value - best) - self.reformulated.bound_error
-        return loss, value.value, allowed_error(original, objective, value, found.stated.point)
+        return loss, value.value, allowed_error(original, objective, value, found.stated_point.point)
 
-    def _is_fit(self, found: Accepted, answer: SolverResult) -> bool:
+    def _is_fit(self, found: AcceptedPoint, answer: SolverResult) -> bool:
         """Whether the point is the optimum that the answer claims to have, and not better than is possible."""
         loss, value, error = self._loss(found, answer)
         if answer.status is not Status.OPTIMAL:
@@ -244,15 +248,15 @@ class Acceptance:
             return True
         return loss > 0 and relative_gap(value, value - loss) <= self._options().gap + ALLOWED_LOSS
 
-    def _is_near(self, found: Accepted, answer: SolverResult) -> bool:
+    def _is_near(self, found: AcceptedPoint, answer: SolverResult) -> bool:
         """Whether the point is worse than the claim only by possible errors of a solver."""
         loss, value, error = self._loss(found, answer)
         return loss <= max(NEAR * abs(value), NEAR / OBJECTIVE_TOLERANCE * error)
 
     # --- time --------------------------------------------------------------------------------------------------------
 
-    def _in_time(self) -> SolveOptions:
-        return replace(self._options(), time_limit=self._allowed.left)
+    def _options_in_time(self) -> SolveOptions:
+        return replace(self._options(), time_limit=self._allowance.remaining_seconds)
 
-    def _watcher(self, answer: SolverResult) -> Monitor | None:
+    def _monitor_for(self, answer: SolverResult) -> Monitor | None:
         return None if answer.reason == INTERRUPT else self.monitor

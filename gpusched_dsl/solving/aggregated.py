@@ -33,17 +33,17 @@ from gpusched_dsl.solving.postsolve import restate_objective
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, resolve, solve_problem
-from gpusched_dsl.solving.starts import Given, point_from, read_entries, without_place
+from gpusched_dsl.solving.starts import StartValues, point_from, read_entries, warnings_without_column
 from gpusched_dsl.solving.unfinished import solution_without_problem
 from gpusched_dsl.solving.verification import CheckedPoint, check_point
 
 # Up to this many nonzeros the problem of all elements is grounded and the plan stated and checked in it; beyond, in the
 # part of it in which the plan is not zero (`support`), which says the same.
-MOST_WHOLE = 3_000_000
+MOST_NONZEROS = 3_000_000
 MOST_SECONDS = 10.0  # for a plan by element that must be moved to be clean
 SECONDS_PER_NONZERO = 1e-6  # that grounding takes, more or less
 
-Entries = Mapping[str, Given]
+Entries = Mapping[str, StartValues]
 
 
 def solve_built(
@@ -56,18 +56,18 @@ def solve_built(
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
     """Solve a built scenario from values by name, in the session of an earlier solve if one is given.
 
-    Gives the solution in terms of the whole problem, and warnings about what has no place in the problem. The time
-    limit covers what is still to be built; where it ends before there is a problem, the solution is that of
+    Returns the solution in terms of the complete problem, and warnings about start values without a column. The time
+    limit includes the building; if it ends before there is a problem, the solution is that of
     `solution_without_problem`. Raises what `solve_problem` and `resolve` raise.
     """
-    asked = options or (before.options if before is not None else SolveOptions())
-    with deadline_of(asked.time_limit, monitor):
+    options = options or (before.options if before is not None else SolveOptions())
+    with deadline_of(options.time_limit, monitor):
         try:
-            solved, told = _solve(built, backend, asked, start, monitor, before)
-            return solved, (*told, *abandoned_aggregation(built.aggregation))
+            solved, warnings = _solve(built, backend, options, start, monitor, before)
+            return solved, (*warnings, *abandoned_aggregation(built.aggregation))
         except StoppedEarly as stopped:
             chosen = backend_named(backend) if isinstance(backend, str) else backend
-            return solution_without_problem(built.scenario.model, chosen, asked, stopped), ()
+            return solution_without_problem(built.scenario.model, chosen, options, stopped), ()
         finally:
             if before is not None:
                 before.close()  # what is still open was of no use
@@ -76,109 +76,117 @@ def solve_built(
 def _solve(
     built: Built,
     backend: Backend | str,
-    asked: SolveOptions,
+    options: SolveOptions,
     start: Entries | None,
     monitor: Monitor | None,
     before: Solution | None,
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
     if built.aggregated is None:
-        point, told = (None, []) if start is None else point_from(built.problem, start)
+        point, warnings = (None, []) if start is None else point_from(built.problem, start)
         if before is not None:
-            return resolve(before, built.problem, asked, point, monitor), tuple(told)
-        return solve_problem(built.problem, backend, asked, point, monitor), tuple(told)
-    folded = built.aggregated
-    point, told = (None, []) if start is None else _aggregated_start(folded, start)
-    if before is not None and (before.folded is None or is_pooled(folded)):
+            return resolve(before, built.problem, options, point, monitor), tuple(warnings)
+        return solve_problem(built.problem, backend, options, point, monitor), tuple(warnings)
+    aggregated = built.aggregated
+    point, warnings = (None, []) if start is None else _aggregated_start(aggregated, start)
+    if before is not None and (before.aggregated is None or is_pooled(aggregated)):
         before.close()  # its session holds another form of the problem
-    if is_pooled(folded):
-        folded, inner = solve_pooled(folded, backend, asked, point, monitor)
-    elif before is not None and before.folded is not None:
-        inner = resolve(before.folded, folded.problem, asked, point, monitor)
+    if is_pooled(aggregated):
+        aggregated, inner = solve_pooled(aggregated, backend, options, point, monitor)
+    elif before is not None and before.aggregated is not None:
+        inner = resolve(before.aggregated, aggregated.problem, options, point, monitor)
     else:
-        inner = solve_problem(folded.problem, backend, asked, point, monitor)
+        inner = solve_problem(aggregated.problem, backend, options, point, monitor)
     deadline = active_deadline()
     with grace():
-        return _disaggregate(built, folded, inner, deadline), tuple(told)
+        return _disaggregate(built, aggregated, inner, deadline), tuple(warnings)
 
 
-def _disaggregate(built: Built, folded: AggregatedProblem, inner: Solution, deadline: Deadline | None) -> Solution:
+def _disaggregate(built: Built, aggregated: AggregatedProblem, inner: Solution, deadline: Deadline | None) -> Solution:
     """The solution in terms of all elements, checked against their rows; in the small where no time is left."""
-    quotient = folded.quotient
-    notes = (*aggregation_notes(folded), *inner.reformulated.notes)
+    quotient = aggregated.quotient
+    notes = (*aggregation_notes(aggregated), *inner.reformulated.notes)
     size = full_size(quotient)
     without = replace(
-        inner, reformulated=replace(inner.reformulated, notes=notes), session=None, size=size, folded=inner
+        inner, reformulated=replace(inner.reformulated, notes=notes), session=None, size=size, aggregated=inner
     )
     if inner.point is None:
         return without
     left = None if deadline is None else deadline.remaining_seconds
-    spread = folded.disaggregate(inner.point)
-    most = MOST_WHOLE if left is None else min(MOST_WHOLE, int(left / SECONDS_PER_NONZERO))
+    spread = aggregated.disaggregate(inner.point)
+    most = MOST_NONZEROS if left is None else min(MOST_NONZEROS, int(left / SECONDS_PER_NONZERO))
     if built.grounded or quotient.full_nonzeros <= most:
-        whole = built.problem
-        point = _place(quotient, whole, spread)
+        full_problem = built.problem
+        point = _point_of_spread(quotient, full_problem, spread)
     else:
-        whole, point = support(quotient, spread)
-        _state_in_store(built, whole)
+        full_problem, point = support(quotient, spread)
+        _store_columns(built, full_problem)
     name = inner.backend.name
     try:
         try:
-            checked = _clean(whole, point, inner, None if deadline is None else deadline.remaining_seconds)
+            checked = _clean(full_problem, point, inner, None if deadline is None else deadline.remaining_seconds)
         except DiagnosticError:
             if inner.status is not Status.LIMIT and (deadline is None or deadline.remaining_seconds != 0.0):
                 raise
-            return _pointless(without)
+            return _without_point(without)
         objectives = tuple(
-            restate_objective(whole, o, r, r.bound, v, checked.point, name)
-            for o, r, v in zip(whole.objectives, inner.objectives, checked.verification.objectives, strict=True)
+            restate_objective(full_problem, o, r, r.bound, v, checked.point, name)
+            for o, r, v in zip(full_problem.objectives, inner.objectives, checked.verification.objectives, strict=True)
         )
     except BaseException:
         inner.close()
         raise
     return replace(
         inner,
-        problem=whole,
+        problem=full_problem,
         reformulated=ReformulatedProblem(
-            whole, inner.reformulated.problem, notes, bound_error=inner.reformulated.bound_error
+            full_problem, inner.reformulated.problem, notes, bound_error=inner.reformulated.bound_error
         ),
         point=checked.point,
         verification=checked.verification,
-        whole=checked.whole,
+        is_integral=checked.is_integral,
         objectives=objectives,
         row_duals=None,
         reduced_costs=None,
         session=None,
         size=size,
-        folded=inner,
+        aggregated=inner,
     )
 
 
-def _pointless(solved: Solution) -> Solution:
+def _without_point(solved: Solution) -> Solution:
     """Remove the point, which could not be repaired in time; proved bounds remain."""
     objectives = tuple(replace(o, value=None, terms=()) for o in solved.objectives)
     reason = solved.reason or TIME
     return replace(
-        solved, status=Status.LIMIT, reason=reason, point=None, verification=None, whole=False, objectives=objectives
+        solved,
+        status=Status.LIMIT,
+        reason=reason,
+        point=None,
+        verification=None,
+        is_integral=False,
+        objectives=objectives,
     )
 
 
-def _clean(whole: Problem, point: Floats, inner: Solution, left: float | None) -> CheckedPoint:
+def _clean(full_problem: Problem, point: Floats, inner: Solution, left: float | None) -> CheckedPoint:
     """The plan by element, moved to the nearest clean one where rows of elements are broken by a solver's tolerance."""
     name = inner.backend.name
     try:
-        return check_point(whole, point, inner.tolerances, name)
+        return check_point(full_problem, point, inner.tolerances, name)
     except DiagnosticError:
-        seconds = Allowance(MOST_SECONDS if left is None else min(left, MOST_SECONDS), whole, inner.reason).left
-        moved = polish(whole, point, inner.tolerances, SolveOptions(time_limit=seconds), None)
+        seconds = Allowance(
+            MOST_SECONDS if left is None else min(left, MOST_SECONDS), full_problem, inner.reason
+        ).remaining_seconds
+        moved = polish(full_problem, point, inner.tolerances, SolveOptions(time_limit=seconds), None)
         if moved is None:
             raise
-        return check_point(whole, moved, inner.tolerances, name)
+        return check_point(full_problem, moved, inner.tolerances, name)
 
 
-def _place(quotient: Quotient, whole: Problem, spread: Spread) -> Floats:
+def _point_of_spread(quotient: Quotient, full_problem: Problem, spread: Spread) -> Floats:
     """The spread as a point of the grounded problem of all elements."""
-    point = np.zeros(whole.columns)
-    for small, large in zip(quotient.problem.variables, whole.variables, strict=True):
+    point = np.zeros(full_problem.columns)
+    for small, large in zip(quotient.problem.variables, full_problem.variables, strict=True):
         own = np.flatnonzero((spread.columns >= small.first) & (spread.columns < small.stop))
         codes = _index_codes(quotient, small, spread.columns[own], spread.elements[own])
         place = large.domain.locate(codes) if codes else np.zeros(len(own), dtype=np.int64)
@@ -194,30 +202,30 @@ def _index_codes(quotient: Quotient, family: Family, columns: Codes, elements: C
     return codes
 
 
-def _state_in_store(built: Built, whole: Problem) -> None:
+def _store_columns(built: Built, full_problem: Problem) -> None:
     """Let evaluators find the kept columns; all others read 0."""
     store, model = built.instance.store, built.scenario.model
     evaluator = Evaluator(model, store, built.permissions.limits())
-    families = {f.name: f for f in whole.variables}
+    families = {f.name: f for f in full_problem.variables}
     for name, variable in model.variables.items():
         indexed: Domain = evaluator.index_domain(variable.indexing, variable.span, conditions=False)
         if name in families:
             store.variables[name] = Columns(families[name].domain, families[name].first, indexed)
 
 
-def _aggregated_start(folded: AggregatedProblem, start: Entries) -> tuple[Floats | None, list[Diagnostic]]:
+def _aggregated_start(aggregated: AggregatedProblem, start: Entries) -> tuple[Floats | None, list[Diagnostic]]:
     """Map the start to the aggregated problem; values without a column are reported, an infeasible start is dropped."""
-    quotient = folded.quotient
+    quotient = aggregated.quotient
     columns: list[Codes] = []
     elements: list[Codes] = []
     values: list[Floats] = []
     families = {f.name: f for f in quotient.problem.variables}
-    told = point_from(quotient.problem, {n: e for n, e in start.items() if n not in families})[1]
-    for name, given in start.items():
+    warnings = point_from(quotient.problem, {n: e for n, e in start.items() if n not in families})[1]
+    for name, values_given in start.items():
         family = families.get(name)
         if family is None:
             continue
-        codes, amount, inside = read_entries(family.domain, given)
+        codes, amount, inside = read_entries(family.domain, values_given)
         if not len(amount):
             continue
         at = place_of(family.domain, quotient.universe)
@@ -228,12 +236,12 @@ def _aggregated_start(folded: AggregatedProblem, start: Entries) -> tuple[Floats
             codes[at][inside] = quotient.classes.first[quotient.classes.of[codes[at][inside]]]
         place = np.full(len(amount), -1, dtype=np.int64)
         place[inside] = family.domain.locate([c[inside] for c in codes]) if codes else 0
-        known = (place >= 0) & np.isfinite(amount)
-        told += without_place(name, family.domain, given, known)
-        columns.append(family.first + place[known])
-        elements.append(element[known])
-        values.append(amount[known])
+        is_known = (place >= 0) & np.isfinite(amount)
+        warnings += warnings_without_column(name, family.domain, values_given, is_known)
+        columns.append(family.first + place[is_known])
+        elements.append(element[is_known])
+        values.append(amount[is_known])
     if not columns:
-        return None, told
+        return None, warnings
     spread = Spread(np.concatenate(columns), np.concatenate(elements), np.concatenate(values))
-    return folded.aggregate(spread), told
+    return aggregated.aggregate(spread), warnings

@@ -92,7 +92,7 @@ def with_visible_costs(problem: Problem) -> tuple[Problem, float]:
     return replace(problem, objectives=(replace(objective, terms=terms),)), factor
 
 
-def in_own_size(answer: SolverResult, factor: float) -> SolverResult:
+def undo_cost_scaling(answer: SolverResult, factor: float) -> SolverResult:
     """The answer to the problem before `with_visible_costs` multiplied its objective by `factor`."""
     if factor == 1.0:
         return answer

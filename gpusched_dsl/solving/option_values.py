@@ -26,7 +26,7 @@ _SECONDS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, 
 _WITH_UNIT = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z%]*)\s*", re.ASCII)
 
 
-def _number(least: float) -> Check:
+def _number_check(least: float) -> Check:
     def accepts(value: Value) -> bool:
         try:
             return is_a(value, Real) and least <= float(value) < math.inf
@@ -36,7 +36,7 @@ def _number(least: float) -> Check:
     return accepts
 
 
-def _whole(least: int, most: float = math.inf) -> Check:
+def _integer_check(least: int, most: float = math.inf) -> Check:
     def accepts(value: Value) -> bool:
         return is_a(value, Integral) and least <= value <= most
 
@@ -75,19 +75,19 @@ def _is_file(value: Value) -> bool:
 
 # What each option must be, and what tests it.
 RULES: Mapping[str, tuple[str, Check]] = {
-    "time_limit": ("the time limit must be a nonnegative number of seconds", _number(0.0)),
-    "gap": ("the gap must be a nonnegative finite number", _number(0.0)),
-    "threads": ("the number of threads must be an integer of at least 1", _whole(1, MOST_THREADS)),
-    "seed": (f"the seed must be an integer from 0 to {LARGEST_SEED}", _whole(0, LARGEST_SEED)),
-    "samples": ("the number of samples must be an integer of at least 1", _whole(1)),
-    "at": ("the time `at` must be a nonnegative finite number", _number(0.0)),
+    "time_limit": ("the time limit must be a nonnegative number of seconds", _number_check(0.0)),
+    "gap": ("the gap must be a nonnegative finite number", _number_check(0.0)),
+    "threads": ("the number of threads must be an integer of at least 1", _integer_check(1, MOST_THREADS)),
+    "seed": (f"the seed must be an integer from 0 to {LARGEST_SEED}", _integer_check(0, LARGEST_SEED)),
+    "samples": ("the number of samples must be an integer of at least 1", _integer_check(1)),
+    "at": ("the time `at` must be a nonnegative finite number", _number_check(0.0)),
     "backend": ("the backend must be the name of a solver or policy", _is_text),
     "method": ("the method must be the name of a solver or policy", _is_text),
     "methods": ("methods must be a list of names of solvers and policies", _is_names),
     "without": ("`without` must be a list of names of passes", _is_names),
     "journal": ("the journal must be the path of a file", _is_file),
     "path": ("the file to load must be a path", _is_file),
-    "memory": ("the memory must be an integer number of bytes, at least 1", _whole(1)),
+    "memory": ("the memory must be an integer number of bytes, at least 1", _integer_check(1)),
     "judge": ("the judge must be the name of a solver", _is_text),
     "fallback": ("the fallback must be the name of a solver or policy", _is_text),
     "scenario": ("the scenario must be a name", _is_text),
@@ -104,40 +104,40 @@ RULES: Mapping[str, tuple[str, Check]] = {
 NEEDED = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "replay", "verify")
 
 
-def value_findings(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:
+def value_diagnostics(values: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:
     """Return a diagnostic (GSM4011) for each invalid value; None is valid for `optional` names."""
-    findings = []
-    for name, value in given.items():
+    diagnostics = []
+    for name, value in values.items():
         words, accepts = RULES[name]
         if (value is None and name in optional) or accepts(value):
             continue
-        findings.append(Diagnostic("GSM4011", f"{words}, not {_show(value)}", help=_suggest_number(name, value)))
-    return findings
+        diagnostics.append(Diagnostic("GSM4011", f"{words}, not {_show(value)}", help=_suggest_number(name, value)))
+    return diagnostics
 
 
-def check_values(given: Mapping[str, Value], optional: tuple[str, ...] = ()) -> None:
-    """Raise DiagnosticError (GSM4011) with all that `value_findings` finds."""
-    findings = value_findings(given, optional)
-    if findings:
-        raise DiagnosticError(findings)
+def check_values(values: Mapping[str, Value], optional: tuple[str, ...] = ()) -> None:
+    """Raise DiagnosticError (GSM4011) with all that `value_diagnostics` finds."""
+    diagnostics = value_diagnostics(values, optional)
+    if diagnostics:
+        raise DiagnosticError(diagnostics)
 
 
-def check_given(**given: Value) -> None:
+def check_option_values(**values: Value) -> None:
     """Raise DiagnosticError (GSM4011) for options of the wrong type; None is accepted if it means no value."""
-    check_values(given, optional=tuple(name for name in given if name not in NEEDED))
+    check_values(values, optional=tuple(name for name in values if name not in NEEDED))
 
 
-def option_findings(options: SolveOptions) -> list[Diagnostic]:
+def option_diagnostics(options: SolveOptions) -> list[Diagnostic]:
     """Return the errors in the numbers among the options of a solve."""
     numbers = ("time_limit", "gap", "threads", "seed")
-    return value_findings({name: getattr(options, name) for name in numbers}, optional=("time_limit", "threads"))
+    return value_diagnostics({name: getattr(options, name) for name in numbers}, optional=("time_limit", "threads"))
 
 
 def plain_options(options: SolveOptions) -> SolveOptions:
     """The options with plain numbers in place of those of NumPy; raises DiagnosticError (GSM4011) for wrong ones."""
-    findings = option_findings(options)
-    if findings:
-        raise DiagnosticError(findings)
+    diagnostics = option_diagnostics(options)
+    if diagnostics:
+        raise DiagnosticError(diagnostics)
     changed = {}
     for field in fields(options):
         value = getattr(options, field.name)

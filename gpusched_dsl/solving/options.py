@@ -13,7 +13,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.decomposition.selection import MODES
-from gpusched_dsl.solving.option_values import option_findings
+from gpusched_dsl.solving.option_values import option_diagnostics
 
 HEURISTIC = ("auto", "on", "off")
 
@@ -22,56 +22,57 @@ def check_request(backend: Backend, problem: Problem, options: SolveOptions, sta
     """Raise DiagnosticError for invalid options, or if the backend does not accept the problem, the options
     or the start.
     """
-    findings = [*_options(options), *_capabilities(backend, options, start)]
+    diagnostics = [*_option_diagnostics(options), *_capability_diagnostics(backend, options, start)]
     if problem.is_linear:
-        findings += _integers(backend, problem)
+        diagnostics += _integer_diagnostics(backend, problem)
     if start is not None:
         if start.shape != (problem.columns,):
             message = f"the start has {start.size} values, but the problem has {problem.columns} columns"
-            findings.append(Diagnostic("GSM4010", message))
+            diagnostics.append(Diagnostic("GSM4010", message))
         elif np.isinf(start).any():
-            findings.append(Diagnostic("GSM4010", "the start contains an infinite value"))
-    if findings:
-        raise DiagnosticError(findings)
+            diagnostics.append(Diagnostic("GSM4010", "the start contains an infinite value"))
+    if diagnostics:
+        raise DiagnosticError(diagnostics)
 
 
-def _options(options: SolveOptions) -> list[Diagnostic]:
-    wrong = []
+def _option_diagnostics(options: SolveOptions) -> list[Diagnostic]:
+    messages = []
     if options.heuristic not in HEURISTIC:
-        wrong.append(f"the heuristic must be {', '.join(HEURISTIC[:-1])} or {HEURISTIC[-1]}, not `{options.heuristic}`")
+        listed = f"{', '.join(HEURISTIC[:-1])} or {HEURISTIC[-1]}"
+        messages.append(f"the heuristic must be {listed}, not `{options.heuristic}`")
     if options.decompose not in MODES:
-        wrong.append(f"`decompose` must be one of {', '.join(f'`{m}`' for m in MODES)}, not `{options.decompose}`")
-    words = [Diagnostic("GSM4011", message) for message in wrong]
-    return [*option_findings(options), *words, *unknown_passes(options.without)]
+        messages.append(f"`decompose` must be one of {', '.join(f'`{m}`' for m in MODES)}, not `{options.decompose}`")
+    words = [Diagnostic("GSM4011", message) for message in messages]
+    return [*option_diagnostics(options), *words, *unknown_passes(options.without)]
 
 
 def unknown_passes(without: Collection[str]) -> list[Diagnostic]:
-    """A finding for each name that no tightening pass has."""
+    """Return a diagnostic for each name that no tightening pass has."""
     known = [*(one.name for one in pipeline.tightenings()), names.AGGREGATION, names.EVERY]
     listed = f"these passes can be skipped: {', '.join(f'`{name}`' for name in known)}"
-    findings = []
+    diagnostics = []
     for name in sorted(set(without) - set(known)):
         near = did_you_mean(name, known)
         help = f"{near}; {listed}" if near else listed
-        findings.append(Diagnostic("GSM4011", f"unknown pass `{name}`", help=help))
-    return findings
+        diagnostics.append(Diagnostic("GSM4011", f"unknown pass `{name}`", help=help))
+    return diagnostics
 
 
 def check_integers(backend: Backend, problem: Problem) -> None:
     """Raise DiagnosticError when the problem, perhaps since its reformulation, has integers the backend refuses."""
-    findings = _integers(backend, problem)
-    if findings:
-        raise DiagnosticError(findings)
+    diagnostics = _integer_diagnostics(backend, problem)
+    if diagnostics:
+        raise DiagnosticError(diagnostics)
 
 
-def _integers(backend: Backend, problem: Problem) -> list[Diagnostic]:
-    able = backend.capabilities
-    nonlinear = problem.definitions and not able.nonlinear_integers
-    if not problem.is_mip or (able.integers and not nonlinear):
+def _integer_diagnostics(backend: Backend, problem: Problem) -> list[Diagnostic]:
+    capabilities = backend.capabilities
+    nonlinear = problem.definitions and not capabilities.nonlinear_integers
+    if not problem.is_mip or (capabilities.integers and not nonlinear):
         return []
     family = problem.column_family(int(np.argmax(problem.integer)))
     message = f"the backend `{backend.name}` does not accept integer variables such as `{family.name}`"
-    if not able.integers:
+    if not capabilities.integers:
         help = "choose another backend, for instance `highs` or `scip`"
         return [Diagnostic("GSM4003", message, family.span, help=help)]
     term = problem.definitions[0]
@@ -79,11 +80,11 @@ def _integers(backend: Backend, problem: Problem) -> list[Diagnostic]:
     return [Diagnostic("GSM4003", message, term.span, help="choose another backend, for instance `scip`")]
 
 
-def _capabilities(backend: Backend, options: SolveOptions, start: Floats | None) -> list[Diagnostic]:
-    able = backend.capabilities
-    findings = []
-    if options.time_limit is not None and not able.time_limit:
-        findings.append(Diagnostic("GSM4003", f"the backend `{backend.name}` does not accept a time limit"))
-    if start is not None and not able.warm_start:
-        findings.append(Diagnostic("GSM4003", f"the backend `{backend.name}` does not accept a start"))
-    return findings
+def _capability_diagnostics(backend: Backend, options: SolveOptions, start: Floats | None) -> list[Diagnostic]:
+    capabilities = backend.capabilities
+    diagnostics = []
+    if options.time_limit is not None and not capabilities.time_limit:
+        diagnostics.append(Diagnostic("GSM4003", f"the backend `{backend.name}` does not accept a time limit"))
+    if start is not None and not capabilities.warm_start:
+        diagnostics.append(Diagnostic("GSM4003", f"the backend `{backend.name}` does not accept a start"))
+    return diagnostics

@@ -48,34 +48,34 @@ def solve_pooled(
 ) -> tuple[AggregatedProblem, Solution]:
     """Return the problem with the last examined patterns, and its solution with a bound for all patterns."""
     clock = _Clock(options, monitor)
-    sifted = _sift(aggregated, clock)
-    small = sifted.aggregated
+    relaxation = _sift(aggregated, clock)
+    small = relaxation.aggregated
     if start is not None:
         start = None if small.problem.columns != aggregated.problem.columns else start
     first = solve_problem(small.problem, backend, clock.options(FIRST_SHARE), start, monitor)
-    if sifted.infeasible:
+    if relaxation.infeasible:
         return small, replace(first, status=Status.INFEASIBLE, reason="", point=None)
     if first.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
         return small, first  # more patterns change nothing about that
-    if first.status is Status.INFEASIBLE and sifted.value is not None and not clock.over:
+    if first.status is Status.INFEASIBLE and relaxation.value is not None and not clock.over:
         first.close()
-        every = sifted.within(np.inf)
+        every = relaxation.problem_within(np.inf)
         return every, solve_problem(every.problem, backend, clock.options(1.0), None, monitor)
-    if first.point is None or first.objective is None or sifted.value is None:
+    if first.point is None or first.objective is None or relaxation.value is None:
         reason = first.reason or clock.reason
-        return small, _conclude(replace(first, status=Status.LIMIT, reason=reason), sifted.value, options)
-    known = _conclude(first, sifted.value, options)
-    if known.status is Status.OPTIMAL or clock.over or first.reason == "interrupt":
-        return small, known
-    excess = abs(first.objective - sifted.value)
-    wide = sifted.within(excess * (1 + 1e-9) + PRECISION * max(1.0, abs(first.objective)))
+        return small, _conclude(replace(first, status=Status.LIMIT, reason=reason), relaxation.value, options)
+    conclusion = _conclude(first, relaxation.value, options)
+    if conclusion.status is Status.OPTIMAL or clock.over or first.reason == "interrupt":
+        return small, conclusion
+    excess = abs(first.objective - relaxation.value)
+    wide = relaxation.problem_within(excess * (1 + 1e-9) + PRECISION * max(1.0, abs(first.objective)))
     again = wide.aggregate(small.disaggregate(first.point))
     first.close()
     second = solve_problem(wide.problem, backend, clock.options(1.0), again, monitor)
     if second.objective is None:
-        return small, known
+        return small, conclusion
     sign = _sign(aggregated.problem)
-    bounds = [sign * sifted.value]
+    bounds = [sign * relaxation.value]
     if second.bound is not None:
         bounds.append(min(sign * second.bound, sign * first.objective))
     return wide, _conclude(second, sign * max(bounds), options)
@@ -85,32 +85,32 @@ def solve_pooled(
 class _Clock:
     """The remaining time."""
 
-    asked: SolveOptions
+    request: SolveOptions
     monitor: Monitor | None
 
     def __post_init__(self) -> None:
         self.began = time.perf_counter()
 
     @property
-    def left(self) -> float | None:
-        if self.asked.time_limit is None:
+    def remaining_seconds(self) -> float | None:
+        if self.request.time_limit is None:
             return None
-        return max(0.0, self.asked.time_limit - (time.perf_counter() - self.began))
+        return max(0.0, self.request.time_limit - (time.perf_counter() - self.began))
 
     @property
     def over(self) -> bool:
-        return self.left == 0.0 or (self.monitor is not None and self.monitor.stop_requested)
+        return self.remaining_seconds == 0.0 or (self.monitor is not None and self.monitor.stop_requested)
 
     @property
     def reason(self) -> str:
         """Why there was an end before a proof."""
         if self.monitor is not None and self.monitor.stop_requested:
             return "interrupt"
-        return "time" if self.left == 0.0 else "patterns"
+        return "time" if self.remaining_seconds == 0.0 else "patterns"
 
     def options(self, share: float) -> SolveOptions:
-        left = self.left
-        return replace(self.asked, time_limit=None if left is None else left * share)
+        left = self.remaining_seconds
+        return replace(self.request, time_limit=None if left is None else left * share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class _SiftedRelaxation:
     duals: Floats | None = None
     infeasible: bool = False
 
-    def within(self, limit: float) -> AggregatedProblem:
+    def problem_within(self, limit: float) -> AggregatedProblem:
         """Return the problem with all patterns of a reduced cost up to a limit."""
         assert self.duals is not None
         relaxed = _relax(self.aggregated.problem)
@@ -206,16 +206,16 @@ def _elastic(problem: Problem) -> Problem:
     rows, columns = problem.rows, problem.columns
     matrix = problem.matrix
     own = sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts), shape=(rows, columns))
-    whole = sparse.hstack((own, sparse.eye(rows), -sparse.eye(rows))).tocsr()
-    bought = Term(None, np.arange(columns, columns + 2 * rows, dtype=np.int32), np.ones(2 * rows))
+    wide = sparse.hstack((own, sparse.eye(rows), -sparse.eye(rows))).tocsr()
+    slack = Term(None, np.arange(columns, columns + 2 * rows, dtype=np.int32), np.ones(2 * rows))
     return replace(
         problem,
         lower=np.concatenate((problem.lower, np.zeros(2 * rows))),
         upper=np.concatenate((problem.upper, np.full(2 * rows, np.inf))),
         integer=np.zeros(columns + 2 * rows, dtype=np.bool_),
         auxiliary=(*problem.auxiliary, Family("lack", columns, IntervalDomain(1, 2 * rows))),
-        matrix=Matrix(whole.indptr.astype(np.int64), whole.indices.astype(np.int32), whole.data.astype(np.float64)),
-        objectives=(Objective("minimize", (bought,)),),
+        matrix=Matrix(wide.indptr.astype(np.int64), wide.indices.astype(np.int32), wide.data.astype(np.float64)),
+        objectives=(Objective("minimize", (slack,)),),
     )
 
 
@@ -226,11 +226,11 @@ def _prices(
     quotient = aggregated.quotient
     matrix = quotient.problem.matrix
     shape = (matrix.rows, quotient.problem.columns)
-    whole = sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts), shape=shape)
+    full_matrix = sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts), shape=shape)
     costs = np.zeros(quotient.problem.columns)
     if relaxed.columns == aggregated.problem.columns:  # else it only looks for a point
         costs = _sign(aggregated.problem) * quotient.problem.objectives[0].costs(quotient.problem.columns)
-    reduced = costs - whole[aggregated.rows].T @ duals[: len(aggregated.rows)]
+    reduced = costs - full_matrix[aggregated.rows].T @ duals[: len(aggregated.rows)]
     found = []
     at = len(aggregated.rows)
     for part in aggregated.parts:

@@ -43,25 +43,25 @@ def polish(
     declared = _declared_columns(problem)
     if not np.isfinite(point[declared]).all():
         return None
-    whole = np.where(problem.integer, np.rint(point), point)
-    if (np.abs(whole - point)[declared] > NEAR).any():
+    rounded = np.where(problem.integer, np.rint(point), point)
+    if (np.abs(rounded - point)[declared] > NEAR).any():
         return None
-    said = complete(problem.definitions, whole, NEAR)
-    now = _clip(problem, said)
+    completed = complete(problem.definitions, rounded, NEAR)
+    current = _clip(problem, completed)
     began = time.perf_counter()
     for _ in range(MOVES):
         limit = options.time_limit
         if limit is not None and (limit := limit - (time.perf_counter() - began)) <= 0:
             return None
-        near = linearise(problem.definitions, now)
+        near = linearise(problem.definitions, current)
         if not _is_near(problem, near):
             return None
         move = _smallest_move(problem, near, replace(options, time_limit=limit), monitor)
         if move is None:
             return None
-        now = _clip(problem, near.point + move)
-        if verify(problem, now, tolerances).feasible:
-            return complete(problem.definitions, now)
+        current = _clip(problem, near.point + move)
+        if verify(problem, current, tolerances).feasible:
+            return complete(problem.definitions, current)
     return None
 
 

@@ -27,8 +27,7 @@ def postsolve(solved: Solution, stated: CheckedPoint | None = None) -> Solution:
     if reformulated.problem is original:
         return solved
     bounds = [_widen(r, reformulated.bound_error) for r in solved.objectives]
-    # A problem with integers has no duals, even when those of its columns that are whole by themselves were left to the
-    # solver as continuous ones.
+    # A problem with integers has no duals, even if the solver got its implied integer columns as continuous ones.
     has_duals = not original.is_mip
     duals = _rows_of_original(reformulated, solved.row_duals) if has_duals and solved.row_duals is not None else None
     costs = solved.reduced_costs[: original.columns] if has_duals and solved.reduced_costs is not None else None
@@ -49,7 +48,11 @@ def postsolve(solved: Solution, stated: CheckedPoint | None = None) -> Solution:
         solved.close()
         raise
     return replace(
-        solved, point=checked.point, verification=checked.verification, whole=checked.whole, objectives=objectives
+        solved,
+        point=checked.point,
+        verification=checked.verification,
+        is_integral=checked.is_integral,
+        objectives=objectives,
     )
 
 

@@ -1,7 +1,7 @@
 """Rounds integers exactly: fixes the integer columns at their rounded values, and solves for the others again.
 
-Columns that are whole at every vertex once the integer ones are (`compiling/tightening/network_integrality.py`) become
-whole in the same way, where a solver returned a point between two vertices: the second solve ends in a vertex.
+Columns that are integer at every vertex for fixed integer columns (`compiling/tightening/network_integrality.py`)
+become integer in the same way if a solver returned a point between two vertices: the second solve ends in a vertex.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.verify import Tolerances
-from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
+from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.screening import answer_without_solver
 
 ALLOWED_LOSS = FEASIBILITY  # of the objective, beside the gap asked for
@@ -30,7 +30,7 @@ BY_VERTICES: Mapping[str, Mapping[str, str]] = {"highs": {"solver": "simplex"}}
 SURELY = "highs"
 
 
-def whole_as_stated(reformulated: ReformulatedProblem, point: Floats, tolerances: Tolerances) -> bool:
+def is_integral_as_stated(reformulated: ReformulatedProblem, point: Floats, tolerances: Tolerances) -> bool:
     """Whether a point of the reformulated problem is integer in the integer columns of the stated problem.
 
     Results of definitions are not looked at: they are computed anew.
@@ -50,8 +50,10 @@ def helpers(
 ) -> tuple[Backend, ...]:
     """The backends to repair with, in order: its own, and for columns left to the vertices one that ends in them."""
     assert answer.values is not None
-    left = reformulated.problem.is_linear and not whole_as_stated(reformulated, answer.values, tolerances)
-    return (backend, backend_named(SURELY)) if left and backend.name != SURELY else (backend,)
+    if not reformulated.problem.is_linear or backend.name == SURELY:
+        return (backend,)
+    integral = is_integral_as_stated(reformulated, answer.values, tolerances)
+    return (backend,) if integral else (backend, backend_named(SURELY))
 
 
 def repair(
@@ -65,14 +67,14 @@ def repair(
     assert answer.values is not None
     if not np.isfinite(answer.values).all():
         return None
-    whole = np.clip(np.rint(answer.values), problem.lower, problem.upper)
+    rounded_point = np.clip(np.rint(answer.values), problem.lower, problem.upper)
     if problem.integer.all():
-        objective = problem.objectives[0].value(whole) if problem.objectives else 0.0
-        return _unless_worse(replace(answer, values=whole, objective=objective), answer, options)
+        objective = problem.objectives[0].value(rounded_point) if problem.objectives else 0.0
+        return _unless_worse(replace(answer, values=rounded_point, objective=objective), answer, options)
     linear = replace(
         problem,
-        lower=np.where(problem.integer, whole, problem.lower),
-        upper=np.where(problem.integer, whole, problem.upper),
+        lower=np.where(problem.integer, rounded_point, problem.lower),
+        upper=np.where(problem.integer, rounded_point, problem.upper),
         integer=np.zeros(problem.columns, dtype=bool),
     )
     found = answer_without_solver(linear)
@@ -80,8 +82,8 @@ def repair(
         visible, factor = with_visible_costs(linear)
         session = backend.open(visible)
         try:
-            again = replace(options, extra=BY_VERTICES.get(backend.name, {}))
-            found = in_own_size(session.solve(again, None, monitor), factor)
+            repair_options = replace(options, extra=BY_VERTICES.get(backend.name, {}))
+            found = undo_cost_scaling(session.solve(repair_options, None, monitor), factor)
         finally:
             session.close()
     if found.status is not Status.OPTIMAL or found.values is None:

@@ -16,9 +16,10 @@ SECONDS_PER_NONZERO = 2e-6  # about what reading all rows a few times takes
 
 
 class Allowance:
-    """The time for mending points of `problem` from now on, where `left` is left until the deadline (None: no limit).
+    """The time for repairing points of `problem`, from now on.
 
-    `reason` is that of the answer whose point is mended. All attempts together get what the allowance has.
+    `left` seconds remain until the deadline (None: no limit). `reason` is that of the answer whose point is repaired.
+    All attempts together get the time of the allowance.
     """
 
     def __init__(self, left: float | None, problem: Problem, reason: str = "") -> None:
@@ -29,11 +30,11 @@ class Allowance:
         self._until = None if seconds is None else time.perf_counter() + seconds
 
     @property
-    def left(self) -> float | None:
+    def remaining_seconds(self) -> float | None:
         """Seconds that remain, at least 0; None without a limit."""
         return None if self._until is None else max(0.0, self._until - time.perf_counter())
 
     @property
     def over(self) -> bool:
         """Whether nothing remains."""
-        return self.left == 0.0
+        return self.remaining_seconds == 0.0

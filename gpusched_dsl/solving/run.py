@@ -18,11 +18,11 @@ from gpusched_dsl.ir.verify import Tolerances, Verification, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.abandoned import abandoned_passes
-from gpusched_dsl.solving.acceptance import Acceptance, Accepted
-from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, chosen_or_refused
-from gpusched_dsl.solving.lexicographic import KeptObjective, in_own_size, stage_problem, with_visible_costs
+from gpusched_dsl.solving.acceptance import Acceptance, AcceptedPoint
+from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, choose_decomposition
+from gpusched_dsl.solving.lexicographic import KeptObjective, stage_problem, undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.options import check_integers
-from gpusched_dsl.solving.primal.start import MipStart, begin
+from gpusched_dsl.solving.primal.start import MipStart, find_mip_start
 from gpusched_dsl.solving.repair import repair
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.screening import answer_without_solver, uncross
@@ -44,8 +44,8 @@ class _Stage:
     """The result of one objective: a point of the reformulated problem, and the point of the stated problem."""
 
     answer: SolverResult
-    checked: CheckedPoint | None
-    stated: CheckedPoint | None
+    checked_point: CheckedPoint | None
+    stated_point: CheckedPoint | None
     seconds: float
 
 
@@ -70,8 +70,8 @@ class Solving:
         self.deadline = deadline
         self.load_seconds = 0.0
         self.warnings: list[Diagnostic] = [*abandoned_passes(reformulated.notes)]
-        self.beginning = MipStart()
-        self.stated: CheckedPoint | None = None  # the point of the last run, in terms of the problem as stated
+        self.mip_start = MipStart()
+        self.stated_point: CheckedPoint | None = None  # the point of the last run, in terms of the problem as stated
 
     def run(
         self,
@@ -86,7 +86,7 @@ class Solving:
             self.deadline.begin(SOLVING)
             self.deadline.check()
             check_integers(self.backend, self.problem)
-            self.choice = chosen_or_refused(self.problem, self.options.decompose)
+            self.choice = choose_decomposition(self.problem, self.options.decompose)
             if self.choice.by_blocks and self.session is not None:
                 self._close()
                 loading = Loading.NO_SESSION
@@ -96,7 +96,7 @@ class Solving:
             raise
         if len(stages) > 1:
             self._close()
-        return self._solved(stages, loading)
+        return self._solution(stages, loading)
 
     def _stages(self, start: Floats | None) -> list[_Stage]:
         """Solve for one objective after the other, as long as each is proved."""
@@ -121,51 +121,53 @@ class Solving:
             if stage.answer.status is Status.INFEASIBLE and kept:
                 raise DiagnosticError([_lost_point(problem, self.backend.name)])
             stages.append(stage)
-            if stage.answer.status is not Status.OPTIMAL or stage.checked is None or stage.stated is None:
+            if stage.answer.status is not Status.OPTIMAL or stage.checked_point is None or stage.stated_point is None:
                 break
-            start = stage.checked.point if self.backend.capabilities.warm_start else None
-            solved = stage.checked.verification.objectives[0].value
-            stated_value = stage.stated.verification.objectives[number].value
+            start = stage.checked_point.point if self.backend.capabilities.warm_start else None
+            solved = stage.checked_point.verification.objectives[0].value
+            stated_value = stage.stated_point.verification.objectives[number].value
             # Columns of terms are right within tolerances only: a value that they alone reach cannot be kept.
             worse = max if objective.sense == "minimize" else min
             kept.append(KeptObjective(objective, worse(solved, stated_value)))
             kept_as_stated.append(KeptObjective(self.reformulated.original.objectives[number], stated_value))
         last = len(stages) - 1
-        stages[last] = self._exactly_kept(kept[:last], kept_as_stated[:last], stages[last])
+        stages[last] = self._without_slack(kept[:last], kept_as_stated[:last], stages[last])
         return stages
 
-    def _exactly_kept(self, kept: list[KeptObjective], kept_as_stated: list[KeptObjective], stage: _Stage) -> _Stage:
+    def _without_slack(self, kept: list[KeptObjective], kept_as_stated: list[KeptObjective], stage: _Stage) -> _Stage:
         """The last stage with a point that uses no slack of the earlier objectives, where one is as good."""
         answer, number = stage.answer, len(kept)
-        if answer.status is not Status.OPTIMAL or stage.checked is None or answer.values is None:
+        if answer.status is not Status.OPTIMAL or stage.checked_point is None or answer.values is None:
             return stage
-        if not _slack_used(kept, stage.checked.point):
+        if not _uses_slack(kept, stage.checked_point.point):
             return stage
         began = time.perf_counter()
         original = self.reformulated.original
         problem = stage_problem(self.problem, self.problem.objectives[number], kept, 0.0)
         stated = stage_problem(original, original.objectives[number], kept_as_stated, KEPT_WITHIN[0])
-        allowed = replace(self.options, time_limit=Allowance(self.deadline.remaining_seconds, problem).left)
+        allowed = replace(
+            self.options, time_limit=Allowance(self.deadline.remaining_seconds, problem).remaining_seconds
+        )
         exact = repair(self.backend, problem, answer, allowed, self.monitor)
         if exact is None:
             return stage
         if not problem.is_mip and problem.is_linear:
             exact = replace(exact, bound=exact.objective)
         try:
-            found = self._accepted(problem, stated, exact, number)
+            found = self._select_point(problem, stated, exact, number)
         except DiagnosticError:
             return stage
-        if not isinstance(found, Accepted) or _slack_used(kept, found.checked.point):
+        if not isinstance(found, AcceptedPoint) or _uses_slack(kept, found.checked_point.point):
             return stage
         seconds = stage.seconds + time.perf_counter() - began
-        return _Stage(found.answer, found.checked, found.stated, seconds)
+        return _Stage(found.answer, found.checked_point, found.stated_point, seconds)
 
     def _stage(self, problem: Problem, stated: Problem, number: int, start: Floats | None) -> _Stage:
         """Solve a problem with at most one objective, in the open session if there is one."""
         began = time.perf_counter()
         answer = answer_without_solver(problem)
         if answer is None:
-            answer = self._searched(problem, start)
+            answer = self._solve_from_start(problem, start)
         else:
             self._close()  # an update that never reached the session would leave it with the earlier problem
         if answer.status is Status.OPTIMAL and answer.values is None:
@@ -173,66 +175,66 @@ class Solving:
         if answer.values is None:
             return _Stage(answer, None, None, time.perf_counter() - began)
         with grace():
-            found = self._accepted(problem, stated, answer, number)
+            found = self._select_point(problem, stated, answer, number)
         seconds = time.perf_counter() - began
         if isinstance(found, SolverResult):
             return _Stage(found, None, None, seconds)
-        return _Stage(found.answer, found.checked, found.stated, seconds)
+        return _Stage(found.answer, found.checked_point, found.stated_point, seconds)
 
-    def _searched(self, problem: Problem, start: Floats | None) -> SolverResult:
+    def _solve_from_start(self, problem: Problem, start: Floats | None) -> SolverResult:
         """Complete the start, or search for one where that is worth it, then solve by blocks, or by the backend."""
         problem = uncross(problem)
-        options = self._rest_of_time()
+        options = self._options_in_time()
         if self.choice.by_blocks and options.heuristic == "auto":
             options = replace(options, heuristic="off")  # generated columns lead to points soon enough
-        self.beginning = beginning = begin(problem, self.backend, options, start, self.monitor)
-        self.warnings.extend(beginning.warnings)
-        if beginning.answer is not None:
+        self.mip_start = mip_start = find_mip_start(problem, self.backend, options, start, self.monitor)
+        self.warnings.extend(mip_start.warnings)
+        if mip_start.answer is not None:
             self._close()
-            return beginning.answer
+            return mip_start.answer
         try:
             if self.choice.by_blocks:
-                return beginning.added_to(self._by_blocks(problem, beginning.point), problem)
+                return mip_start.improve(self._by_blocks(problem, mip_start.point), problem)
             visible, factor = with_visible_costs(problem)
-            self._hand_over(visible)
+            self._load(visible)
             assert self.session is not None
-            answer = self.session.solve(self._rest_of_time(), beginning.point, self.monitor)
+            answer = self.session.solve(self._options_in_time(), mip_start.point, self.monitor)
             if not isinstance(answer, SolverResult):
                 message = f"the backend `{self.backend.name}` returned `{type(answer).__name__}` as a result"
                 raise DiagnosticError([Diagnostic("GSM4007", message)])
-            return beginning.added_to(in_own_size(answer, factor), problem)
+            return mip_start.improve(undo_cost_scaling(answer, factor), problem)
         except StoppedEarly as stopped:
             self._close()
-            return beginning.added_to(SolverResult(Status.LIMIT, reason=stopped.reason), problem)
+            return mip_start.improve(SolverResult(Status.LIMIT, reason=stopped.reason), problem)
 
     def _by_blocks(self, problem: Problem, start: Floats | None) -> SolverResult:
         from gpusched_dsl.solving.decomposition.solve import solve_by_blocks  # loads what most solves do without
 
         assert self.choice.blocks is not None
-        return solve_by_blocks(problem, self.choice.blocks, self.backend, self._rest_of_time(), start, self.monitor)
+        return solve_by_blocks(problem, self.choice.blocks, self.backend, self._options_in_time(), start, self.monitor)
 
-    def _accepted(
+    def _select_point(
         self, problem: Problem, stated: Problem, answer: SolverResult, number: int
-    ) -> Accepted | SolverResult:
+    ) -> AcceptedPoint | SolverResult:
         """Return the point of a result; at a limit, if it is rejected, the point at which the search began."""
         acceptance = Acceptance(
-            self.backend, self.reformulated, problem, stated, number, self.tolerances, self._rest_of_time, self.monitor,
-            lambda: self._again(problem, answer.solve_seconds),
+            self.backend, self.reformulated, problem, stated, number, self.tolerances, self._options_in_time,
+            self.monitor, lambda: self._solve_tightly(problem, answer.solve_seconds),
         )  # fmt: skip
-        found = acceptance.of(answer)
-        first = self.beginning
-        if isinstance(found, Accepted) or found.status is not Status.LIMIT or first.objective is None:
+        found = acceptance.select(answer)
+        first = self.mip_start
+        if isinstance(found, AcceptedPoint) or found.status is not Status.LIMIT or first.objective is None:
             return found
         with suppress(DiagnosticError):
-            return acceptance.of(replace(found, values=first.point, objective=first.objective))
+            return acceptance.select(replace(found, values=first.point, objective=first.objective))
         return found
 
-    def _again(self, problem: Problem, seconds: float) -> SolverResult | None:
+    def _solve_tightly(self, problem: Problem, seconds: float) -> SolverResult | None:
         """A second run of the backend with tight tolerances, where it has them and there is time.
 
         It may take a small multiple of the `seconds` of the first: what that has proved need not be proved again.
         """
-        options = self._rest_of_time()
+        options = self._options_in_time()
         if not self.backend.capabilities.tightens or self.choice.by_blocks or options.time_limit == 0.0:
             return None
         given = max(LEAST_TIGHT_SECONDS, TIGHT_RUN * seconds)
@@ -241,11 +243,11 @@ class Solving:
         options = replace(options, tight=True, gap=options.gap / 2, time_limit=given)
         visible, factor = with_visible_costs(uncross(problem))
         if self.session is None:
-            self._hand_over(visible)
+            self._load(visible)
         assert self.session is not None
-        return in_own_size(self.session.solve(options, None, self.monitor), factor)
+        return undo_cost_scaling(self.session.solve(options, None, self.monitor), factor)
 
-    def _hand_over(self, problem: Problem) -> None:
+    def _load(self, problem: Problem) -> None:
         began = time.perf_counter()
         if self.session is None:
             self.session = self.backend.open(problem)
@@ -255,7 +257,7 @@ class Solving:
             self.session.update(problem)
         self.load_seconds += time.perf_counter() - began
 
-    def _rest_of_time(self) -> SolveOptions:
+    def _options_in_time(self) -> SolveOptions:
         """Return all time until the deadline, for the backend."""
         return replace(self.options, time_limit=self.deadline.remaining_seconds)
 
@@ -264,12 +266,14 @@ class Solving:
             self.session.close()
             self.session = None
 
-    def _solved(self, stages: list[_Stage], loading: Loading) -> Solution:
+    def _solution(self, stages: list[_Stage], loading: Loading) -> Solution:
         last = stages[-1]
-        with_point = last if last.checked else next((s for s in reversed(stages) if s.checked is not None), last)
-        if last.answer.status is not Status.LIMIT and last.checked is None:
+        with_point = (
+            last if last.checked_point else next((s for s in reversed(stages) if s.checked_point is not None), last)
+        )
+        if last.answer.status is not Status.LIMIT and last.checked_point is None:
             with_point = last  # infeasible or unbounded: a point of an earlier stage is no solution
-        best, self.stated = with_point.checked, with_point.stated
+        best, self.stated_point = with_point.checked_point, with_point.stated_point
         verification = None
         if best is not None:
             single = len(self.problem.objectives) <= 1
@@ -288,7 +292,7 @@ class Solving:
             row_duals=only.row_duals,
             reduced_costs=only.reduced_costs,
             verification=verification,
-            whole=best is not None and best.whole,
+            is_integral=best is not None and best.is_integral,
             loading=loading,
             load_seconds=self.load_seconds,
             solve_seconds=sum(s.answer.solve_seconds for s in stages),
@@ -315,7 +319,7 @@ class Solving:
         return tuple(results)
 
 
-def _slack_used(kept: Sequence[KeptObjective], point: Floats) -> bool:
+def _uses_slack(kept: Sequence[KeptObjective], point: Floats) -> bool:
     """Whether an earlier objective became worse by more than rounding errors."""
     return any(k.loss(point) > ROUNDING * k.scale(len(point)) for k in kept)
 

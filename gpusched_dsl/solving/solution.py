@@ -92,14 +92,14 @@ class ObjectiveResult:
 class Solution:
     """The result of a solve, verified on `problem`; `reformulated` is the backend's problem, with its notes.
 
-    `point` has a value per column of `problem`, with whole columns exactly whole where `whole` is true; None without a
-    point. `row_duals` and `reduced_costs` (see `Answer`) exist for problems without integers and with one objective;
-    rows that were reformulated away have NaN. `objectives` are in order of priority; `objective`, `bound`, `gap` and
-    `terms` are those of the first.
+    `point` has a value per column of `problem`, with integer columns exactly integer where `is_integral` is true;
+    None without a point. `row_duals` and `reduced_costs` (see `SolverResult`) exist for problems without integers and
+    with one objective; rows that were reformulated away have NaN. `objectives` are in order of priority; `objective`,
+    `bound`, `gap` and `terms` are those of the first.
     `session` stays open for `resolve`; `close` frees the solver. Where interchangeable elements were aggregated,
-    `folded` is the solve of the aggregated problem, and `size` is that of all elements, of which `problem` may be the
-    part only in which the point is not zero.
-    `warnings` tell what became of a start that could not be used. `stopped_at` names the stage at which the time limit
+    `aggregated` is the solution of the aggregated problem, and `size` is the size of the complete problem; `problem`
+    may then be only the part of it in which the point is not zero.
+    `warnings` explain why a start was not used. `stopped_at` names the stage at which the time limit
     or a stop ended the work before a solver was asked, "" where one was.
     """
 
@@ -115,14 +115,14 @@ class Solution:
     row_duals: Floats | None
     reduced_costs: Floats | None
     verification: Verification | None
-    whole: bool
+    is_integral: bool
     loading: Loading
     load_seconds: float
     solve_seconds: float
     statistics: dict[str, float]
     versions: dict[str, str]
     session: Session | None = field(repr=False)
-    folded: Solution | None = field(default=None, repr=False)
+    aggregated: Solution | None = field(default=None, repr=False)
     size: Size | None = None
     warnings: tuple[Diagnostic, ...] = ()
     stopped_at: str = ""
@@ -149,8 +149,8 @@ class Solution:
 
     def close(self) -> None:
         """Free the solver; a later `resolve` rebuilds the problem."""
-        if self.folded is not None:
-            self.folded.close()
+        if self.aggregated is not None:
+            self.aggregated.close()
         if self.session is not None:
             self.session.close()
             object.__setattr__(self, "session", None)

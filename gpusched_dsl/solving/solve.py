@@ -47,19 +47,19 @@ def solve_problem(
     take, data no solver can take, a solver that fails, and a point that our own check refuses.
     """
     chosen = backend_named(backend) if isinstance(backend, str) else backend
-    asked = options or SolveOptions()
-    check_request(chosen, problem, asked, start)
-    asked = plain_options(asked)
+    options = options or SolveOptions()
+    check_request(chosen, problem, options, start)
+    options = plain_options(options)
     allowed = tolerances or Tolerances()
-    with deadline_of(asked.time_limit, monitor) as deadline, foreign_failures(chosen):
+    with deadline_of(options.time_limit, monitor) as deadline, foreign_failures(chosen):
         try:
-            reformulated = _reformulate(problem, chosen, asked)
-            run = Solving(chosen, reformulated, asked, monitor, allowed, deadline)
+            reformulated = _reformulate(problem, chosen, options)
+            run = Solving(chosen, reformulated, options, monitor, allowed, deadline)
             solved = run.run(map_start(reformulated, start))
         except StoppedEarly as stopped:
-            return unfinished_solution(problem, chosen, asked, start, stopped, allowed)
+            return unfinished_solution(problem, chosen, options, start, stopped, allowed)
         with grace():
-            return postsolve(solved, run.stated)
+            return postsolve(solved, run.stated_point)
 
 
 def resolve(
@@ -77,40 +77,45 @@ def resolve(
     built anew, and `loading` of the result says why. The earlier point is the start unless another is given, for what
     is new with the value nearest to 0. `solved` gives up its session.
     """
-    asked = options or solved.options
-    backend, able = solved.backend, solved.backend.capabilities.warm_start
+    options = options or solved.options
+    backend, has_warm_start = solved.backend, solved.backend.capabilities.warm_start
     try:
-        check_request(backend, problem, asked, None)
-        asked = plain_options(asked)
+        check_request(backend, problem, options, None)
+        options = plain_options(options)
     except BaseException:
         solved.close()
         raise
-    with deadline_of(asked.time_limit, monitor) as deadline, foreign_failures(backend):
+    with deadline_of(options.time_limit, monitor) as deadline, foreign_failures(backend):
         try:
-            stated = changes(solved.problem, problem)
-            if start is None and able and solved.point is not None and len(solved.point) == stated.columns.old_count:
-                start = stated.point(solved.point)
-            check_request(backend, problem, asked, start)
-            reformulated = _reformulate(problem, backend, asked)
+            stated_changes = changes(solved.problem, problem)
+            if (
+                start is None
+                and has_warm_start
+                and solved.point is not None
+                and len(solved.point) == stated_changes.columns.old_count
+            ):
+                start = stated_changes.point(solved.point)
+            check_request(backend, problem, options, start)
+            reformulated = _reformulate(problem, backend, options)
             same = (solved.reformulated.problem, reformulated.problem) == (solved.problem, problem)
-            made = stated if same else changes(solved.reformulated.problem, reformulated.problem)
-            loading = _loading_of(solved, made)
-            run = Solving(backend, reformulated, asked, monitor, solved.tolerances, deadline)
+            solver_changes = stated_changes if same else changes(solved.reformulated.problem, reformulated.problem)
+            loading = _choose_loading(solved, solver_changes)
+            run = Solving(backend, reformulated, options, monitor, solved.tolerances, deadline)
             session = None
             if loading in (Loading.IN_PLACE, Loading.CARRIED):
                 session = solved.session
                 object.__setattr__(solved, "session", None)
             solved.close()
-            carried = made if loading is Loading.CARRIED else None
-            again = run.run(map_start(reformulated, start), session, loading, carried)
+            carried_changes = solver_changes if loading is Loading.CARRIED else None
+            again = run.run(map_start(reformulated, start), session, loading, carried_changes)
         except StoppedEarly as stopped:
             solved.close()
-            return unfinished_solution(problem, backend, asked, start, stopped, solved.tolerances)
+            return unfinished_solution(problem, backend, options, start, stopped, solved.tolerances)
         except BaseException:
             solved.close()
             raise
         with grace():
-            return postsolve(again, run.stated)
+            return postsolve(again, run.stated_point)
 
 
 def deadline_of(seconds: float | None, monitor: Monitor | None) -> AbstractContextManager[Deadline]:
@@ -126,19 +131,19 @@ def _reformulate(problem: Problem, backend: Backend, options: SolveOptions) -> R
         return reformulate(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
 
 
-def _loading_of(solved: Solution, made: Changes) -> Loading:
-    old, new, able = made.old, made.new, solved.backend.capabilities
+def _choose_loading(solved: Solution, solver_changes: Changes) -> Loading:
+    old, new, capabilities = solver_changes.old, solver_changes.new, solved.backend.capabilities
     if len(new.objectives) > 1 or len(old.objectives) > 1:
         return Loading.SEVERAL_OBJECTIVES
-    carries = able.carries and old.is_linear and new.is_linear
-    if same_structure(old, new) and (made.same_numbering or not carries):
-        if not able.in_place_update:
+    carries = capabilities.carries and old.is_linear and new.is_linear
+    if same_structure(old, new) and (solver_changes.same_numbering or not carries):
+        if not capabilities.in_place_update:
             return Loading.BACKEND_CANNOT_UPDATE
         return Loading.IN_PLACE if solved.session is not None else Loading.NO_SESSION
     if not (old.is_linear and new.is_linear):
         return Loading.TERMS_CHANGED
     if not carries:
         return Loading.BACKEND_CANNOT_UPDATE
-    if made.kept_share < LEAST_KEPT:
+    if solver_changes.kept_share < LEAST_KEPT:
         return Loading.TOO_MUCH_CHANGED
     return Loading.CARRIED if solved.session is not None else Loading.NO_SESSION

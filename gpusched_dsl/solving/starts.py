@@ -20,7 +20,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 Entry = tuple[Sequence[str | int], float]
 # The values of a family: by labels, or in codes of the instance that is solved.
-Given = Sequence[Entry] | VariableValues
+StartValues = Sequence[Entry] | VariableValues
 OUTSIDE = np.int64(-(1 << 61))  # the code of a label that is no element
 
 
@@ -29,22 +29,22 @@ def entries_of_file(path: Path) -> dict[str, list[Entry]]:
     try:
         if path.stat().st_size > LARGEST_INPUT:
             raise ValueError("the file is too large")
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as failure:
         reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
         raise DiagnosticError([_unusable(f"cannot read the warm start `{path}`: {reason}")]) from failure
     try:
-        return entries_of_document(found)
+        return entries_of_document(document)
     except (KeyError, TypeError, AttributeError, ValueError) as failure:
         raise DiagnosticError(
             [_unusable(f"the warm start `{path}` is not a result of `gsdsl solve --json`")]
         ) from failure
 
 
-def entries_of_document(found: Mapping[str, Any]) -> dict[str, list[Entry]]:
+def entries_of_document(document: Mapping[str, Any]) -> dict[str, list[Entry]]:
     """The values in a result's document; raises KeyError, TypeError or ValueError when it is none."""
     entries: dict[str, list[Entry]] = {}
-    for name, listed in found["variables"].items():
+    for name, listed in document["variables"].items():
         entries[str(name)] = [(_labels(e["index"]), float(e["value"])) for e in listed]
     return entries
 
@@ -66,25 +66,25 @@ def entries_of_mapping(values: Mapping[str, Any]) -> dict[str, list[Entry]]:
     Raises DiagnosticError (GSM6009) for what is neither.
     """
     entries: dict[str, list[Entry]] = {}
-    for name, given in values.items():
+    for name, start_values in values.items():
         try:
-            entries[name] = list(_given_entries(given))
+            entries[name] = list(_entries_in(start_values))
         except (TypeError, ValueError) as failure:
             raise DiagnosticError([_unusable(f"the warm start has no numbers for `{name}`: {failure}")]) from failure
     return entries
 
 
-def point_from(problem: Problem, entries: Mapping[str, Given]) -> tuple[Floats, list[Diagnostic]]:
+def point_from(problem: Problem, entries: Mapping[str, StartValues]) -> tuple[Floats, list[Diagnostic]]:
     """Return a point with these values, NaN for all others, and warnings for values without a column.
 
-    Entries leave zeros out. An entry that is left out is zero (or the nearest bound) where each of its labels stands in
-    another entry of the variable: a plan that places a job says where the job is not. Nothing is said of variables
-    without entries, and of labels that no entry has, such as those of jobs that came later.
+    Entries omit zeros. An omitted entry is zero (or the nearest bound) if each of its labels occurs in another entry of
+    the variable: a plan that places a job also excludes its other places. Variables without entries stay NaN, and so do
+    entries with a label that no entry has, such as those of jobs that came later.
     """
     point = np.full(problem.columns, np.nan)
     warnings: list[Diagnostic] = []
     families = {f.name: f for f in problem.variables}
-    for name, given in entries.items():
+    for name, start_values in entries.items():
         family = families.get(name)
         if family is None:
             help = did_you_mean(name, families)
@@ -92,47 +92,51 @@ def point_from(problem: Problem, entries: Mapping[str, Given]) -> tuple[Floats, 
                 _make_warning(f"the warm start has values for `{name}`, which is not a variable of this model", help)
             )
             continue
-        codes, values, known = read_entries(family.domain, given)
+        codes, values, is_known = read_entries(family.domain, start_values)
         positions = np.full(len(values), -1, dtype=np.int64)
-        positions[known] = family.domain.locate([c[known] for c in codes]) if codes else 0
-        known = (positions >= 0) & np.isfinite(values)
-        if known.any():
-            point[family.slice] = np.where(_stated_entries(family, positions[known]), 0.0, np.nan)
-        point[family.first + positions[known]] = values[known]
-        warnings += without_place(name, family.domain, given, known)
+        positions[is_known] = family.domain.locate([c[is_known] for c in codes]) if codes else 0
+        is_known = (positions >= 0) & np.isfinite(values)
+        if is_known.any():
+            point[family.slice] = np.where(_entries_with_values(family, positions[is_known]), 0.0, np.nan)
+        point[family.first + positions[is_known]] = values[is_known]
+        warnings += warnings_without_column(name, family.domain, start_values, is_known)
     return np.clip(point, problem.lower, problem.upper), warnings
 
 
-def without_place(name: str, domain: Domain, given: Given, known: Bools) -> list[Diagnostic]:
-    """The warning that some values of a start are not known here; none where all are."""
-    if known.all():
+def warnings_without_column(name: str, domain: Domain, start_values: StartValues, is_known: Bools) -> list[Diagnostic]:
+    """Return a warning if some values of a start have no column here."""
+    if is_known.all():
         return []
-    first = int(np.flatnonzero(~known)[0])
-    if isinstance(given, VariableValues):
-        [example] = decode(domain.components, [c[first : first + 1] for c in given.codes])
+    first = int(np.flatnonzero(~is_known)[0])
+    if isinstance(start_values, VariableValues):
+        [example] = decode(domain.components, [c[first : first + 1] for c in start_values.codes])
     else:
-        example = tuple(given[first][0])
-    text = f"{int((~known).sum())} of {len(known)} values of `{name}` in the warm start have no index in this model"
+        example = tuple(start_values[first][0])
+    text = (
+        f"{int((~is_known).sum())} of {len(is_known)} values of `{name}` in the warm start have no index in this model"
+    )
     return [_make_warning(text, f"such as `{name}[{', '.join(map(str, example))}]`")]
 
 
-def _stated_entries(family: Family, positions: Codes) -> Bools:
+def _entries_with_values(family: Family, positions: Codes) -> Bools:
     """Return the entries of a family with values if these are listed: every label occurs in one of them."""
-    said = np.ones(family.size, dtype=np.bool_)
+    is_covered = np.ones(family.size, dtype=np.bool_)
     for codes in family.domain.columns():
-        said &= np.isin(codes, codes[positions])
-    return said
+        is_covered &= np.isin(codes, codes[positions])
+    return is_covered
 
 
-def read_entries(domain: Domain, given: Given) -> tuple[list[Codes], Floats, Bools]:
+def read_entries(domain: Domain, start_values: StartValues) -> tuple[list[Codes], Floats, Bools]:
     """Columns of codes, the values, and which entries have elements of the right number; other codes are `OUTSIDE`."""
-    if isinstance(given, VariableValues):
-        return list(given.codes), given.values, np.ones(len(given.values), dtype=np.bool_)
-    values = np.array([value for _, value in given], dtype=np.float64)
-    known = np.array([len(labels) == domain.arity for labels, _ in given], dtype=np.bool_)
-    padded = [labels if fits else (None,) * domain.arity for (labels, _), fits in zip(given, known, strict=True)]
+    if isinstance(start_values, VariableValues):
+        return list(start_values.codes), start_values.values, np.ones(len(start_values.values), dtype=np.bool_)
+    values = np.array([value for _, value in start_values], dtype=np.float64)
+    is_known = np.array([len(labels) == domain.arity for labels, _ in start_values], dtype=np.bool_)
+    padded = [
+        labels if fits else (None,) * domain.arity for (labels, _), fits in zip(start_values, is_known, strict=True)
+    ]
     codes = [_codes(component, [t[at] for t in padded]) for at, component in enumerate(domain.components)]
-    return codes, values, np.logical_and.reduce([known, *(c != OUTSIDE for c in codes)])
+    return codes, values, np.logical_and.reduce([is_known, *(c != OUTSIDE for c in codes)])
 
 
 def _codes(component: Component, labels: Iterable[str | int | None]) -> Codes:
@@ -144,16 +148,16 @@ def _codes(component: Component, labels: Iterable[str | int | None]) -> Codes:
     return np.array(found, dtype=np.int64)
 
 
-def _given_entries(given: Any) -> Iterable[Entry]:
-    if isinstance(given, Mapping):
-        for key, value in given.items():
+def _entries_in(start_values: Any) -> Iterable[Entry]:
+    if isinstance(start_values, Mapping):
+        for key, value in start_values.items():
             yield (tuple(key) if isinstance(key, tuple) else (key,)), float(value)
-    elif hasattr(given, "columns") and (hasattr(given, "rows") or hasattr(given, "itertuples")):
-        rows = given.rows() if hasattr(given, "rows") else given.itertuples(index=False, name=None)
+    elif hasattr(start_values, "columns") and (hasattr(start_values, "rows") or hasattr(start_values, "itertuples")):
+        rows = start_values.rows() if hasattr(start_values, "rows") else start_values.itertuples(index=False, name=None)
         for row in rows:
             yield tuple(row[:-1]), float(row[-1])
     else:
-        yield (), float(given)
+        yield (), float(start_values)
 
 
 def _labels(index: Sequence[Any]) -> tuple[str | int, ...]:

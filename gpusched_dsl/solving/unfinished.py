@@ -48,7 +48,7 @@ def unfinished_solution(
         row_duals=None,
         reduced_costs=None,
         verification=None if checked is None else checked.verification,
-        whole=checked is not None and checked.whole,
+        is_integral=checked is not None and checked.is_integral,
         loading=Loading.FIRST,
         load_seconds=0.0,
         solve_seconds=0.0,

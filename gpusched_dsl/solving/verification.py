@@ -24,11 +24,11 @@ NOT_FEASIBLE = "GSM4008"
 
 @dataclass(frozen=True, eq=False)
 class CheckedPoint:
-    """A verified point; `whole` states that its integer columns are exactly integer."""
+    """A verified point; `is_integral` states that its integer columns are exactly integer."""
 
     point: Floats
     verification: Verification
-    whole: bool
+    is_integral: bool
 
 
 def check_claim(problem: Problem, answer: SolverResult, solver: str) -> None:

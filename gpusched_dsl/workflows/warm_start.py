@@ -78,9 +78,9 @@ def with_plan(solved: Solution, plan: Solution | None) -> Solution:
         reformulated=plan.reformulated,
         point=plan.point,
         verification=plan.verification,
-        whole=plan.whole,
+        is_integral=plan.is_integral,
         objectives=objectives,
         size=plan.size,
-        folded=None,
+        aggregated=None,
         session=None,
     )

@@ -50,7 +50,7 @@ def large(nonzeros: int) -> Problem:
     ],
 )
 def test_how_long(left: float | None, nonzeros: int, reason: str, seconds: float | None) -> None:
-    found = Allowance(left, large(nonzeros), reason).left
+    found = Allowance(left, large(nonzeros), reason).remaining_seconds
     assert (found is None) == (seconds is None)
     assert found is None or found == pytest.approx(seconds, abs=0.1)
 
@@ -79,7 +79,7 @@ def test_all_attempts_share_one_allowance(reason: str, status: Status, monkeypat
     )  # fmt: skip
     answer = SolverResult(status, UNCLEAN, 0.5001, 1.0, reason=reason if status is Status.LIMIT else "")
     began = time.perf_counter()
-    found = acceptance.of(answer)
+    found = acceptance.select(answer)
     assert time.perf_counter() - began < FIXED_SECONDS + 0.5
     assert isinstance(found, SolverResult)
     assert (found.status, found.values) == (Status.LIMIT, None)
@@ -172,4 +172,4 @@ def test_plans_by_element_are_mended_within_the_limit(
 
 def test_a_deadline_that_is_over_leaves_the_fixed_time() -> None:
     with limit(0.0) as deadline:
-        assert Allowance(deadline.remaining_seconds, PROBLEM).left == pytest.approx(FIXED_SECONDS, abs=0.1)
+        assert Allowance(deadline.remaining_seconds, PROBLEM).remaining_seconds == pytest.approx(FIXED_SECONDS, abs=0.1)

@@ -172,7 +172,7 @@ def test_integers_are_rounded_and_the_objective_is_that_of_the_reported_point() 
     assert solved.point is not None
     assert solved.point.tolist() == [0, 1, 1]
     assert solved.objective == 22.0
-    assert solved.whole
+    assert solved.is_integral
 
 
 def test_values_beyond_a_bound_by_rounding_are_moved_onto_it() -> None:
@@ -201,7 +201,7 @@ def test_rounding_that_breaks_a_row_is_repaired_by_the_continuous_columns() -> N
     solved = solve_problem(one, Cheated(claimed), SolveOptions(tighten=False))
     assert solved.point is not None
     assert solved.point.tolist() == [0, 0, 1]
-    assert solved.whole
+    assert solved.is_integral
     assert solved.verification is not None
     assert solved.verification.integrality == 0
 
@@ -210,7 +210,7 @@ def test_point_that_is_feasible_only_with_fractions_is_marked() -> None:
     one = problem(minimize(0, 1), columns=2, rows=[at_most(0, -1e6, 1), at_least(1, 0, 1)], upper=[1, INF], integer=[0])
     scripted = Scripted(optimal(1e-6, 1.0, objective=1.0), SolverResult(Status.INFEASIBLE))
     solved = solve_problem(one, scripted, SolveOptions(tighten=False))
-    assert not solved.whole
+    assert not solved.is_integral
     assert solved.point is not None
     assert solved.point.tolist() == [1e-6, 1.0]
 

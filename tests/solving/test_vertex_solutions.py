@@ -52,7 +52,7 @@ def test_a_point_between_two_vertices_is_moved_to_one() -> None:
     assert not scripted.opened[0].is_mip
     assert solved.point is not None
     assert solved.point.tolist() == [1, 0, 0, 1]
-    assert solved.whole
+    assert solved.is_integral
     assert (solved.status, solved.objective, solved.bound) == ("optimal", 2.0, 2.0)
     assert [dict(o.extra) for o in scripted.options] == [{"run_crossover": "off"}, {"solver": "simplex"}]
 
@@ -75,7 +75,7 @@ def test_the_best_point_at_a_limit_is_moved_too() -> None:
     stopped = SolverResult(Status.LIMIT, np.array([0.5, 0.5, 0.5, 0.5, 2, 0]), 12.0, 11.0, reason="time")
     solved = solve_problem(PAID, Scripted(stopped, optimal(0, 1, 1, 0, 2, 0, objective=12.0)))
     assert (solved.status, solved.objective, solved.bound) == ("limit", 12.0, 11.0)
-    assert solved.whole
+    assert solved.is_integral
 
 
 def test_a_solver_that_never_ends_in_a_vertex_is_helped_by_one_that_does() -> None:
@@ -85,7 +85,7 @@ def test_a_solver_that_never_ends_in_a_vertex_is_helped_by_one_that_does() -> No
     assert not scripted.answers
     assert solved.point is not None
     assert set(solved.point.tolist()) == {0.0, 1.0}
-    assert solved.whole
+    assert solved.is_integral
 
 
 def test_a_point_that_nobody_can_repair_is_refused() -> None:
@@ -109,7 +109,7 @@ def test_integers_give_no_duals_even_as_a_linear_problem() -> None:
         assert not solved.reformulated.problem.is_mip
         assert solved.row_duals is None
         assert solved.reduced_costs is None
-        assert solved.whole
+        assert solved.is_integral
         assert (solved.status, solved.objective, solved.bound, solved.gap) == ("optimal", 2.0, 2.0, 0.0)
         continuous = replace(TIED, integer=np.zeros(4, dtype=bool))
         assert solve_problem(continuous, name).row_duals is not None
@@ -123,7 +123,7 @@ def test_an_interior_point_method_without_crossover_is_repaired() -> None:
     assert np.abs(raw - np.rint(raw)).max() > 0.1
     solved = solve_problem(TIED, "highs", options)
     assert solved.point is not None
-    assert solved.whole
+    assert solved.is_integral
     assert set(solved.point.tolist()) == {0.0, 1.0}
     assert solved.objective == 2.0
 
@@ -139,7 +139,7 @@ def test_random_assignments_with_ties_come_back_whole(name: str) -> None:
         assert solved.status == plain.status
         if plain.objective is not None:
             assert solved.objective == pytest.approx(plain.objective)
-            assert solved.whole
+            assert solved.is_integral
 
 
 def test_a_re_solve_stays_whole() -> None:
@@ -148,7 +148,7 @@ def test_a_re_solve_stays_whole() -> None:
     for _ in range(4):
         one = _assignment(rng)
         solved = resolve(solved, one)
-        assert solved.whole == (solved.point is not None)
+        assert solved.is_integral == (solved.point is not None)
         assert solved.objective == pytest.approx(solve_problem(one, "highs").objective)
 
 

@@ -142,7 +142,7 @@ class Master:
 
     def solve(self) -> MasterAnswer | None:
         """The optimum of the linear master; None when it was stopped, is infeasible or has no optimum."""
-        left = self._watch.seconds_left
+        left = self._watch.remaining_seconds
         if left is not None:
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(left, 0.0))
         self._highs.cbSimplexInterrupt.subscribe(self._look)

@@ -22,7 +22,7 @@ class DecompositionClock:
     unit: float = 1.0
 
     @property
-    def seconds_left(self) -> float | None:
+    def remaining_seconds(self) -> float | None:
         return None if self.limit is None else self.limit - self.control.seconds
 
     @property
@@ -32,7 +32,7 @@ class DecompositionClock:
     @property
     def over(self) -> bool:
         """Whether the solve must end now."""
-        left = self.seconds_left
+        left = self.remaining_seconds
         return self.control.stopping or (left is not None and left <= 0)
 
     @property

@@ -157,7 +157,7 @@ class SharedPieces:
         for name, value in QUICK.items():
             highs.setOptionValue(name, value)
         highs.setOptionValue("mip_rel_gap", gap)
-        left = watch.seconds_left
+        left = watch.remaining_seconds
         seconds = PIECE_SECONDS if left is None else min(PIECE_SECONDS, max(left, LEAST_SECONDS))
         highs.setOptionValue("time_limit", seconds)
         numbers = parts.shared[columns]

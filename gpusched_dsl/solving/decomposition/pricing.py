@@ -147,7 +147,7 @@ class _Other:
             self._session = self._backend.open(problem)
         if watch is None:
             return self._session.solve(SolveOptions(gap=BLOCK_GAP))
-        left = watch.seconds_left
+        left = watch.remaining_seconds
         options = SolveOptions(time_limit=None if left is None else max(left, 0.0), gap=BLOCK_GAP)
         return self._session.solve(options, monitor=Quiet(watch))
 

@@ -53,7 +53,7 @@ def choice_for(problem: Problem, mode: str = AUTO) -> DecompositionChoice:
     return DecompositionChoice(root, blocks, able=True, reason=_reason_against(problem, blocks, mode))
 
 
-def chosen_or_refused(problem: Problem, mode: str) -> DecompositionChoice:
+def choose_decomposition(problem: Problem, mode: str) -> DecompositionChoice:
     """Return the choice; raise DiagnosticError (GSM4013) if `on` requests an impossible decomposition."""
     if mode == OFF:
         return DecompositionChoice(problem.decompose, reason="decomposition is switched off")

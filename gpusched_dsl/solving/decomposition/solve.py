@@ -28,7 +28,7 @@ from gpusched_dsl.solving.decomposition.diving import BlockPlan, Planning
 from gpusched_dsl.solving.decomposition.master import Highs
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, Within
 from gpusched_dsl.solving.decomposition.pricing import Pricer
-from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
+from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 
 # Column generation stops when its bound is this share of the gap asked for below the master, within these limits.
 SHARE_OF_GAP, TIGHTEST, LOOSEST = 0.1, 1e-7, 5e-4
@@ -75,7 +75,7 @@ def solve_by_blocks(
             Highs.resetGlobalScheduler(False)
 
     run_stoppable(work, control, monitor)
-    return replace(in_own_size(found[0], factor), solve_seconds=time.perf_counter() - began)
+    return replace(undo_cost_scaling(found[0], factor), solve_seconds=time.perf_counter() - began)
 
 
 class _Run:
@@ -128,7 +128,7 @@ class _Run:
         """Compute bound and plans by column generation; return a status if that alone settles the problem."""
         began = self.watch.control.seconds
         generation = Generation.begin(parts, pricer, self.watch)
-        left = self.watch.seconds_left
+        left = self.watch.remaining_seconds
         if pricer.others and left is not None and left < FEWEST_ROUNDS * (self.watch.control.seconds - began):
             generation.master.close()
             return None  # blocks for the backend, so slow that the time is better spent on the whole
@@ -188,7 +188,7 @@ class _Run:
         within = Within(self.watch, known, None if np.isneginf(self.bound) else self.bound)
         session = self.backend.open(self.problem)
         try:
-            options = replace(self.options, time_limit=self.watch.seconds_left)
+            options = replace(self.options, time_limit=self.watch.remaining_seconds)
             start = self.best if self.backend.capabilities.warm_start else None
             answer = session.solve(options, start, within)
         finally:

@@ -30,7 +30,7 @@ class HeuristicBudget:
         return time.perf_counter() - self._began
 
     @property
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Seconds that remain, never less than 0."""
         return max(0.0, self._seconds - self.seconds)
 
@@ -43,18 +43,18 @@ class HeuristicBudget:
 
     @property
     def over(self) -> bool:
-        return self.left <= 0.0 or self.stop_requested
+        return self.remaining_seconds <= 0.0 or self.stop_requested
 
     def progress(self, progress: SolverProgress) -> None:
         """Ignore the progress of a solver in a part of the search."""
 
-    def tell(self, objective: float | None, bound: float | None) -> None:
+    def report(self, objective: float | None, bound: float | None) -> None:
         """Report to the monitor of the search itself."""
         self._monitor.progress(SolverProgress(self.seconds, objective, bound))
 
     def share(self, part: float) -> HeuristicBudget:
         """Return a budget for a part of the remaining time."""
-        return HeuristicBudget(self.left * part, _StopOnly(self))
+        return HeuristicBudget(self.remaining_seconds * part, _StopOnly(self))
 
 
 class _StopOnly:

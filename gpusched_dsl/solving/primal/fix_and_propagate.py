@@ -31,7 +31,7 @@ def fix_what_fits(box: PropagationDomain, order: Ints, targets: Floats, budget: 
         values = np.rint(targets[batch])
         fits = (values >= box.lower[batch]) & (values <= box.upper[batch])
         left.append(batch[~fits])
-        free = fits & box.unfixed(batch)
+        free = fits & box.is_free(batch)
         mark = box.mark
         if not free.any() or box.narrow(batch[free], values[free], values[free]):
             size *= GROWTH
@@ -60,12 +60,12 @@ def fix(
     `first`: how many columns the first batch has. Where the answer is False, the box holds what could be fixed without
     a contradiction.
     """
-    waiting, at, size = order[box.unfixed(order)], 0, max(1, first)
+    waiting, at, size = order[box.is_free(order)], 0, max(1, first)
     marks: list[int] = []
     ends = 0
     while at < len(waiting) and not budget.over:
         batch = waiting[at : at + size]
-        free = batch[box.unfixed(batch)]
+        free = batch[box.is_free(batch)]
         if not len(free):
             at += len(batch)
             continue
@@ -98,7 +98,7 @@ def fix(
         del marks[-back:]
         urgent = _columns_of(box, broken if broken >= 0 else box.conflict, order)
         waiting, at = _rest(box, np.concatenate((free, urgent, order))), 0
-    return not bool(box.unfixed(order).any())
+    return not bool(box.is_free(order).any())
 
 
 def _keep_from(box: PropagationDomain, column: int, value: float) -> bool:
@@ -110,7 +110,7 @@ def _keep_from(box: PropagationDomain, column: int, value: float) -> bool:
 
 def _rest(box: PropagationDomain, order: Ints) -> Ints:
     """The columns that are not fixed, each once, in the order of their first places."""
-    order = order[box.unfixed(order)]
+    order = order[box.is_free(order)]
     first = np.unique(order, return_index=True)[1]
     return order[np.sort(first)] if len(first) < len(order) else order
 

@@ -28,15 +28,15 @@ class Incumbent:
 
     def offer(self, point: Floats) -> bool:
         """Accept a point that is feasible and better, after rounding its integers exactly."""
-        whole = np.where(self.problem.integer, np.rint(point), point)
-        whole = np.clip(whole, self.problem.lower, self.problem.upper) + 0.0
-        objective = self.problem.objectives[0].value(whole) if self.problem.objectives else 0.0
+        rounded_point = np.where(self.problem.integer, np.rint(point), point)
+        rounded_point = np.clip(rounded_point, self.problem.lower, self.problem.upper) + 0.0
+        objective = self.problem.objectives[0].value(rounded_point) if self.problem.objectives else 0.0
         if self.objective is not None and not self.sign * objective < self.sign * self.objective:
             return False
-        checked = verify(self.problem, whole)
+        checked = verify(self.problem, rounded_point)
         if not checked.feasible or checked.integrality > 0:
             return False
-        self.point, self.objective = whole, objective
+        self.point, self.objective = rounded_point, objective
         return True
 
     @property

@@ -21,7 +21,7 @@ from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.neighbourhoods import Direction, choose, directions_of
-from gpusched_dsl.solving.primal.restriction import Restriction, restrict, solve_part, usable, with_row
+from gpusched_dsl.solving.primal.restriction import Restriction, has_point, restrict, solve_part, with_row
 from gpusched_dsl.solving.primal.rows import PropagationRows, entries
 
 FEWEST, FIRST, MOST = 50, 1_000, 20_000  # free integer columns
@@ -57,9 +57,9 @@ class Neighbourhoods:
         fruitless = turn = 0
         while not budget.over and self.incumbent.gap > self.options.gap:
             if fruitless >= FRUITLESS * len(kinds):
-                if integers > MOST or not self.near(budget):
+                if integers > MOST or not self.branch_locally(budget):
                     return
-                budget.tell(self.incumbent.objective, self.incumbent.bound)
+                budget.report(self.incumbent.objective, self.incumbent.bound)
                 fruitless = 0
             kind = kinds[turn % len(kinds)]
             turn += 1
@@ -68,12 +68,12 @@ class Neighbourhoods:
             if kind == "along":
                 direction = choose(directions, self.random)
                 free = np.zeros(problem.columns, dtype=np.bool_)
-                free[direction.drawn(size, self.random)] = True
+                free[direction.draw(size, self.random)] = True
             else:
-                free = self._guided(size) if kind == "guided" else self._related(size)
+                free = self._guided_columns(size) if kind == "guided" else self._related_columns(size)
             better, solved = self._solve(free, budget)
             if better:
-                budget.tell(self.incumbent.objective, self.incumbent.bound)
+                budget.report(self.incumbent.objective, self.incumbent.bound)
             if direction is not None:
                 direction.tries += 1
                 direction.wins += better
@@ -85,7 +85,7 @@ class Neighbourhoods:
             elif not better or kind == "guided":
                 sizes[kind] = min(MOST, size * 2)
 
-    def near(self, budget: HeuristicBudget, changes: int = NEAR_CHANGES) -> bool:
+    def branch_locally(self, budget: HeuristicBudget, changes: int = NEAR_CHANGES) -> bool:
         """Local branching: all columns free, at most so many binaries changed; whether the point became better."""
         point = self.incumbent.point
         assert point is not None
@@ -93,8 +93,8 @@ class Neighbourhoods:
         binary = problem.integer & (problem.lower == 0) & (problem.upper == 1)
         coefficients = np.where(binary, np.where(point > 0.5, -1.0, 1.0), 0.0)
         limit = changes - float((point[binary] > 0.5).sum())
-        whole = with_row(problem, coefficients, -np.inf, limit)
-        return self._take(restrict(whole, whole.lower, whole.upper), budget)[0]
+        limited = with_row(problem, coefficients, -np.inf, limit)
+        return self._solve_part(restrict(limited, limited.lower, limited.upper), budget)[0]
 
     def _solve(self, free: Bools, budget: HeuristicBudget) -> tuple[bool, bool]:
         """Whether the point became better, and whether the neighbourhood was searched wholly."""
@@ -102,27 +102,27 @@ class Neighbourhoods:
         assert point is not None
         stays = problem.integer & ~free
         lower, upper = np.where(stays, point, problem.lower), np.where(stays, point, problem.upper)
-        return self._take(restrict(problem, lower, upper), budget)
+        return self._solve_part(restrict(problem, lower, upper), budget)
 
-    def _take(self, part: Restriction, budget: HeuristicBudget) -> tuple[bool, bool]:
+    def _solve_part(self, part: Restriction, budget: HeuristicBudget) -> tuple[bool, bool]:
         assert self.incumbent.point is not None
         if not part.problem.columns:
             return self.incumbent.offer(part.base), True
-        seconds = min(budget.left, max(LEAST_SECONDS, SHARE * budget.left))
+        seconds = min(budget.remaining_seconds, max(LEAST_SECONDS, SHARE * budget.remaining_seconds))
         options = replace(self.options, time_limit=seconds, gap=max(self.options.gap, WORTH), extra={})
         start = part.values(self.incumbent.point)
         answer = solve_part(self.backend, part.problem, options, start, budget)
-        better = usable(answer) and answer.values is not None and self.incumbent.offer(part.point(answer.values))
+        better = has_point(answer) and answer.values is not None and self.incumbent.offer(part.point(answer.values))
         return better, answer.status is not Status.LIMIT
 
-    def _guided(self, size: int) -> Bools:
+    def _guided_columns(self, size: int) -> Bools:
         problem, point = self.incumbent.problem, self.incumbent.point
         assert point is not None
         assert self.relaxed is not None
         free = problem.integer & (np.abs(point - self.relaxed) > 1e-6)
         rest = size - int(free.sum())
         if rest < 0:
-            return self._related(size, np.flatnonzero(free))
+            return self._related_columns(size, np.flatnonzero(free))
         if rest > 0:
             dear = np.zeros(problem.columns) if self.reduced is None else np.abs(self.reduced)
             dear = dear + self.random.random(problem.columns) * (1e-9 + 1e-3 * float(dear.mean()))
@@ -132,12 +132,12 @@ class Neighbourhoods:
             free[others] = True
         return free
 
-    def _related(self, size: int, among: Ints | None = None) -> Bools:
+    def _related_columns(self, size: int, among: Ints | None = None) -> Bools:
         """Rings of columns around one that is drawn (from `among`); of the last ring some are drawn."""
         problem: Problem = self.incumbent.problem
         rows = self.rows
         free = np.zeros(problem.columns, dtype=np.bool_)
-        known_rows = np.diff(rows.starts) > LARGEST_ROW  # seen already, so to speak
+        seen_rows = np.diff(rows.starts) > LARGEST_ROW  # seen already, so to speak
         seen = np.zeros(problem.columns, dtype=np.bool_)
         integers = np.flatnonzero(problem.integer)
         count = 0
@@ -152,15 +152,15 @@ class Neighbourhoods:
                     break
                 ring = outside[self.random.integers(len(outside), size=1)]
                 seen[ring] = True
-            whole = ring[problem.integer[ring] & ~free[ring]]
-            if count + len(whole) > size:
-                whole = self.random.choice(whole, size - count, replace=False)
-            free[whole] = True
-            count += len(whole)
+            new_columns = ring[problem.integer[ring] & ~free[ring]]
+            if count + len(new_columns) > size:
+                new_columns = self.random.choice(new_columns, size - count, replace=False)
+            free[new_columns] = True
+            count += len(new_columns)
             at, _ = entries(rows.column_starts, ring)
             touched = np.unique(rows.rows[at])
-            touched = touched[~known_rows[touched]]
-            known_rows[touched] = True
+            touched = touched[~seen_rows[touched]]
+            seen_rows[touched] = True
             at, _ = entries(rows.starts, touched)
             ring = np.unique(rows.columns[at]).astype(np.int64)
             ring = ring[~seen[ring]]

@@ -20,7 +20,7 @@ from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.fix_and_propagate import fix_what_fits
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
-from gpusched_dsl.solving.primal.restriction import Restriction, restrict, solve_part, usable
+from gpusched_dsl.solving.primal.restriction import Restriction, has_point, restrict, solve_part
 from gpusched_dsl.solving.primal.rows import PropagationRows, entries, rows_of
 from gpusched_dsl.solving.primal.search import Search
 
@@ -45,12 +45,12 @@ def complete(
     problem: Problem, partial: Floats, backend: Backend, options: SolveOptions, budget: HeuristicBudget
 ) -> StartCompletion:
     """Complete `partial` (NaN without a value) to a feasible point of a linear problem."""
-    said = np.isfinite(partial)
-    filled = np.clip(np.where(said, partial, 0.0), problem.lower, problem.upper)
+    has_value = np.isfinite(partial)
+    filled = np.clip(np.where(has_value, partial, 0.0), problem.lower, problem.upper)
     filled = np.where(problem.integer, np.rint(filled), filled) + 0.0
     checked = verify(problem, filled)
     incumbent = Incumbent(problem)
-    open_integers = int((problem.integer & ~said).sum())
+    open_integers = int((problem.integer & ~has_value).sum())
     if checked.feasible:
         incumbent.offer(filled)
         if not open_integers:
@@ -61,7 +61,7 @@ def complete(
         _keep(box, problem, partial, rows, budget)
         _solve_rest(problem, box, backend, options, incumbent, budget)
     if incumbent.point is None:
-        _repair(problem, filled, said, rows, backend, options, incumbent, budget)
+        _repair(problem, filled, has_value, rows, backend, options, incumbent, budget)
     if incumbent.point is None:
         return StartCompletion(None, checked.worst[0] if checked.worst else None)
     return StartCompletion(incumbent.point)
@@ -71,13 +71,13 @@ def _keep(
     box: PropagationDomain, problem: Problem, partial: Floats, rows: PropagationRows, budget: HeuristicBudget
 ) -> None:
     """Fix given integers where the rows allow it."""
-    given = np.flatnonzero(problem.integer & np.isfinite(partial))
-    chosen = np.rint(partial[given]) != 0
+    given_columns = np.flatnonzero(problem.integer & np.isfinite(partial))
+    chosen = np.rint(partial[given_columns]) != 0
     targets = np.where(np.isfinite(partial), partial, 0.0)
-    lost = fix_what_fits(box, given[chosen], targets, budget)
-    zeros = given[~chosen]
+    lost = fix_what_fits(box, given_columns[chosen], targets, budget)
+    zeros = given_columns[~chosen]
     if len(lost):
-        zeros = zeros[~_around(rows, lost, len(partial), 1)[zeros]]
+        zeros = zeros[~_columns_around(rows, lost, len(partial), 1)[zeros]]
     fix_what_fits(box, zeros, targets, budget)
 
 
@@ -90,8 +90,8 @@ def _solve_rest(
     budget: HeuristicBudget,
 ) -> None:
     """Let the backend decide the integers that are not fixed, and all other columns."""
-    whole = problem.integer
-    lower, upper = np.where(whole, box.lower, problem.lower), np.where(whole, box.upper, problem.upper)
+    integer = problem.integer
+    lower, upper = np.where(integer, box.lower, problem.lower), np.where(integer, box.upper, problem.upper)
     _solve(restrict(problem, lower, upper), backend, options, incumbent, budget.share(SHARE))
 
 
@@ -109,8 +109,8 @@ def _solve(
             start = found
     if budget.over:
         return
-    answer = solve_part(backend, part.problem, replace(options, time_limit=budget.left), start, budget)
-    if usable(answer):
+    answer = solve_part(backend, part.problem, replace(options, time_limit=budget.remaining_seconds), start, budget)
+    if has_point(answer):
         assert answer.values is not None
         incumbent.offer(part.point(answer.values))
 
@@ -118,7 +118,7 @@ def _solve(
 def _repair(
     problem: Problem,
     filled: Floats,
-    said: Bools,
+    has_value: Bools,
     rows: PropagationRows,
     backend: Backend,
     options: SolveOptions,
@@ -131,33 +131,33 @@ def _repair(
         (activity < problem.row_lower - rows.tolerance) | (activity > problem.row_upper + rows.tolerance)
     )
     at, _ = entries(rows.starts, broken)
-    beginning = np.unique(rows.columns[at]).astype(np.int64)
+    first_columns = np.unique(rows.columns[at]).astype(np.int64)
     binary = problem.integer & (problem.lower >= 0) & (problem.upper <= 1)
-    distance = np.where(binary & said, np.where(filled > 0.5, -1.0, 1.0), 0.0)
-    done = 0
+    distance = np.where(binary & has_value, np.where(filled > 0.5, -1.0, 1.0), 0.0)
+    last_size = 0
     for rings in (*RINGS, None):
         if budget.over:
             return
         free = np.ones(problem.columns, dtype=np.bool_)
         if rings is not None:
-            free = _around(rows, beginning, problem.columns, rings) | ~said
+            free = _columns_around(rows, first_columns, problem.columns, rings) | ~has_value
         fixed = problem.integer & ~free
-        if int((~fixed).sum()) == done:
+        if int((~fixed).sum()) == last_size:
             continue
-        done = int((~fixed).sum())
+        last_size = int((~fixed).sum())
         lower, upper = np.where(fixed, filled, problem.lower), np.where(fixed, filled, problem.upper)
         near = restrict(problem, lower, upper, costs=distance)
-        found = Incumbent(near.whole)
+        found = Incumbent(near.original)
         _solve(near, backend, options, found, budget.share(SHARE))
         if found.point is not None:
             incumbent.offer(found.point)
-            whole = problem.integer
-            lower, upper = np.where(whole, found.point, problem.lower), np.where(whole, found.point, problem.upper)
+            integer = problem.integer
+            lower, upper = np.where(integer, found.point, problem.lower), np.where(integer, found.point, problem.upper)
             _solve(restrict(problem, lower, upper), backend, options, incumbent, budget.share(SHARE))
             return
 
 
-def _around(rows: PropagationRows, columns: Ints, count: int, rings: int) -> Bools:
+def _columns_around(rows: PropagationRows, columns: Ints, count: int, rings: int) -> Bools:
     """The columns that are, through so many rows, related to some."""
     near = np.zeros(count, dtype=np.bool_)
     near[columns] = True

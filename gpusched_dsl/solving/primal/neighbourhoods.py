@@ -30,7 +30,7 @@ class Direction:
     def __post_init__(self) -> None:
         self.elements = np.unique(self.codes)
 
-    def drawn(self, size: int, random: np.random.Generator) -> Ints:
+    def draw(self, size: int, random: np.random.Generator) -> Ints:
         """About `size` columns: those of some elements."""
         each = max(1.0, len(self.columns) / len(self.elements))
         count = min(len(self.elements), max(1, round(size / each)))
@@ -55,8 +55,10 @@ def directions_of(problem: Problem) -> list[Direction]:
             entry = found.setdefault(id(component), (component, [], []))
             entry[1].append(own + family.first)
             entry[2].append(np.asarray(codes, dtype=np.int64)[own])
-    made = [Direction(np.concatenate(c), np.concatenate(e), component is None) for component, c, e in found.values()]
-    return [d for d in made if len(d.elements) > 1]
+    directions = [
+        Direction(np.concatenate(c), np.concatenate(e), component is None) for component, c, e in found.values()
+    ]
+    return [d for d in directions if len(d.elements) > 1]
 
 
 def choose(directions: list[Direction], random: np.random.Generator) -> Direction:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.solving.primal.rows import PropagationRows, distinct, entries
+from gpusched_dsl.solving.primal.rows import PropagationRows, distinct_numbers, entries
 
 # A chain of steps on continuous columns may go on for ever; what is known when it is cut is sound.
 MOST_ROUNDS = 100
-WHOLE = 1e-6  # what whole columns may miss
+INTEGRALITY = 1e-6  # tolerance of integer columns
 WORTH = 0.05  # of the width of a continuous column: smaller steps are not taken
 LARGEST = 1e12  # bounds beyond are of no use
 MEETING = 1e-9
@@ -44,9 +44,9 @@ class PropagationDomain:
     def __init__(self, problem: Problem, rows: PropagationRows) -> None:
         self.rows = rows
         self.lower, self.upper = problem.lower.copy(), problem.upper.copy()
-        whole = problem.integer
-        self.lower[whole] = np.ceil(self.lower[whole] - WHOLE)
-        self.upper[whole] = np.floor(self.upper[whole] + WHOLE)
+        integer = problem.integer
+        self.lower[integer] = np.ceil(self.lower[integer] - INTEGRALITY)
+        self.upper[integer] = np.floor(self.upper[integer] + INTEGRALITY)
         self.conflict = -1
         self._trail: list[_Step] = []
         self._sum_up()
@@ -81,7 +81,7 @@ class PropagationDomain:
             at = step.rows
             self.least[at], self.most[at], self.least_open[at], self.most_open[at] = step.sums
 
-    def unfixed(self, columns: NDArray[np.integer]) -> Bools:
+    def is_free(self, columns: NDArray[np.integer]) -> Bools:
         result: Bools = self.lower[columns] < self.upper[columns]
         return result
 
@@ -103,7 +103,7 @@ class PropagationDomain:
         rows = self.rows
         at, counts = entries(rows.column_starts, columns)
         row, value = rows.rows[at], rows.column_values[at]
-        touched = distinct(row, rows.count)
+        touched = distinct_numbers(row, rows.count)
         old_lower, old_upper = self.lower[columns], self.upper[columns]
         sums = (self.least[touched], self.most[touched], self.least_open[touched], self.most_open[touched])
         self._trail.append(_Step(columns, old_lower, old_upper, touched, sums))
@@ -140,24 +140,24 @@ class PropagationDomain:
             above = ((open_least == 0) & (room < reach)) | ((open_least == 1) & (room < np.inf))
             below = ((open_most == 0) & (-excess < reach)) | ((open_most == 1) & (excess > -np.inf))
             found = [
-                self._said(touched[above], np.maximum(room[above], 0.0), open_least[above], True),
-                self._said(touched[below], np.minimum(excess[below], 0.0), open_most[below], False),
+                self._implied_bounds(touched[above], np.maximum(room[above], 0.0), open_least[above], True),
+                self._implied_bounds(touched[below], np.minimum(excess[below], 0.0), open_most[below], False),
             ]
             columns = np.concatenate([f[0] for f in found])
             if not len(columns):
                 return True
             bounds, uppers = np.concatenate([f[1] for f in found]), np.concatenate([f[2] for f in found])
-            said_by = np.concatenate([f[3] for f in found])
-            changed = distinct(columns, len(self.lower))
+            source_rows = np.concatenate([f[3] for f in found])
+            changed = distinct_numbers(columns, len(self.lower))
             lower, upper = self.lower[changed], self.upper[changed]
             place = np.searchsorted(changed, columns)
             np.minimum.at(upper, place[uppers], bounds[uppers])
             np.maximum.at(lower, place[~uppers], bounds[~uppers])
             size = np.maximum(1.0, np.abs(np.where(np.isfinite(lower), lower, upper)))
-            crossing = lower - upper > np.where(rows.integer[changed], 0.5, WHOLE * size)
+            crossing = lower - upper > np.where(rows.integer[changed], 0.5, INTEGRALITY * size)
             if crossing.any():
                 column = changed[int(np.argmax(crossing))]
-                self.conflict = int(said_by[int(np.argmax(columns == column))])
+                self.conflict = int(source_rows[int(np.argmax(columns == column))])
                 return False
             meet = lower > upper - MEETING * size
             middle = np.clip(lower, self.lower[changed], upper)
@@ -165,16 +165,16 @@ class PropagationDomain:
             touched = self._take(changed, lower, upper)
         return True
 
-    def _said(
+    def _implied_bounds(
         self, rows: Int32s, room: Floats, infinite: Int32s, at_most: bool
     ) -> tuple[Int32s, Floats, Bools, Int32s]:
         """Return useful bounds implied by rows: columns, bounds, which are upper bounds, and their rows."""
-        stored = self.rows
-        at, counts = entries(stored.starts, rows)
-        column = stored.columns[at]
+        stored_rows = self.rows
+        at, counts = entries(stored_rows.starts, rows)
+        column = stored_rows.columns[at]
         free = self.lower[column] < self.upper[column]
         row = np.repeat(np.arange(len(rows), dtype=np.int32), counts)[free]
-        column, value = column[free], stored.values[at[free]]
+        column, value = column[free], stored_rows.values[at[free]]
         low, high = self.lower[column], self.upper[column]
         positive = value > 0
         near = np.where(positive == at_most, low, high)
@@ -183,14 +183,14 @@ class PropagationDomain:
         with np.errstate(divide="ignore", invalid="ignore"):
             bound = np.where(alone, 0.0, near) + room[row] / value
         bound_is_upper = positive == at_most
-        whole = stored.integer[column]
-        slack = WHOLE * np.maximum(1.0, np.abs(bound))
+        is_integer = stored_rows.integer[column]
+        slack = INTEGRALITY * np.maximum(1.0, np.abs(bound))
         rounded = np.where(bound_is_upper, np.floor(bound + slack), np.ceil(bound - slack))
-        bound = np.where(whole, rounded, bound)
+        bound = np.where(is_integer, rounded, bound)
         with np.errstate(invalid="ignore"):
             gain = np.where(bound_is_upper, high - bound, bound - low)
             width = high - low
-        least = np.where(whole, 0.5, np.where(np.isfinite(width), WORTH * width + MEETING, 0.0))
+        least = np.where(is_integer, 0.5, np.where(np.isfinite(width), WORTH * width + MEETING, 0.0))
         # A continuous column that meets its other bound is fixed, however narrow it was.
         usable &= (gain > least) & (np.abs(bound) < LARGEST)
         return column[usable], bound[usable], bound_is_upper[usable], rows[row[usable]]

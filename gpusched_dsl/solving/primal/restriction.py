@@ -11,27 +11,27 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
-from gpusched_dsl.solving.lexicographic import in_own_size, with_visible_costs
+from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.screening import answer_without_solver
 
 
 @dataclass(frozen=True, eq=False)
 class Restriction:
-    """`problem` has the columns `kept` of `whole`; the others have the values of `base`."""
+    """`problem` has the columns `columns` of `original`; the others have the values of `base`."""
 
-    whole: Problem
+    original: Problem
     problem: Problem
-    kept: Ints
+    columns: Ints
     base: Floats
 
     def point(self, values: Floats) -> Floats:
         """Return the point of the complete problem for a point of the restricted problem."""
         point = self.base.copy()
-        point[self.kept] = values
+        point[self.columns] = values
         return point
 
     def values(self, point: Floats) -> Floats:
-        return np.clip(point[self.kept], self.problem.lower, self.problem.upper)
+        return np.clip(point[self.columns], self.problem.lower, self.problem.upper)
 
 
 def restrict(
@@ -60,7 +60,7 @@ def restrict(
         least = np.bincount(row_of, weights=values * np.where(positive, low, high), minlength=matrix.rows)
         most = np.bincount(row_of, weights=values * np.where(positive, high, low), minlength=matrix.rows)
         needed = (least < row_lower) | (most > row_upper) | np.isnan(least) | np.isnan(most)
-    # What is broken by a rounding error, without a column to mend it, is left to the check of the whole point.
+    # What is broken by a rounding error, without a column to repair it, is left to the check of the complete point.
     needed &= np.bincount(row_of, minlength=matrix.rows) > 0
     rows = np.flatnonzero(needed)
     new_row = np.cumsum(needed) - 1
@@ -116,12 +116,12 @@ def solve_part(
         start = None
     session = backend.open(visible)
     try:
-        return in_own_size(session.solve(options, start, monitor), factor)
+        return undo_cost_scaling(session.solve(options, start, monitor), factor)
     finally:
         session.close()
 
 
-def usable(answer: SolverResult) -> bool:
+def has_point(answer: SolverResult) -> bool:
     """Whether it has a point with numbers."""
     unsolved = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
     return answer.status not in unsolved and answer.values is not None and bool(np.isfinite(answer.values).all())

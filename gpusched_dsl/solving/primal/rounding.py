@@ -8,7 +8,7 @@ from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.primal.rows import PropagationRows
 
-FRACTION = 1e-6  # an integer column of an LP point is whole within this
+FRACTION = 1e-6  # an integer column of an LP point counts as integral within this
 
 
 def locks(problem: Problem, rows: PropagationRows) -> tuple[Ints, Ints]:
@@ -25,7 +25,7 @@ def locks(problem: Problem, rows: PropagationRows) -> tuple[Ints, Ints]:
     )
 
 
-def is_whole(problem: Problem, point: Floats) -> Bools:
+def is_integral(problem: Problem, point: Floats) -> Bools:
     """Return which columns are continuous, or integer at the point."""
     return ~problem.integer | (np.abs(point - np.rint(point)) <= FRACTION)
 
@@ -36,7 +36,7 @@ def round_simply(problem: Problem, point: Floats, down: Ints, up: Ints) -> tuple
     A column without locks downwards is rounded down, one without locks upwards up: the rows that the point fulfils are
     fulfilled still, however many columns move. What has locks both ways is rounded to the nearest.
     """
-    fraction = ~is_whole(problem, point)
+    fraction = ~is_integral(problem, point)
     result = np.where(problem.integer, np.rint(point), point)
     falls, rises = fraction & (down == 0), fraction & (down > 0) & (up == 0)
     result[falls], result[rises] = np.floor(point[falls]), np.ceil(point[rises])

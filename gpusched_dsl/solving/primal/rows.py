@@ -74,7 +74,7 @@ def entries(starts: Ints, of: NDArray[np.integer]) -> tuple[Ints, Ints]:
     return np.arange(total, dtype=np.int64) + np.repeat(first - (ends - counts), counts), counts
 
 
-def distinct(numbers: NDArray[np.integer], size: int) -> Int32s:
+def distinct_numbers(numbers: NDArray[np.integer], size: int) -> Int32s:
     """The distinct numbers below `size`, rising; few are sorted, many are marked."""
     if len(numbers) * 16 < size:
         return np.unique(numbers).astype(np.int32, copy=False)

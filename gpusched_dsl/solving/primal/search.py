@@ -15,8 +15,8 @@ from gpusched_dsl.solving.primal.fix_and_propagate import MOST_DEAD_ENDS, fix
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
-from gpusched_dsl.solving.primal.restriction import restrict, solve_part, usable
-from gpusched_dsl.solving.primal.rounding import is_whole, locks, round_simply, round_towards
+from gpusched_dsl.solving.primal.restriction import has_point, restrict, solve_part
+from gpusched_dsl.solving.primal.rounding import is_integral, locks, round_simply, round_towards
 from gpusched_dsl.solving.primal.rows import PropagationRows, rows_of
 
 # Shares of what is left: at most so much for a first point without the relaxation (it mostly takes far less), for the
@@ -39,10 +39,10 @@ def find_start(
     """A feasible point of a linear problem with integers, as good as can be found in so many seconds; None without.
 
     `options` hold the gap at which to stop and the number of threads. The point has passed `verify`, its integer
-    columns are whole. With enough time the same seed gives the same point; where time runs out it decides.
+    columns are integer. With enough time the same seed gives the same point; where time runs out it decides.
     """
-    given = replace(options or SolveOptions(), seed=seed, extra={}, time_limit=None)
-    return Search(problem, backend, given, HeuristicBudget(seconds, monitor)).run().point
+    search_options = replace(options or SolveOptions(), seed=seed, extra={}, time_limit=None)
+    return Search(problem, backend, search_options, HeuristicBudget(seconds, monitor)).run().point
 
 
 @dataclass(eq=False)
@@ -74,16 +74,16 @@ class Search:
         if self.budget.over or not PropagationDomain(problem, self.rows).settle():
             return self.incumbent
         down, up = locks(problem, self.rows)
-        self._blindly(down, up)
-        relaxed, reduced = self._relaxed()
-        if self._done:
+        self._fix_by_costs(down, up)
+        relaxed, reduced = self._relax()
+        if self._is_done:
             return self.incumbent
         if relaxed is None and self.incumbent.point is None:
-            self._blindly(down, up, 1.0)
+            self._fix_by_costs(down, up, 1.0)
         if relaxed is not None:
-            self._rounded(relaxed, down, up)
-            self._guided(relaxed, reduced)
-        if self.incumbent.point is not None and not self._done:
+            self._round(relaxed, down, up)
+            self._fix_by_relaxation(relaxed, reduced)
+        if self.incumbent.point is not None and not self._is_done:
             random = np.random.default_rng(self.options.seed)
             Neighbourhoods(
                 self.incumbent, self.rows, self.backend, self.options, relaxed, reduced, random
@@ -91,10 +91,10 @@ class Search:
         return self.incumbent
 
     @property
-    def _done(self) -> bool:
+    def _is_done(self) -> bool:
         return self.budget.over or self.incumbent.gap <= self.options.gap
 
-    def _blindly(self, down: Ints, up: Ints, share: float = BLIND) -> None:
+    def _fix_by_costs(self, down: Ints, up: Ints, share: float = BLIND) -> None:
         """Compute a first point by costs and locks only, for the case that the relaxation takes too long."""
         problem, integers = self.problem, self.integers
         prefers_low = (self.costs > 0) | ((self.costs == 0) & (down <= up))
@@ -103,17 +103,18 @@ class Search:
         order = integers[np.argsort(-np.abs(self.costs[integers]), kind="stable")]
         self._fix(order, targets, len(order), share, BLIND_ENDS if share < 1.0 else MOST_DEAD_ENDS)
 
-    def _relaxed(self) -> tuple[Floats | None, Floats | None]:
+    def _relax(self) -> tuple[Floats | None, Floats | None]:
         """Point and reduced costs (of a problem to be minimised) of the relaxation."""
         problem = self.problem
         options = replace(
-            self.options, time_limit=self.budget.left * (0.5 if self.incumbent.point is None else RELAXATION)
+            self.options,
+            time_limit=self.budget.remaining_seconds * (0.5 if self.incumbent.point is None else RELAXATION),
         )
         relaxed = replace(problem, integer=np.zeros(problem.columns, dtype=np.bool_))
         if self.budget.over:
             return None, None
         answer = solve_part(self.backend, relaxed, options, None, self.budget)
-        if answer.status is Status.INFEASIBLE or not usable(answer):
+        if answer.status is Status.INFEASIBLE or not has_point(answer):
             return None, None
         assert answer.values is not None
         if answer.status is Status.OPTIMAL:
@@ -121,28 +122,28 @@ class Search:
         reduced = None if answer.reduced_costs is None else self.incumbent.sign * answer.reduced_costs
         return np.clip(answer.values, problem.lower, problem.upper), reduced
 
-    def _rounded(self, relaxed: Floats, down: Ints, up: Ints) -> None:
+    def _round(self, relaxed: Floats, down: Ints, up: Ints) -> None:
         point, sound = round_simply(self.problem, relaxed, down, up)
         if sound or not (self.problem.integer.all()):
             self._offer(point)
 
-    def _guided(self, relaxed: Floats, reduced: Floats | None) -> None:
+    def _fix_by_relaxation(self, relaxed: Floats, reduced: Floats | None) -> None:
         """Fix the columns chosen by the relaxation, then those chosen in part, then the rest, the most
         expensive first.
         """
         problem, integers = self.problem, self.integers
-        value, whole = relaxed[integers], is_whole(problem, relaxed)
+        value, integral = relaxed[integers], is_integral(problem, relaxed)
         chosen = value > problem.lower[integers] + EPSILON
-        rank = np.where(whole[integers] & chosen, 0, np.where(chosen, 1, 2))
+        rank = np.where(integral[integers] & chosen, 0, np.where(chosen, 1, 2))
         dear = (self.costs if reduced is None else reduced)[integers]
         fraction = value - np.floor(value)
         within = np.where(rank == 1, -fraction, np.where(rank == 2, -dear, 0.0))
         order = integers[np.lexsort((within, rank))]
         first = int((rank == 0).sum())
-        self._fix(order, np.where(whole, np.rint(relaxed), np.ceil(relaxed)), first, DIVE)
-        if not self._done:
+        self._fix(order, np.where(integral, np.rint(relaxed), np.ceil(relaxed)), first, DIVE)
+        if not self._is_done:
             self._fix(order, np.rint(relaxed), first, DIVE)
-        if not self._done and self.incumbent.point is not None:
+        if not self._is_done and self.incumbent.point is not None:
             self._fix(order, round_towards(problem, relaxed, self.incumbent.point), first, DIVE)
 
     def _fix(self, order: Ints, targets: Floats, first: int, share: float, ends: int = MOST_DEAD_ENDS) -> None:
@@ -163,21 +164,21 @@ class Search:
         """Let the backend decide the remaining columns: all integers are fixed, or the first good point suffices."""
         if self.budget.over:
             return
-        problem, whole = self.problem, self.problem.integer
-        lower = np.where(whole, box.lower, problem.lower)
-        upper = np.where(whole, box.upper, problem.upper)
+        problem, integer = self.problem, self.problem.integer
+        lower = np.where(integer, box.lower, problem.lower)
+        upper = np.where(integer, box.upper, problem.upper)
         part = restrict(problem, lower, upper, relaxed=relaxed)
         if not part.problem.columns:
             self._offer(part.base)
             return
-        options = replace(self.options, time_limit=self.budget.left * (1.0 if relaxed else DIVE))
+        options = replace(self.options, time_limit=self.budget.remaining_seconds * (1.0 if relaxed else DIVE))
         if not relaxed:
             options = replace(options, gap=max(options.gap, GOOD))
         answer = solve_part(self.backend, part.problem, options, None, self.budget)
-        if usable(answer):
+        if has_point(answer):
             assert answer.values is not None
             self._offer(part.point(answer.values))
 
     def _offer(self, point: Floats) -> None:
         if self.incumbent.offer(point):
-            self.budget.tell(self.incumbent.objective, self.incumbent.bound)
+            self.budget.report(self.incumbent.objective, self.incumbent.bound)

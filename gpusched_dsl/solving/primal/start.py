@@ -20,7 +20,7 @@ LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000
 SHARE = 0.2  # of the time limit
 # Of problems this large a solver does no more in the rest of the time than to solve the relaxation once again.
 HUGE_NONZEROS, HUGE_SHARE = 500_000, 0.4
-MOST_SECONDS = 60.0  # without a time limit, or with a long one, for a start that is made complete
+MOST_SECONDS = 60.0  # without a time limit, or with a long one, for completing a start
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class MipStart:
         point = None if self.objective is None else self.point
         return SolverResult(status, point, self.objective, self.bound, reason=reason, solve_seconds=self.seconds)
 
-    def added_to(self, answer: SolverResult, problem: Problem) -> SolverResult:
+    def improve(self, answer: SolverResult, problem: Problem) -> SolverResult:
         """A solver's answer, with our bound or our point where its own is worse or missing."""
         maximizes = bool(problem.objectives) and problem.objectives[0].sense == "maximize"
         sign = -1.0 if maximizes else 1.0
@@ -64,7 +64,7 @@ class MipStart:
         return answer
 
 
-def begin(
+def find_mip_start(
     problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None, monitor: Monitor | None
 ) -> MipStart:
     """Complete a start (NaN: no value of a column), or search for one if that pays.
@@ -73,16 +73,16 @@ def begin(
     """
     if start is not None and not np.isfinite(start).any():
         start = None
-    beginning = MipStart(start)
+    mip_start = MipStart(start)
     if start is not None:
-        beginning = _complete(problem, backend, options, start, monitor)
-    if not beginning.interrupted and _search_is_wanted(problem, backend, options, beginning.point):
-        beginning = _search(problem, backend, options, beginning, monitor)
-    return beginning
+        mip_start = _complete(problem, backend, options, start, monitor)
+    if not mip_start.interrupted and _search_is_wanted(problem, backend, options, mip_start.point):
+        mip_start = _search(problem, backend, options, mip_start, monitor)
+    return mip_start
 
 
 def _search_is_wanted(problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None) -> bool:
-    if options.heuristic == "off" or not _is_ours(problem, backend):
+    if options.heuristic == "off" or not _is_supported(problem, backend):
         return False
     if options.heuristic == "on":
         return True
@@ -90,7 +90,7 @@ def _search_is_wanted(problem: Problem, backend: Backend, options: SolveOptions,
     return start is None and large
 
 
-def _is_ours(problem: Problem, backend: Backend) -> bool:
+def _is_supported(problem: Problem, backend: Backend) -> bool:
     """Whether the searches support this problem, and the backend uses their results."""
     able = backend.capabilities
     return able.warm_start and able.time_limit and problem.is_mip and problem.is_linear and len(problem.objectives) <= 1
@@ -100,10 +100,10 @@ def _complete(
     problem: Problem, backend: Backend, options: SolveOptions, start: Floats, monitor: Monitor | None
 ) -> MipStart:
     """Complete a given start to a feasible point; drop it with a warning if that is impossible."""
-    full = bool(np.isfinite(start).all())
-    if not _is_ours(problem, backend):
-        return MipStart(start if full else np.clip(np.where(np.isfinite(start), start, 0.0), *_bounds(problem)))
-    if full and verify(problem, start).feasible:
+    is_complete = bool(np.isfinite(start).all())
+    if not _is_supported(problem, backend):
+        return MipStart(start if is_complete else np.clip(np.where(np.isfinite(start), start, 0.0), *_bounds(problem)))
+    if is_complete and verify(problem, start).feasible:
         return MipStart(start, _value(problem, start))
     from gpusched_dsl.solving.primal.mip_start import complete
 
@@ -111,15 +111,15 @@ def _complete(
     control = Control()
     budget = HeuristicBudget(seconds, monitor, lambda: control.stopping)
     with CtrlC(control):
-        done = complete(problem, start, backend, replace(options, extra={}), budget)
+        completion = complete(problem, start, backend, replace(options, extra={}), budget)
     stopped = budget.stop_requested
-    if done.point is None:
-        return MipStart(interrupted=stopped, seconds=budget.seconds, warnings=(_dropped_warning(done.broken),))
-    return MipStart(done.point, _value(problem, done.point), interrupted=stopped, seconds=budget.seconds)
+    if completion.point is None:
+        return MipStart(interrupted=stopped, seconds=budget.seconds, warnings=(_dropped_warning(completion.broken),))
+    return MipStart(completion.point, _value(problem, completion.point), interrupted=stopped, seconds=budget.seconds)
 
 
 def _search(
-    problem: Problem, backend: Backend, options: SolveOptions, beginning: MipStart, monitor: Monitor | None
+    problem: Problem, backend: Backend, options: SolveOptions, mip_start: MipStart, monitor: Monitor | None
 ) -> MipStart:
     from gpusched_dsl.solving.primal.search import Search
 
@@ -128,12 +128,12 @@ def _search(
     control = Control()
     budget = HeuristicBudget(seconds, monitor, lambda: control.stopping)
     with CtrlC(control):
-        given = replace(options, extra={}, time_limit=None)
-        found = Search(problem, backend, given, budget, beginning.point).run()
+        search_options = replace(options, extra={}, time_limit=None)
+        found = Search(problem, backend, search_options, budget, mip_start.point).run()
     proved = found.point is not None and found.gap <= options.gap
     return MipStart(
         found.point, found.objective, found.bound, proved, budget.stop_requested and not proved,
-        beginning.seconds + budget.seconds, beginning.warnings,
+        mip_start.seconds + budget.seconds, mip_start.warnings,
     )  # fmt: skip
 
 

@@ -106,7 +106,7 @@ def test_patterns_join_while_solving(tmp_path: Path, backend: str, monkeypatch: 
     few = set(names(made.aggregated))
     solved, _ = solve_built(made, backend, EXACT)
     assert solved.status == "optimal"
-    assert solved.folded is not None
+    assert solved.aggregated is not None
     joined = solve_pooled(made.aggregated, backend, EXACT)[0]
     assert set(names(joined)) - few
     monkeypatch.setattr(patterns, "MOST_AT_ONCE", 2000)

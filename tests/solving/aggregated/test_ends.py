@@ -34,8 +34,8 @@ def test_statuses(backend: str, row: str, term: str, status: str) -> None:
     model = gs.loads(store(row, term))
     counted = model.solve(backend=backend, gap=0)
     named = model.solve(backend=backend, gap=0, without=[AGGREGATION])
-    assert counted.solved.folded is not None
-    assert named.solved.folded is None
+    assert counted.solved.aggregated is not None
+    assert named.solved.aggregated is None
     told = {status, "infeasible_or_unbounded"} if status != "optimal" else {status}
     assert {counted.status, named.status} <= told
     assert counted.has_point == named.has_point == (status == "optimal")
@@ -68,10 +68,10 @@ def test_sizes_are_those_of_the_problems(tmp_path: Path, gsdsl: Run) -> None:
     lines = out.splitlines()
     counted = next(line for line in lines if line.startswith("with Nodes aggregated"))
     assert f"{whole.columns} columns" in lines[lines.index(counted) - 1]
-    assert small.solved.folded is not None
-    assert f"{small.solved.folded.problem.columns} columns" in counted
+    assert small.solved.aggregated is not None
+    assert f"{small.solved.aggregated.problem.columns} columns" in counted
     assert small.solved.size == whole
-    assert small.solved.folded.problem.columns < whole.columns
+    assert small.solved.aggregated.problem.columns < whole.columns
 
 
 def test_infeasible_problems_are_explained_in_terms_of_all(tmp_path: Path, gsdsl: Run) -> None:
@@ -98,7 +98,7 @@ def test_several_objectives(tmp_path: Path, backend: str) -> None:
         settings = asdict(replace(own, node_rule="max_running"))
         one = model.solve(f"Seed{seed}", backend, gap=0, settings=settings)
         other = model.solve(f"Seed{seed}", gap=0, settings=settings, without=[AGGREGATION])
-        counted += one.solved.folded is not None
+        counted += one.solved.aggregated is not None
         assert one.status == other.status == "optimal", seed
         assert [o.name for o in one.objectives] == ["jobs_running", "total"]
         assert [o.value for o in one.objectives] == [pytest.approx(o.value, rel=1e-6) for o in other.objectives], seed
@@ -112,6 +112,6 @@ def test_capacity_planning(tmp_path: Path, backend: str) -> None:
     for settings in ({}, {"node_rule": "force"}, {"node_rule": "at_most", "deadline_terms": "printed"}):
         one = model.solve(backend=backend, gap=0, settings=settings)
         other = model.solve(backend=backend, gap=0, settings=settings, without=[AGGREGATION])
-        assert one.solved.folded is not None
+        assert one.solved.aggregated is not None
         assert one.objective == pytest.approx(other.objective, rel=1e-6)
         assert sum(one.terms.values()) == pytest.approx(one.objective)

@@ -25,7 +25,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[gs.Model, dict[str, Any]]
     def solve(model: gs.Model, options: dict[str, Any]) -> tuple[gs.Result, gs.Result]:
         whole = model.solve(gap=0, **options)
         with monkeypatch.context() as patch:
-            patch.setattr(folding, "MOST_WHOLE", 0)
+            patch.setattr(folding, "MOST_NONZEROS", 0)
             patch.setattr(Built, "problem", property(lambda self: pytest.fail("it was grounded whole")))
             small = model.solve(gap=0, **options)
         return whole, small
@@ -120,9 +120,9 @@ test Counted {
 """
 
 
-@pytest.mark.parametrize("most", [0, folding.MOST_WHOLE])
+@pytest.mark.parametrize("most", [0, folding.MOST_NONZEROS])
 def test_expectations(tmp_path: Path, gsdsl: Run, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(folding, "MOST_WHOLE", most)
+    monkeypatch.setattr(folding, "MOST_NONZEROS", most)
     path = small_cluster.write(tmp_path, TESTS.replace("  expect idle_gpus == idle_penalty_paid;\n", ""))
     code, out, err = gsdsl("test", path)
     assert (code, err) == (0, ""), out + err

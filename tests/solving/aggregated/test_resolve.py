@@ -33,8 +33,8 @@ def check(model: gs.Model, cold: gs.Model, backend: str) -> gs.Result:
     fresh = cold.solve(backend=backend, gap=0, without=[AGGREGATION])
     assert again.status == fresh.status == "optimal"
     assert again.objective == pytest.approx(fresh.objective, rel=1e-6)
-    assert again.solved.folded is not None
-    assert fresh.solved.folded is None
+    assert again.solved.aggregated is not None
+    assert fresh.solved.aggregated is None
     assert again.solved.verification is not None
     assert again.solved.verification.feasible
     return again
@@ -45,7 +45,7 @@ def check(model: gs.Model, cold: gs.Model, backend: str) -> gs.Result:
 def test_jobs_and_nodes_come_and_go(models: tuple[gs.Model, gs.Model], backend: str) -> None:
     model, cold = models
     first = model.solve(backend=backend, gap=0)
-    assert first.solved.folded is not None
+    assert first.solved.aggregated is not None
     hours = dict(HOURS)
     for step in ("a job arrives", "a job ends", "a node leaves", "two nodes come", "time passes"):
         if step == "a job arrives":
@@ -84,15 +84,15 @@ def test_nodes_that_are_no_longer_alike_are_named_again() -> None:
 scenario S for Rented { table Nodes: price = a 2 b 2 c 2 ; }
 """
     with gs.loads(text) as model:
-        assert model.solve(gap=0).solved.folded is not None
+        assert model.solve(gap=0).solved.aggregated is not None
         model.set("price", {"a": 1, "b": 2, "c": 3})
         named = model.resolve()
         assert named.objective == pytest.approx(3)
-        assert named.solved.folded is None
+        assert named.solved.aggregated is None
         model.set("price", {"a": 5, "b": 5, "c": 4})
         counted = model.resolve()
         assert counted.objective == pytest.approx(9)
-        assert counted.solved.folded is not None
+        assert counted.solved.aggregated is not None
         assert counted.value("on", "c") == 1
         model.set("Nodes", ["c", "d"])
         model.set("price", {"c": 1, "d": 1})
@@ -103,7 +103,7 @@ def test_what_was_left_out_stays_left_out(models: tuple[gs.Model, gs.Model]) -> 
     model, _ = models
     model.solve(gap=0, without=[AGGREGATION])
     model.set("period", 2.0)
-    assert model.resolve().solved.folded is None
+    assert model.resolve().solved.aggregated is None
 
 
 def test_a_start_for_the_next_solve(models: tuple[gs.Model, gs.Model]) -> None:

@@ -12,7 +12,7 @@ from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.decomposition import selection as by_blocks
-from gpusched_dsl.solving.decomposition.selection import AUTO, MODES, OFF, ON, choice_for, chosen_or_refused
+from gpusched_dsl.solving.decomposition.selection import AUTO, MODES, OFF, ON, choice_for, choose_decomposition
 
 MODEL = """
 model Assign {
@@ -48,7 +48,7 @@ def test_large_problems_with_blocks_are() -> None:
     assert choice.by_blocks
     assert choice.blocks is not None
     assert choice.blocks.labels == ("a", "b", "c")
-    assert not chosen_or_refused(problem(), OFF).by_blocks
+    assert not choose_decomposition(problem(), OFF).by_blocks
 
 
 @pytest.mark.usefixtures("_small_is_large")
@@ -77,8 +77,8 @@ def test_several_objectives_are_not() -> None:
 
 def test_small_problems_are_only_when_asked() -> None:
     assert "few enough" in choice_for(problem()).reason
-    assert chosen_or_refused(problem(), ON).by_blocks
-    assert not chosen_or_refused(problem(), AUTO).by_blocks
+    assert choose_decomposition(problem(), ON).by_blocks
+    assert not choose_decomposition(problem(), AUTO).by_blocks
     few = by_blocks.LEAST_BLOCKS
     assert few > 3, "else the line above does not depend on the size"
 
@@ -92,11 +92,11 @@ def test_small_problems_are_only_when_asked() -> None:
 )
 def test_what_cannot_be_is_refused_when_asked_for(one: Problem, words: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
-        chosen_or_refused(one, ON)
+        choose_decomposition(one, ON)
     assert caught.value.diagnostics[0].code == "GSM4013"
     assert words in caught.value.diagnostics[0].message
     for mode in set(MODES) - {ON}:
-        assert not chosen_or_refused(one, mode).by_blocks
+        assert not choose_decomposition(one, mode).by_blocks
 
 
 def test_the_family_in_the_way_is_named() -> None:
@@ -112,7 +112,7 @@ def test_the_family_in_the_way_is_named() -> None:
         integer=np.concatenate((one.integer, np.ones(9, dtype=bool))),
     )
     with pytest.raises(DiagnosticError) as caught:
-        chosen_or_refused(wider, ON)
+        choose_decomposition(wider, ON)
     first = caught.value.diagnostics[0]
     assert "`before[a, b]` belongs to two elements of `Jobs`" in first.message
     assert first.primary is before.span

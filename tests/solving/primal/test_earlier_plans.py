@@ -10,7 +10,7 @@ import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.solving import run as solving
-from gpusched_dsl.solving.primal.start import MipStart, begin
+from gpusched_dsl.solving.primal.start import MipStart, find_mip_start
 
 TEXT = """
 model Packing {
@@ -41,10 +41,10 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[MipStart]:
     seen: list[MipStart] = []
 
     def noted(*given: Any) -> MipStart:
-        seen.append(begin(*given))
+        seen.append(find_mip_start(*given))
         return seen[-1]
 
-    monkeypatch.setattr(solving, "begin", noted)
+    monkeypatch.setattr(solving, "find_mip_start", noted)
     return seen
 
 

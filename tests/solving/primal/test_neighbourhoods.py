@@ -34,16 +34,16 @@ def test_columns_lie_along_the_sets_of_their_families() -> None:
 def test_all_columns_of_the_drawn_elements_are_taken() -> None:
     _, nodes = directions_of(placed())
     random = np.random.default_rng(1)
-    seen = {tuple(sorted(nodes.drawn(4, random).tolist())) for _ in range(20)}
+    seen = {tuple(sorted(nodes.draw(4, random).tolist())) for _ in range(20)}
     assert seen == {(0, 2, 4, 9), (1, 3, 5, 10)}
-    assert sorted(nodes.drawn(8, random).tolist()) == nodes.columns.tolist()
+    assert sorted(nodes.draw(8, random).tolist()) == nodes.columns.tolist()
 
 
 def test_integers_are_drawn_side_by_side() -> None:
     slots = Direction(np.arange(20), np.repeat(np.arange(3, 13), 2), stretch=True)
     random = np.random.default_rng(1)
     for _ in range(20):
-        codes = np.unique(slots.codes[np.isin(slots.columns, slots.drawn(6, random))])
+        codes = np.unique(slots.codes[np.isin(slots.columns, slots.draw(6, random))])
         assert len(codes) == 3
         assert codes[-1] - codes[0] == 2
 

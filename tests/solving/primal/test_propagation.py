@@ -11,7 +11,7 @@ from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.fix_and_propagate import fix, fix_what_fits
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
-from gpusched_dsl.solving.primal.rows import distinct, entries, rows_of
+from gpusched_dsl.solving.primal.rows import distinct_numbers, entries, rows_of
 
 
 def test_rows_say_what_follows() -> None:
@@ -139,4 +139,8 @@ def test_entries_and_distinct_numbers() -> None:
     at, counts = entries(np.array([0, 2, 2, 5]), np.array([2, 0, 1]))
     assert at.tolist() == [2, 3, 4, 0, 1]
     assert counts.tolist() == [3, 2, 0]
-    assert distinct(np.array([5, 1, 5]), 1000).tolist() == distinct(np.array([5, 1, 5]), 6).tolist() == [1, 5]
+    assert (
+        distinct_numbers(np.array([5, 1, 5]), 1000).tolist()
+        == distinct_numbers(np.array([5, 1, 5]), 6).tolist()
+        == [1, 5]
+    )

@@ -236,11 +236,11 @@ def spread_out(jobs: int, places: int) -> tuple[Problem, Floats]:
 def test_local_branching_changes_few_columns() -> None:
     one, point = spread_out(6, 3)
     near = neighbourhoods(one, point)
-    assert near.near(HeuristicBudget(10.0), changes=2)
+    assert near.branch_locally(HeuristicBudget(10.0), changes=2)
     assert near.incumbent.point is not None
     assert int(np.abs(near.incumbent.point - point).sum()) == 2
     for _ in range(6):
-        near.near(HeuristicBudget(10.0), changes=2)
+        near.branch_locally(HeuristicBudget(10.0), changes=2)
     assert near.incumbent.objective == optimum(one)
 
 

@@ -21,7 +21,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.map_start import map_start
 from gpusched_dsl.solving.primal import start as beginning
-from gpusched_dsl.solving.primal.start import MipStart, begin
+from gpusched_dsl.solving.primal.start import MipStart, find_mip_start
 from gpusched_dsl.solving.solve import solve_problem
 
 KNAPSACK = problem(maximize(6, 10, 12), columns=3, rows=[at_most(5, 1, 2, 3)], upper=1, integer=True)
@@ -236,7 +236,7 @@ def test_a_start_that_says_nothing_is_none() -> None:
 
 def test_what_is_not_ours_starts_from_zero_where_nothing_is_said() -> None:
     relaxed = replace(KNAPSACK, integer=np.zeros(3, dtype=bool), lower=np.array([0.0, 0.5, 0.0]))
-    found = begin(relaxed, HIGHS, OFF, np.array([1.0, np.nan, np.nan]), None)
+    found = find_mip_start(relaxed, HIGHS, OFF, np.array([1.0, np.nan, np.nan]), None)
     assert found.point is not None
     assert found.point.tolist() == [1, 0.5, 0]
     assert found.objective is None
