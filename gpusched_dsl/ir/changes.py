@@ -246,9 +246,9 @@ def _sense(objective: Objective | None) -> str:
 def _coefficients(changes: Changes) -> Coefficients:
     width = max(changes.new.columns, 1)
     old_keys, old_values = _keys(changes.old.matrix, changes.rows.new_of, changes.columns.new_of, width)
-    whole = np.where(changes.rows.old_of >= 0, np.arange(changes.new.rows), -1)
+    row_numbers = np.where(changes.rows.old_of >= 0, np.arange(changes.new.rows), -1)
     across = np.where(changes.columns.old_of >= 0, np.arange(changes.new.columns), -1)
-    keys, values = _keys(changes.new.matrix, whole, across, width)
+    keys, values = _keys(changes.new.matrix, row_numbers, across, width)
     none = np.zeros(0, dtype=np.int64)
     if np.array_equal(old_keys, keys):
         return Coefficients(_split(keys[old_values != values], width), (none, none), (none, none))

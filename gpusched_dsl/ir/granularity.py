@@ -48,10 +48,11 @@ def _rounding(multiples: Floats) -> Floats:
     return np.minimum(ROUNDING * np.maximum(1.0, finite), ON_STEP)
 
 
-def with_steps(definitions: Iterable[Definition], whole: Bools) -> tuple[Definition, ...]:
+def with_steps(definitions: Iterable[Definition], integer: Bools) -> tuple[Definition, ...]:
     """The definitions of a problem, comparisons among them with the steps of their arguments."""
     return tuple(
-        replace(d, steps=steps_of(d.arguments, whole)) if isinstance(d, Reified) and d.size else d for d in definitions
+        replace(d, steps=steps_of(d.arguments, integer)) if isinstance(d, Reified) and d.size else d
+        for d in definitions
     )
 
 

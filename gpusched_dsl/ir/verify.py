@@ -122,15 +122,15 @@ def verify(
     rows = _Excess.of(activity, problem.row_lower, problem.row_upper, _largest_terms(problem.matrix, point))
     if len(problem.conditions.rows):
         rows = rows.select(problem.conditions.active(problem.rows, point))
-    whole = np.flatnonzero(problem.integer)
-    fraction = np.abs(point[whole] - np.rint(point[whole]))
+    integer_columns = np.flatnonzero(problem.integer)
+    fraction = np.abs(point[integer_columns] - np.rint(point[integer_columns]))
 
     worst = [
         *(_violation("row", problem.row_family(i), i, activity, rows, problem.row_lower, problem.row_upper)
           for i in rows.places_beyond(allowed.feasibility)),
         *(_violation("bound", problem.column_family(j), j, point, bounds, problem.lower, problem.upper)
           for j in bounds.places_beyond(allowed.feasibility)),
-        *(_integrality_violation(problem, int(whole[k]), point, float(fraction[k]))
+        *(_integrality_violation(problem, int(integer_columns[k]), point, float(fraction[k]))
           for k in _largest(fraction, allowed.integrality)),
     ]  # fmt: skip
     worst.sort(key=lambda v: -v.relative)

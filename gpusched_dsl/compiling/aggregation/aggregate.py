@@ -71,9 +71,9 @@ def aggregate(model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> A
                 checkpoint()
                 classes = classes_of(model, store, declared.name)
                 if classes.count < elements:
-                    found = _aggregate_components(quotient(model, store, declared.name, classes, limits))
+                    aggregated = _aggregate_components(quotient(model, store, declared.name, classes, limits))
                     attempts.append(AggregationAttempt(declared, elements, classes, None))
-                    return Aggregation(found, tuple(attempts))
+                    return Aggregation(aggregated, tuple(attempts))
                 if declared.identical and elements > 1:
                     raise Obstacle("no two elements have equal data")
             except Obstacle as obstacle:
@@ -94,15 +94,15 @@ def _aggregate_components(small: Quotient) -> AggregatedProblem:
 
 def _aggregate_component(small: Quotient, component: Component) -> AggregatedComponent:
     refused: dict[str, Obstacle] = {}
-    for way, treatment in TREATMENTS.items():
+    for description, treatment in TREATMENTS.items():
         try:
             return treatment(small, component)
         except Obstacle as obstacle:
-            refused[way] = obstacle
+            refused[description] = obstacle
     if not small.problem.integer[component.columns].any():
         raise refused["aggregated by means"]
     del refused["aggregated by means"]
-    reasons = "; ".join(f"they cannot be {way} because {obstacle}" for way, obstacle in refused.items())
+    reasons = "; ".join(f"they cannot be {description} because {obstacle}" for description, obstacle in refused.items())
     kind = OutOfBudget if any(isinstance(o, OutOfBudget) for o in refused.values()) else Obstacle
     raise kind(reasons, next(reversed(refused.values())).span)
 

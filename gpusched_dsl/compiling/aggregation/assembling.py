@@ -60,9 +60,9 @@ class AggregatedProblem:
         point[place[place >= 0]] = spread.values[place >= 0]
         at = len(self.kept)
         for part in self.parts:
-            mine = np.zeros(self.quotient.problem.columns, dtype=np.bool_)
-            mine[part.component.columns] = True
-            own = np.flatnonzero(mine[spread.columns])
+            in_component = np.zeros(self.quotient.problem.columns, dtype=np.bool_)
+            in_component[part.component.columns] = True
+            own = np.flatnonzero(in_component[spread.columns])
             values = part.aggregate(Spread(spread.columns[own], spread.elements[own], spread.values[own]))
             if values is None:
                 return None
@@ -89,18 +89,18 @@ def assemble(quotient: Quotient, parts: Sequence[AggregatedComponent]) -> Aggreg
     blocks += _part_rows(parts, kept, problem.columns)
     lower = np.concatenate((problem.row_lower[rows], *(r.lower for p in parts for r in p.rows)))
     upper = np.concatenate((problem.row_upper[rows], *(r.upper for p in parts for r in p.rows)))
-    made = [c for p in parts for c in p.columns]
+    new_columns = [c for p in parts for c in p.columns]
     variables = kept_families(problem.variables, ~replaced)
-    auxiliary = _column_families(made, len(kept))
+    auxiliary = _column_families(new_columns, len(kept))
     constraints = [*kept_families(problem.constraints, _flags(rows, problem.rows))]
     constraints += _row_families([r for p in parts for r in p.rows], len(rows))
-    whole: Problem = replace(
+    aggregated: Problem = replace(
         problem,
         variables=variables,
         auxiliary=tuple(auxiliary),
-        lower=np.concatenate((problem.lower[kept], *(c.lower for c in made))),
-        upper=np.concatenate((problem.upper[kept], *(c.upper for c in made))),
-        integer=np.concatenate((problem.integer[kept], *(c.integer for c in made))),
+        lower=np.concatenate((problem.lower[kept], *(c.lower for c in new_columns))),
+        upper=np.concatenate((problem.upper[kept], *(c.upper for c in new_columns))),
+        integer=np.concatenate((problem.integer[kept], *(c.integer for c in new_columns))),
         constraints=tuple(constraints),
         matrix=_matrix(sparse.vstack(blocks).tocsr()),
         row_lower=lower,
@@ -108,8 +108,8 @@ def assemble(quotient: Quotient, parts: Sequence[AggregatedComponent]) -> Aggreg
         objectives=tuple(_objective(o, reading, weights) for o in problem.objectives),
     )
     if all(part.pool is None for part in parts):  # else rows of the columns at hand say nothing of those to come
-        whole = with_implied_counts(whole, len(kept))
-    return AggregatedProblem(quotient, tuple(parts), whole, kept, rows)
+        aggregated = with_implied_counts(aggregated, len(kept))
+    return AggregatedProblem(quotient, tuple(parts), aggregated, kept, rows)
 
 
 def _factors_to_sums(quotient: Quotient, replaced: Bools) -> Floats:
@@ -189,17 +189,17 @@ def _flags(numbers: Codes, count: int) -> Bools:
     return flags
 
 
-def _column_families(made: Sequence[NewColumns], first: int) -> list[Family]:
+def _column_families(new_columns: Sequence[NewColumns], first: int) -> list[Family]:
     families = []
-    for columns in made:
+    for columns in new_columns:
         families.append(Family(columns.name, first, columns.domain, columns.span, columns.unit, doc=columns.doc))
         first += columns.size
     return families
 
 
-def _row_families(made: Sequence[NewRows], first: int) -> list[Family]:
+def _row_families(new_rows: Sequence[NewRows], first: int) -> list[Family]:
     families = []
-    for rows in made:
+    for rows in new_rows:
         families.append(Family(rows.name, first, rows.domain, rows.span))
         first += rows.domain.size
     return families

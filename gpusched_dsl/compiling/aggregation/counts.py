@@ -72,8 +72,8 @@ def by_counts(quotient: Quotient, component: Component) -> AggregatedComponent:
 class _Counts:
     def __init__(self, quotient: Quotient, component: Component) -> None:
         self.quotient, self.component = quotient, component
-        whole = Local.of(quotient, component)
-        rows = component.rows[~implied_links(quotient, component.rows) & ~whole.rows_implied_by_bounds()]
+        component_rows = Local.of(quotient, component)
+        rows = component.rows[~implied_links(quotient, component.rows) & ~component_rows.rows_implied_by_bounds()]
         self.local = Local.of(quotient, component, rows)
         self._refuse_mixed()
         free = _free_columns(quotient, component.columns)
@@ -156,8 +156,8 @@ class _Counts:
 
     def _disaggregate(self, values: Floats, shared: Floats) -> Spread:
         counts = np.zeros(len(values), dtype=np.int64)
-        whole = self._counted_columns()
-        counts[whole] = np.rint(values[whole]).astype(np.int64)
+        counted = self._counted_columns()
+        counts[counted] = np.rint(values[counted]).astype(np.int64)
         held = place(self.slots, counts, self.local.size)
         column, element = np.nonzero(held)
         parts = (

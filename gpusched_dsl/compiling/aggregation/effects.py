@@ -92,8 +92,8 @@ class _Search:
         able &= self.state[first] & (self.state[second] | (second < 0))
         low = self.local.lowest_values[self.place]
         able &= np.isneginf(low) | (low == 0) | (second < 0)
-        whole = self.local.integer
-        able &= ~whole[self.place] | (whole[first] & (whole[second] | (second < 0)))
+        integer = self.local.integer
+        able &= ~integer[self.place] | (integer[first] & (integer[second] | (second < 0)))
         return able, first, second
 
     def run(self) -> EffectColumns:
@@ -127,9 +127,9 @@ class _Search:
             best = np.full(rows, columns)
             at = np.flatnonzero(able[self.place])
             np.minimum.at(best, self.row[at], order[self.place[at]])
-            beaten = np.zeros(columns, dtype=np.bool_)
-            beaten[self.place[at[order[self.place[at]] > best[self.row[at]]]]] = True
-            new = able & ~beaten
+            dominated = np.zeros(columns, dtype=np.bool_)
+            dominated[self.place[at[order[self.place[at]] > best[self.row[at]]]]] = True
+            new = able & ~dominated
             chosen |= new
             taken = np.zeros(rows, dtype=np.bool_)
             taken[self.row[new[self.place]]] = True

@@ -45,7 +45,7 @@ class Local:
         matrix = problem.matrix.take(chosen)
         place = np.searchsorted(component.columns, matrix.columns)
         place = np.minimum(place, len(component.columns) - 1)
-        mine = component.columns[place] == matrix.columns
+        in_component = component.columns[place] == matrix.columns
         row = matrix.row_of
         size = len(chosen)
         return Local(
@@ -53,8 +53,14 @@ class Local:
             component,
             np.flatnonzero(quotient.classes.of == component.kind),
             chosen,
-            sparse.csr_matrix((matrix.values[mine], (row[mine], place[mine])), shape=(size, len(component.columns))),
-            sparse.csr_matrix((matrix.values[~mine], (row[~mine], matrix.columns[~mine])), (size, problem.columns)),
+            sparse.csr_matrix(
+                (matrix.values[in_component], (row[in_component], place[in_component])),
+                shape=(size, len(component.columns)),
+            ),
+            sparse.csr_matrix(
+                (matrix.values[~in_component], (row[~in_component], matrix.columns[~in_component])),
+                (size, problem.columns),
+            ),
             problem.row_lower[chosen],
             problem.row_upper[chosen],
         )
@@ -153,14 +159,14 @@ def _families_of(families: tuple[Family, ...], numbers: Codes) -> Iterates[tuple
 
 def _refuse_nonlinear(quotient: Quotient, component: Component) -> None:
     problem = quotient.problem
-    mine = np.zeros(problem.columns, dtype=np.bool_)
-    mine[component.columns] = True
+    in_component = np.zeros(problem.columns, dtype=np.bool_)
+    in_component[component.columns] = True
     for definition in problem.definitions:
-        if mine[definition.results].any() or mine[definition.arguments.matrix.columns].any():
+        if in_component[definition.results].any() or in_component[definition.arguments.matrix.columns].any():
             what = f"`{definition.name or definition.op}` is not a linear function of the decisions of one element"
             raise Obstacle(what, definition.span)
     conditions = problem.conditions
-    under = np.isin(conditions.rows, component.rows) | mine[conditions.columns]
+    under = np.isin(conditions.rows, component.rows) | in_component[conditions.columns]
     if under.any():
         family = problem.row_family(int(conditions.rows[np.flatnonzero(under)[0]]))
         raise Obstacle(f"`{family.name}` has a condition", family.span)

@@ -25,9 +25,9 @@ from gpusched_dsl.ir.arrays import Floats
 def by_means(quotient: Quotient, component: Component) -> AggregatedComponent:
     """Return the part with the sums over the class; raise Obstacle if a column is integer."""
     local = Local.of(quotient, component)
-    whole = np.flatnonzero(local.integer)
-    if len(whole):
-        family = local.column_family(int(whole[0]))
+    integer = np.flatnonzero(local.integer)
+    if len(integer):
+        family = local.column_family(int(integer[0]))
         raise Obstacle(f"`{family.name}` is integer, so the elements cannot all have the mean value", family.span)
     size = float(local.size)
     columns = local.new_columns(local.lowest_values * size, local.highest_values * size, local.integer)

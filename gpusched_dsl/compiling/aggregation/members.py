@@ -160,8 +160,8 @@ def _template(
     table = np.full((len(members), len(position_kinds)), -1, dtype=np.int64)
     table[member, position] = component.columns[~is_hub]
     of_member = _place(quotient, problem.constraints, rows, root).member >= 0
-    whole = integer_columns_by_rows(quotient, component.columns, rows, of_member)
-    _refuse_unlike_bounds(quotient, component.columns[~is_hub], whole[~is_hub])
+    integer = integer_columns_by_rows(quotient, component.columns, rows, of_member)
+    _refuse_unlike_bounds(quotient, component.columns[~is_hub], integer[~is_hub])
 
     place = np.empty(len(component.columns), dtype=np.int64)  # positions first, hubs behind
     place[~is_hub] = position
@@ -257,9 +257,9 @@ class _Rows:
         raise Obstacle(f"`{family.name}` {why} of an element of `{self.quotient.root}`", family.span)
 
 
-def _refuse_unlike_bounds(quotient: Quotient, used: Codes, whole: Bools) -> None:
+def _refuse_unlike_bounds(quotient: Quotient, used: Codes, integer: Bools) -> None:
     problem = quotient.problem
-    bad = np.flatnonzero((problem.lower[used] != 0) | (problem.upper[used] != 1) | ~whole)
+    bad = np.flatnonzero((problem.lower[used] != 0) | (problem.upper[used] != 1) | ~integer)
     if len(bad):
         family = problem.column_family(int(used[bad[0]]))
         raise Obstacle(f"`{family.name}` is not binary for each element of `{quotient.root}`", family.span)

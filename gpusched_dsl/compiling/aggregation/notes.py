@@ -17,12 +17,18 @@ def aggregation_notes(aggregated: AggregatedProblem) -> tuple[Note, ...]:
         size = int(quotient.classes.sizes[part.component.kind])
         columns, rows = size * len(part.component.columns), size * len(part.component.rows)
         family = quotient.problem.column_family(int(part.component.columns[0]))
-        made = sum(r.domain.size for r in part.rows)
+        new_rows = sum(r.domain.size for r in part.rows)
         label = quotient.universe.labels[int(np.flatnonzero(quotient.classes.of == part.component.kind)[0])]
         term = f"{quotient.root} like {label}" if quotient.classes.count > 1 else quotient.root
         notes.append(
             Note(
-                AGGREGATION, term, part.effect, columns, rows=made - rows, columns=part.size - columns, span=family.span
+                AGGREGATION,
+                term,
+                part.effect,
+                columns,
+                rows=new_rows - rows,
+                columns=part.size - columns,
+                span=family.span,
             )
         )
     return tuple(notes)

@@ -119,12 +119,14 @@ class _Counting:
     def part(self) -> AggregatedComponent:
         found = self.found
         member, state = np.nonzero(self.able)
-        ways, patterns = len(member), len(found.counts)
+        configurations, patterns = len(member), len(found.counts)
         columns = (self._configuration_columns(member, state), self._pattern_columns())
-        by_state = sparse.csr_matrix((np.ones(ways), (state, np.arange(ways))), shape=(len(self.states), ways))
+        by_state = sparse.csr_matrix(
+            (np.ones(configurations), (state, np.arange(configurations))), shape=(len(self.states), configurations)
+        )
         places = sparse.hstack((by_state, sparse.csr_matrix(-found.counts.T.astype(np.float64)))).tocsr()
         zero, none = np.zeros(len(self.states)), np.full(len(self.states), -np.inf)
-        everything = sparse.csr_matrix(np.concatenate((np.zeros(ways), np.ones(patterns)))[None, :])
+        everything = sparse.csr_matrix(np.concatenate((np.zeros(configurations), np.ones(patterns)))[None, :])
         total = np.array([float(len(self.elements))])
         span = self.quotient.problem.column_family(int(self.component.columns[0])).span
         rows = (
@@ -202,24 +204,26 @@ class _Counting:
     def _sums(self, member: Codes, state: Codes) -> Sparse:
         """Columns of the component x columns of the part."""
         template, columns = self.template, self.component.columns
-        ways = len(member)
-        way, position = np.nonzero(self.states[state]) if ways else (np.zeros(0, np.int64), np.zeros(0, np.int64))
-        row = np.searchsorted(columns, template.column[member[way], position])
+        configurations = len(member)
+        configuration, position = (
+            np.nonzero(self.states[state]) if configurations else (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        )
+        row = np.searchsorted(columns, template.column[member[configuration], position])
         pattern, hub = np.nonzero(self.found.hubs)
         hub_row = np.searchsorted(columns, template.hubs[hub])
-        values = np.concatenate((np.ones(len(way)), self.found.hubs[pattern, hub].astype(np.float64)))
-        at = (np.concatenate((row, hub_row)), np.concatenate((way, ways + pattern)))
-        return sparse.csr_matrix((values, at), shape=(len(columns), ways + len(self.found.counts)))
+        values = np.concatenate((np.ones(len(configuration)), self.found.hubs[pattern, hub].astype(np.float64)))
+        at = (np.concatenate((row, hub_row)), np.concatenate((configuration, configurations + pattern)))
+        return sparse.csr_matrix((values, at), shape=(len(columns), configurations + len(self.found.counts)))
 
     # --- there and back ----------------------------------------------------------------------------------------------
 
     def _disaggregate(self, values: Floats, member: Codes, state: Codes) -> Spread:
-        ways = len(member)
-        uses = np.rint(values[ways:]).astype(np.int64)
+        configurations = len(member)
+        uses = np.rint(values[configurations:]).astype(np.int64)
         pattern = np.repeat(np.arange(len(uses)), uses)[: len(self.elements)]
         element, hub = np.nonzero(self.found.hubs[pattern])
         parts = [(self.template.hubs[hub], self.elements[element], self.found.hubs[pattern[element], hub])]
-        placed = np.flatnonzero(values[:ways] > 0.5)
+        placed = np.flatnonzero(values[:configurations] > 0.5)
         placed = placed[np.argsort(state[placed], kind="stable")]
         # The places of every state, state by state in the order of elements, and the members that take them.
         free = self.found.counts[pattern].T  # states x elements
@@ -230,9 +234,9 @@ class _Counting:
             raise ValueError("more members in a state than places in the patterns")
         rank = np.arange(len(placed)) - np.repeat(np.cumsum(taken) - taken, taken)
         host = places[starts[state[placed]] + rank]
-        way, position = np.nonzero(self.states[state[placed]])
-        columns = self.template.column[member[placed][way], position]
-        parts.append((columns, host[way], np.ones(len(way), dtype=np.int64)))
+        configuration, position = np.nonzero(self.states[state[placed]])
+        columns = self.template.column[member[placed][configuration], position]
+        parts.append((columns, host[configuration], np.ones(len(configuration), dtype=np.int64)))
         column, elements, numbers = (np.concatenate(p) for p in zip(*parts, strict=True))
         return Spread(column, elements, numbers.astype(np.float64))
 
@@ -247,13 +251,13 @@ class _Counting:
         sorted_columns = template.column.reshape(-1)[order]
         rest = np.flatnonzero(~is_hub & (chosen != 0))
         cell = order[np.searchsorted(sorted_columns, spread.columns[rest])] if len(rest) else rest
-        who, position = np.divmod(cell, max(template.column.shape[1], 1))
+        members, position = np.divmod(cell, max(template.column.shape[1], 1))
         vectors: dict[bytes, int] = {row.astype(np.int8).tobytes(): k for k, row in enumerate(self.states)}
         counts = np.zeros((len(self.elements), len(self.states)), dtype=np.int64)
         values = np.zeros(len(member) + len(self.found.counts))
         way_of = np.full((len(template.members), len(self.states)), -1, dtype=np.int64)
         way_of[member, state] = np.arange(len(member))
-        pair, which = np.unique(np.stack((who, place[rest]), axis=1), axis=0, return_inverse=True)
+        pair, which = np.unique(np.stack((members, place[rest]), axis=1), axis=0, return_inverse=True)
         rows = np.zeros((len(pair), template.column.shape[1]), dtype=np.int8)
         rows[which.reshape(-1), position] = 1
         for (m, element), row in zip(pair.tolist(), rows, strict=True):

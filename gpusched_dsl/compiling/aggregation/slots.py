@@ -123,11 +123,11 @@ class _Slots:
             if at >= self.columns:
                 families.append(self.local.row_family(int(rows[at - self.columns])))
         names = list(dict.fromkeys(f"`{f.name}`" for f in families))
-        said = f"{' and '.join(names)} {'links' if len(names) == 1 else 'link'}"
+        message = f"{' and '.join(names)} {'links' if len(names) == 1 else 'link'}"
         moving = self.local.column_family(one).name
         root = self.local.quotient.root
         what = (
-            f"{said} `{moving}` of one element of `{root}` to later decisions of the same element, so the "
+            f"{message} `{moving}` of one element of `{root}` to later decisions of the same element, so the "
             "identity of the continued elements matters, not only their number"
         )
         return Obstacle(what, families[0].span)

@@ -22,7 +22,7 @@ def sum_bounds(quotient: Quotient, columns: Codes) -> Floats:
     row, column, value = matrix.row_of, matrix.columns, matrix.values
     found = np.full(len(columns), np.inf)
     place = np.minimum(np.searchsorted(columns, column), max(len(columns) - 1, 0))
-    mine = columns[place] == column if len(columns) else np.zeros(len(column), dtype=np.bool_)
+    matching = columns[place] == column if len(columns) else np.zeros(len(column), dtype=np.bool_)
     sizes = quotient.classes.sizes[np.maximum(quotient.column_class[column], 0)]
     for sign, side in ((1.0, problem.row_upper[rows]), (-1.0, -problem.row_lower[rows])):
         signed = value * sign
@@ -32,7 +32,7 @@ def sum_bounds(quotient: Quotient, columns: Codes) -> Floats:
         endless = np.isneginf(least)
         total = np.bincount(row, weights=np.where(endless, 0.0, least), minlength=len(rows))
         many = np.bincount(row, weights=endless, minlength=len(rows))
-        at = np.flatnonzero(mine & (signed > 0) & np.isfinite(side)[row] & (many[row] == 0))
+        at = np.flatnonzero(matching & (signed > 0) & np.isfinite(side)[row] & (many[row] == 0))
         of_others = total[row[at]] - least[at]
         bound = (side[row[at]] - of_others) / signed[at] * sizes[at]
         np.minimum.at(found, place[at], bound)

@@ -25,9 +25,9 @@ HEAVY = 50
 
 def support(quotient: Quotient, spread: Spread) -> tuple[Problem, Floats]:
     """The restricted problem and the point in it. Columns that may not be zero are kept also where they are."""
-    whole = _with_required_columns(quotient, spread)
-    order = np.lexsort((whole.elements, whole.columns))
-    columns, elements, values = whole.columns[order], whole.elements[order], whole.values[order]
+    complete = _with_required_columns(quotient, spread)
+    order = np.lexsort((complete.elements, complete.columns))
+    columns, elements, values = complete.columns[order], complete.elements[order], complete.values[order]
     problem = quotient.problem
     matrix, rows, owners = _rows(quotient, Spread(columns, elements, values))
     order = _in_order(quotient, columns, elements)

@@ -64,12 +64,15 @@ def classify(problem: Problem) -> ProblemClass:
     for definition in problem.definitions:
         key = definition.name, definition.span
         entries[key] = entries.get(key, 0) + definition.size
-    judged: dict[Key, list[tuple[str, str]]] = {key: [("linear", "passes make it linear")] for key in entries}
+    classified: dict[Key, list[tuple[str, str]]] = {key: [("linear", "passes make it linear")] for key in entries}
     for definition in analysis.problem.definitions:
         if definition.size:
             key = definition.name, definition.span
-            judged[key] = [*(j for j in judged.get(key, ()) if j[0] != "linear"), convexity_of(definition, analysis)]
-    terms = tuple(ClassifiedTerm(key[0], *max(found), entries.get(key, 0), key[1]) for key, found in judged.items())
+            classified[key] = [
+                *(j for j in classified.get(key, ()) if j[0] != "linear"),
+                convexity_of(definition, analysis),
+            ]
+    terms = tuple(ClassifiedTerm(key[0], *max(found), entries.get(key, 0), key[1]) for key, found in classified.items())
     return ProblemClass(_kind(remaining, terms), terms)
 
 
@@ -116,12 +119,12 @@ def _convexity_reason(definition: Definition, convex: bool, concave: bool, both:
 
 def _kind(remaining: Problem, terms: tuple[ClassifiedTerm, ...]) -> str:
     shapes = {t.shape for t in terms}
-    whole = remaining.is_mip
+    is_mip = remaining.is_mip
     if "not convex" in shapes:
-        return "MINLP" if whole else "NLP"
+        return "MINLP" if is_mip else "NLP"
     if "convex" not in shapes:
-        return "MILP" if whole else "LP"
+        return "MILP" if is_mip else "LP"
     squares = all(isinstance(d, Power) and (d.exponents == 2).all() for d in remaining.definitions if d.size)
     if squares:
-        return "MIQP" if whole else "QP"
-    return "MICP" if whole else "convex"
+        return "MIQP" if is_mip else "QP"
+    return "MICP" if is_mip else "convex"

@@ -11,16 +11,16 @@ from gpusched_dsl.ir.problem import Problem
 
 def integer_columns(problem: Problem) -> Bools:
     """Return declared integer columns, and the results of definitions that are always integer."""
-    whole = problem.integer.copy()
+    integer = problem.integer.copy()
     for definition in problem.definitions:
         if definition.size:
-            whole[definition.results] |= definition.integer_entries(integer_affines(definition.arguments, whole))
-    return whole
+            integer[definition.results] |= definition.integer_entries(integer_affines(definition.arguments, integer))
+    return integer
 
 
-def integer_affines(affines: Affines, whole: Bools) -> Bools:
+def integer_affines(affines: Affines, integer: Bools) -> Bools:
     """Return the integer expressions: integer coefficients of integer columns, and an integer constant."""
     matrix = affines.matrix
-    fraction = ~whole[matrix.columns] | (matrix.values != np.rint(matrix.values))
+    fraction = ~integer[matrix.columns] | (matrix.values != np.rint(matrix.values))
     broken = np.bincount(matrix.row_of[fraction], minlength=affines.count) > 0
     return np.asarray(~broken & (affines.constants == np.rint(affines.constants)))

@@ -69,11 +69,11 @@ def _report(
     code, what = code_and_what
     shown = wrong[:SHOWN].tolist()
     keys = keys_at(checked.name, domain, shown)
-    told = [f"`{key}` is {text_of(values[at])}" for key, at in zip(keys, shown, strict=True)]
-    message = f"{told[0]}, {what}"
+    descriptions = [f"`{key}` is {text_of(values[at])}" for key, at in zip(keys, shown, strict=True)]
+    message = f"{descriptions[0]}, {what}"
     if len(wrong) > 1:
-        message = f"{len(wrong)} values of `{checked.name}` are {what}; for instance {told[0]}"
-    notes = examples(told[1:], len(wrong) - 1)
+        message = f"{len(wrong)} values of `{checked.name}` are {what}; for instance {descriptions[0]}"
+    notes = examples(descriptions[1:], len(wrong) - 1)
     diagnostics.error(code, message, formula.span, secondary=[declaration_label(checked)], notes=notes)
     return False
 

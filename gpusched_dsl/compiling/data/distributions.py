@@ -38,8 +38,8 @@ def laws_of(
     domain = ev.index_domain(random.indexing, random.span)
     ev.budget.frame(domain.size, 1 + domain.arity, random.span, f"random `{random.name}`")
     frame = ev.domain_frame(random.indexing, domain)
-    made = _LawMaker(random, domain, ev, reader, diagnostics).laws(law, frame)
-    return None if made is None else RandomLaws(domain, tuple(made[0]), made[1])
+    laws = _LawMaker(random, domain, ev, reader, diagnostics).laws(law, frame)
+    return None if laws is None else RandomLaws(domain, tuple(laws[0]), laws[1])
 
 
 class _LawMaker:
@@ -133,17 +133,17 @@ class _LawMaker:
             row_of = np.repeat(np.arange(rows.size, dtype=np.int64), counts)
             total = np.bincount(row_of, weights=weights, minlength=rows.size)
             self._sum_to_one(points.span, np.abs(total - 1.0) > SUM_SLACK, rows)
-        made: list[Distribution] = []
+        laws: list[Distribution] = []
         for number, (a, b) in enumerate(pairwise(starts.tolist())):
             own = None if weights is None else weights[a:b]
             try:
-                made.append(
+                laws.append(
                     _points_law(values[a:b], own) if law.name == "survival_points" else discrete(values[a:b], own)
                 )
             except ValueError as error:
                 self._refuse(law, np.arange(rows.size) == number, str(error), rows)
         which = np.arange(frame.size, dtype=np.int64) if varies else np.zeros(frame.size, dtype=np.int64)
-        return made, which
+        return laws, which
 
     def _index_variables(self, points: TypedList) -> frozenset[IndexVar]:
         bound = frozenset(points.indexing.variables) if points.indexing is not None else frozenset()
@@ -191,9 +191,9 @@ class _LawMaker:
         if read is None:
             return None
         scale = 1.0 if law.file.unit is None else self.ev.number(law.file.unit)
-        made: list[Distribution] = [_empirical(read, scale, at) for at in range(len(read.starts) - 1)]
+        laws: list[Distribution] = [_empirical(read, scale, at) for at in range(len(read.starts) - 1)]
         which = np.arange(frame.size, dtype=np.int64) if law.file.keys else np.zeros(frame.size, dtype=np.int64)
-        return made, which
+        return laws, which
 
 
 def _empirical(read: Samples, scale: float, group: int) -> Distribution:

@@ -105,15 +105,15 @@ class ReusedValues:
         assert self.before is not None
         if (name in self.now.replaced) != (name in self.before.replaced):
             return False
-        ours, earlier = self.now.input_of(name), self.before.input_of(name)
-        if len(ours) != len(earlier) or any(a is not b for a, b in zip(ours, earlier, strict=True)):
+        current, earlier = self.now.input_of(name), self.before.input_of(name)
+        if len(current) != len(earlier) or any(a is not b for a, b in zip(current, earlier, strict=True)):
             return False
         return self.now.names_read(name, self.before) <= self.names
 
 
-def _copy(name: str, earlier: dict[str, T], ours: dict[str, T]) -> None:
+def _copy(name: str, earlier: dict[str, T], current: dict[str, T]) -> None:
     if name in earlier:
-        ours[name] = earlier[name]
+        current[name] = earlier[name]
 
 
 def _formula(given: Assignment) -> object:

@@ -36,10 +36,10 @@ class InstanceView:
             if earlier is not None and root in earlier.kept and np.array_equal(earlier.kept[root], codes):
                 self.small[root], self._place[root] = earlier.small[root], earlier._place[root]
                 continue
-            whole = self.universes[root]
-            labels = tuple(whole.label_array[codes].tolist()) if len(codes) else ()
+            universe = self.universes[root]
+            labels = tuple(universe.label_array[codes].tolist()) if len(codes) else ()
             self.small[root] = Universe(root, labels)
-            place = np.full(len(whole.labels), -1, dtype=np.int64)
+            place = np.full(len(universe.labels), -1, dtype=np.int64)
             place[codes] = np.arange(len(codes))
             self._place[root] = place
 
@@ -50,23 +50,23 @@ class InstanceView:
     def component(self, component: Component) -> Component:
         return component if component is None else self.small.get(component.name, component)
 
-    def slice_domain(self, whole: Domain) -> Domain:
+    def slice_domain(self, full: Domain) -> Domain:
         """Return the elements of a domain with all components kept, in their order."""
-        components = whole.components
-        columns = self.inner_codes(components, whole.columns())
+        components = full.components
+        columns = self.inner_codes(components, full.columns())
         cut = [c for u, c in zip(components, columns, strict=True) if self.is_restricted((u,))]
         rows = np.flatnonzero(np.logical_and.reduce([c >= 0 for c in cut]))
-        left = columns if len(rows) == whole.size else tuple(c[rows] for c in columns)
+        left = columns if len(rows) == full.size else tuple(c[rows] for c in columns)
         found = TupleDomain(tuple(self.component(c) for c in components), left)
-        self._rows[id(found)] = (found, whole, rows)
+        self._rows[id(found)] = (found, full, rows)
         return found
 
-    def rows(self, domain: Domain, whole: Domain) -> Codes:
+    def rows(self, domain: Domain, full: Domain) -> Codes:
         """Return the positions in the full domain of the elements of a domain of the part; -1 for missing ones."""
         _, origin, rows = self._rows.get(id(domain), (None, None, None))
-        if origin is whole and rows is not None:
+        if origin is full and rows is not None:
             return rows
-        return whole.locate(self.outer_codes(domain.components, domain.columns()))
+        return full.locate(self.outer_codes(domain.components, domain.columns()))
 
     def outer_codes(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
         """Convert codes of the part to codes of the full data; codes without an element stay."""

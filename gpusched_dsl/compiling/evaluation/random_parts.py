@@ -137,9 +137,9 @@ def push_inwards(expected: Expected) -> TypedExpr:
     return _push(expected.body, expected)
 
 
-def _push(body: TypedExpr, whole: Expected) -> TypedExpr:
+def _push(body: TypedExpr, expected: Expected) -> TypedExpr:
     def inside(part: TypedExpr) -> TypedExpr:
-        return _push(part, whole)
+        return _push(part, expected)
 
     if not is_random(body):
         return body
@@ -162,21 +162,21 @@ def _push(body: TypedExpr, whole: Expected) -> TypedExpr:
         case Function(name="min" | "max") if len(body.arguments) == 1:
             return inside(body.arguments[0])
         case Logic():
-            return _logic(body, whole)
+            return _logic(body, expected)
         case ComparisonChain(ops=(op,)) if body.decision and op in _CLOSED:
             # No solver keeps a strict comparison of decisions; what is excluded is closed.
             return combine("-", number(1.0, span), inside(replace(body, ops=(_CLOSED[op],))), span)
-    return Expected(span=span, type=PLAIN, decision=body.decision, op=whole.op, body=body, given=whole.given)
+    return Expected(span=span, type=PLAIN, decision=body.decision, op=expected.op, body=body, given=expected.given)
 
 
-def _logic(body: Logic, whole: Expected) -> TypedExpr:
+def _logic(body: Logic, expected: Expected) -> TypedExpr:
     """Rewrite `not`, `or`, `=>` and `<=>` by `and`; deterministic parts are separated."""
     span = body.span
     one = number(1.0, span)
 
     def chance(*operands: TypedExpr) -> TypedExpr:
         part = operands[0] if len(operands) == 1 else replace(body, op="and", operands=operands)
-        return _push(part, whole)
+        return _push(part, expected)
 
     if body.op == "not":
         return combine("-", one, chance(body.operands[0]), span)
@@ -191,7 +191,7 @@ def _logic(body: Logic, whole: Expected) -> TypedExpr:
         if fixed is not None:
             left = chance(*(o for o in body.operands if o is not fixed))
             return IfThenElse(span=span, type=PLAIN, condition=fixed, then=left, otherwise=number(0.0, span))
-    return Expected(span=span, type=PLAIN, decision=body.decision, op="P", body=body, given=whole.given)
+    return Expected(span=span, type=PLAIN, decision=body.decision, op="P", body=body, given=expected.given)
 
 
 def _opposite(condition: TypedExpr) -> TypedExpr:

@@ -93,6 +93,6 @@ def as_codes(values: Values) -> Codes:
     """Return numbers as integer codes; fractional numbers become MISSING because they are elements of no set."""
     if values.dtype.kind in "iu":
         return values
-    whole = np.rint(values)
-    exact = np.abs(values - whole) <= 1e-9 * np.maximum(1.0, np.abs(whole))
-    return np.where(exact & (np.abs(whole) < 2**60), whole, float(MISSING)).astype(np.int64)
+    rounded = np.rint(values)
+    exact = np.abs(values - rounded) <= 1e-9 * np.maximum(1.0, np.abs(rounded))
+    return np.where(exact & (np.abs(rounded) < 2**60), rounded, float(MISSING)).astype(np.int64)

@@ -43,7 +43,7 @@ class AuxiliaryColumns:
         return self._zero_one[0]
 
     @property
-    def whole(self) -> Bools:
+    def integer(self) -> Bools:
         """For every column so far whether its values are integers, as far as is known without bounds of rows."""
         return np.concatenate((self._declared_integer, *self._integer)) | self.zero_one
 

@@ -79,7 +79,7 @@ class Assertions:
         )
 
     def _steps(self, difference: Affine) -> Floats:
-        return steps_of(self.linear.nonlinear.as_affines(difference), self.linear.terms.whole)
+        return steps_of(self.linear.nonlinear.as_affines(difference), self.linear.terms.integer)
 
     # --- implications ------------------------------------------------------------------------------------------------
 
@@ -103,10 +103,10 @@ class Assertions:
         key = (-1, id(condition))
         known = self._conjunctions.get(key)
         if known is None:
-            made = Logic(
+            negation = Logic(
                 span=condition.span, type=condition.type, decision=condition.decision, op="not", operands=(condition,)
             )
-            known = self._conjunctions[key] = ((condition,), made)
+            known = self._conjunctions[key] = ((condition,), negation)
         return known[1]
 
     def _conjunction(self, guards: tuple[TypedExpr, ...]) -> TypedExpr:
@@ -116,8 +116,8 @@ class Assertions:
         known = self._conjunctions.get(key)
         if known is None:
             span = guards[0].span
-            made = Logic(span=span, type=guards[0].type, decision=True, op="and", operands=guards)
-            known = self._conjunctions[key] = (guards, made)
+            conjunction = Logic(span=span, type=guards[0].type, decision=True, op="and", operands=guards)
+            known = self._conjunctions[key] = (guards, conjunction)
         return known[1]
 
     def _guarded_rows(

@@ -189,7 +189,7 @@ class _Grounding:
     def _bounds(self, variable: CheckedVariable) -> _Bounds:
         domain = self.store.variables[variable.name].domain
         frame = self.ev.domain_frame(variable.indexing, domain)
-        whole = variable.kind in ("integer", "binary")
+        integer = variable.kind in ("integer", "binary")
         lower = np.full(domain.size, 0.0 if variable.kind == "binary" else -INFINITY)
         upper = np.full(domain.size, 1.0 if variable.kind == "binary" else INFINITY)
         for bound in variable.bounds:
@@ -203,13 +203,13 @@ class _Grounding:
         if variable.name in self.fixed:
             value = values_at(domain, self.fixed[variable.name])
             lower, upper = np.maximum(lower, value), np.minimum(upper, value)
-        return _Bounds(lower, upper, np.full(domain.size, whole))
+        return _Bounds(lower, upper, np.full(domain.size, integer))
 
     # --- constraints -------------------------------------------------------------------------------------------------
 
     def _constraint(self, constraint: CheckedConstraint, domain: Domain) -> list[_Rows]:
         frame = self.ev.domain_frame(constraint.indexing, domain)
-        made: list[_Rows] = []
+        parts: list[_Rows] = []
         for part in self.assertions.of(constraint.body, frame):
             checkpoint()
             part_domain = domain
@@ -217,8 +217,8 @@ class _Grounding:
                 part_domain = TupleDomain(domain.components, tuple(c[part.rows] for c in domain.columns()))
             elif part.rows is not None and not len(part.rows):
                 continue
-            made.append(self._rows(constraint, len(made), part_domain, part))
-        return made
+            parts.append(self._rows(constraint, len(parts), part_domain, part))
+        return parts
 
     def _rows(self, constraint: CheckedConstraint, part: int, domain: Domain, sides: Assertion) -> _Rows:
         blocks, frame = sides.expression.blocks, sides.frame

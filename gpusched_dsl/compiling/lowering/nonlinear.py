@@ -114,8 +114,8 @@ class Nonlinear:
     def _cached_columns(self, expr: TypedExpr, inner: Frame) -> Int32s | None:
         for variables, columns, size, results in self._known.get(id(expr), (expr, []))[1]:
             if size == inner.size and variables == tuple(inner.columns):
-                mine = tuple(inner.columns.values())
-                if all(a is b or np.array_equal(a, b) for a, b in zip(columns, mine, strict=True)):
+                own_columns = tuple(inner.columns.values())
+                if all(a is b or np.array_equal(a, b) for a, b in zip(columns, own_columns, strict=True)):
                     return results
         return None
 

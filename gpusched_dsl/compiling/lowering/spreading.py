@@ -20,6 +20,6 @@ def reached_rows(bad: Bools, rows: Codes | Int32s, columns: Codes | Int32s, coun
     size = len(bad) + count
     graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, len(bad) + columns.astype(np.int64))), (size, size))
     _, part = connected_components(graph, directed=False)
-    spoiled = np.zeros(size, dtype=np.bool_)
-    spoiled[part[: len(bad)][bad]] = True
-    return np.asarray(spoiled[part[: len(bad)]])
+    is_reached = np.zeros(size, dtype=np.bool_)
+    is_reached[part[: len(bad)][bad]] = True
+    return np.asarray(is_reached[part[: len(bad)]])

@@ -49,5 +49,5 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Produc
     rows = builder.rows
     add_products(builder, times_of(analysis, definition, literal, np.flatnonzero(chosen)))
     builder.remove(definition, chosen)
-    did, count, added = "products of 0/1 values as rows", int(chosen.sum()), builder.rows - rows
-    builder.notes.append(Note(BinaryProducts.name, definition.name, did, count, added, span=definition.span))
+    effect, count, added = "products of 0/1 values as rows", int(chosen.sum()), builder.rows - rows
+    builder.notes.append(Note(BinaryProducts.name, definition.name, effect, count, added, span=definition.span))

@@ -75,8 +75,8 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Produc
     read = bounded.down | bounded.up
     sizes = np.abs(np.concatenate((bounded.low[read], bounded.high[read])))
     big_m = (float(sizes[sizes > 0].min()), float(sizes.max())) if sizes.any() else None
-    did, count, added = "0/1 value times a bounded expression as rows", int(chosen.sum()), builder.rows - rows
-    builder.notes.append(Note(BinaryTimes.name, definition.name, did, count, added, 0, big_m, span=definition.span))
+    effect, count, added = "0/1 value times a bounded expression as rows", int(chosen.sum()), builder.rows - rows
+    builder.notes.append(Note(BinaryTimes.name, definition.name, effect, count, added, 0, big_m, span=definition.span))
 
 
 def _add_conditional(

@@ -27,7 +27,7 @@ def state_contradiction(analysis: Analysis) -> PassResult:
     builder.add_rows(NAME, ScalarDomain(), empty, 1.0, np.inf)
     for definition in analysis.problem.definitions:
         builder.remove(definition)
-    did = "contradict each other: no point satisfies their implied bounds"
-    builder.notes.append(Note(NAME, "rows and terms", did, 1, 1))
+    effect = "contradict each other: no point satisfies their implied bounds"
+    builder.notes.append(Note(NAME, "rows and terms", effect, 1, 1))
     step = builder.step()
     return replace(step, problem=replace(step.problem, conditions=Conditions.none()))

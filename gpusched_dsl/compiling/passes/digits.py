@@ -37,10 +37,10 @@ class Digits:
         new = new[np.sort(chosen)]
         first = known.astype(np.int32)
         if len(new):
-            made = self._add(numbers.take(new), low[new], counts[new], family, results[new], span)
+            new_columns = self._add(numbers.take(new), low[new], counts[new], family, results[new], span)
             plain = single[new] >= 0
-            self._first[single[new][plain]] = made[plain]
-            first[new] = made
+            self._first[single[new][plain]] = new_columns[plain]
+            first[new] = new_columns
             first = np.where((first < 0) & (single >= 0), self._first[single], first).astype(np.int32)
         owner = np.repeat(np.arange(len(single)), counts)
         place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

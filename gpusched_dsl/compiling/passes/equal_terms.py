@@ -88,5 +88,5 @@ def _keys(
 
 
 def _note(definition: Definition, entries: int) -> Note:
-    did = "merged with an equal term"
-    return Note(EqualTerms.name, definition.name, did, entries, columns=-entries, span=definition.span)
+    effect = "merged with an equal term"
+    return Note(EqualTerms.name, definition.name, effect, entries, columns=-entries, span=definition.span)

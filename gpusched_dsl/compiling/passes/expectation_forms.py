@@ -78,15 +78,15 @@ def add_exponentials(
     else:
         inside, parts, constant = shift(entries.arguments, -form.low), [], form.low
     parts.append((inside, form.slope))
-    made: list[Definition] = []
+    new_definitions: list[Definition] = []
     for factor, rate in zip(form.factors.tolist(), form.rates.tolist(), strict=True):
         exponent = scale(inside, -rate)
         column = _column(builder, entries, "exp", partial(_exp_at, exponent))
-        made.append(Unary(column, unary_starts(len(column)), exponent, *_source(entries), "exp"))
+        new_definitions.append(Unary(column, unary_starts(len(column)), exponent, *_source(entries), "exp"))
         parts.append((column, -factor))
         constant += factor
     _add_sum_rows(builder, entries, parts, constant)
-    return made
+    return new_definitions
 
 
 def add_squares(
@@ -100,23 +100,23 @@ def add_squares(
         at = _segment(form, low, BEYOND * np.maximum(1.0, np.abs(low)))
         inside = shift(entries.arguments, -form.knots[at])
         width = _widths(form)[at]
-        column, made = _square(builder, entries, scale(inside, 1.0 / width))
+        column, new_definitions = _square(builder, entries, scale(inside, 1.0 / width))
         _add_sum_rows(
             builder, entries, [(inside, form.right[at]), (column, -form.density[at] * width**2 / 2)], form.at_knots[at]
         )
-        return made
+        return new_definitions
     before, columns = _split(builder, entries, float(form.knots[0]), form.knots)
     parts: list[Part] = [(before, 1.0)]
-    made = []
+    new_definitions = []
     for piece, column in enumerate(columns):
         parts.append((column, float(form.right[piece])))
         if form.density[piece] > 0:
             wide = float(_widths(form)[piece])
             square, more = _square(builder, entries, scale(Affines.of_columns(column), 1.0 / wide))
             parts.append((square, -float(form.density[piece]) * wide**2 / 2))
-            made += more
+            new_definitions += more
     _add_sum_rows(builder, entries, parts, 0.0)
-    return made
+    return new_definitions
 
 
 def _split(

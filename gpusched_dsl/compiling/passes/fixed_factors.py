@@ -76,13 +76,13 @@ def _simplify(
         linear, steps = linear & ~steps, np.zeros(definition.size, dtype=np.bool_)
     if not (constant | linear | shorter).any():
         return
-    did: list[tuple[str, int]] = []
+    effects: list[tuple[str, int]] = []
     rows = builder.rows
     if constant.any():
         results = definition.results[constant]
         builder.bound(results, values[constant], values[constant])
         bounds.lower[results] = bounds.upper[results] = values[constant]
-        did.append(("are fixed", int(constant.sum())))
+        effects.append(("are fixed", int(constant.sum())))
     by: tuple[Definition, ...] = ()
     if linear.any():
         _read_moving_argument(
@@ -90,28 +90,28 @@ def _simplify(
         )
         if steps.any():
             by = (_linear(definition, np.flatnonzero(steps), fixed, scale),)
-        did.append(("are linear because their other factors are fixed", int(linear.sum())))
+        effects.append(("are linear because their other factors are fixed", int(linear.sum())))
     if shorter.any():
         by = (
             *by,
             _shorter(definition, np.flatnonzero(shorter), fixed, scale),
         )
-        did.append(("have fewer factors because others are fixed", int(shorter.sum())))
+        effects.append(("have fewer factors because others are fixed", int(shorter.sum())))
     builder.replace(definition, constant | linear | shorter, by)
-    for at, (said, entries) in enumerate(did):
-        added = builder.rows - rows if at == len(did) - 1 else 0
-        builder.notes.append(Note(FixedFactors.name, definition.name, said, entries, added, span=definition.span))
+    for at, (effect, entries) in enumerate(effects):
+        added = builder.rows - rows if at == len(effects) - 1 else 0
+        builder.notes.append(Note(FixedFactors.name, definition.name, effect, entries, added, span=definition.span))
 
 
 def _constants(definition: Definition, low: Floats, high: Floats, fixed: Bools) -> Floats:
     """The value of each entry that has only one, else NaN."""
     least, most = image_of(definition, low, high)
     values = np.where(least == most, least, np.nan)
-    whole = np.flatnonzero(np.logical_and.reduceat(fixed, definition.starts[:-1]))
-    if len(whole):
-        some = definition.take(whole)
+    fixed_entries = np.flatnonzero(np.logical_and.reduceat(fixed, definition.starts[:-1]))
+    if len(fixed_entries):
+        some = definition.take(fixed_entries)
         with np.errstate(all="ignore"):
-            values[whole] = some.evaluate(low[arguments_of(definition, whole)])
+            values[fixed_entries] = some.evaluate(low[arguments_of(definition, fixed_entries)])
     return values
 
 

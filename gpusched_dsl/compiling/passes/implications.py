@@ -65,9 +65,9 @@ LOOKUP = 20  # entries that one search in an ordered array counts for
 
 
 class Implications:
-    """Implications of a problem about the columns in `asked`; bounds are those of the columns."""
+    """Implications of a problem about the columns in `columns_of_interest`; bounds are those of the columns."""
 
-    def __init__(self, problem: Problem, asked: Bools) -> None:
+    def __init__(self, problem: Problem, columns_of_interest: Bools) -> None:
         rows = Upper.of(problem.matrix, problem.row_lower, problem.row_upper)
         origin = np.concatenate((np.flatnonzero(np.isfinite(problem.row_upper)),
                                  np.flatnonzero(np.isfinite(problem.row_lower))))  # fmt: skip
@@ -76,7 +76,7 @@ class Implications:
         low, high = problem.lower[columns], problem.upper[columns]
         least = values * np.where(values > 0, low, high)
         slack = rows.limits - np.bincount(row_of, weights=least, minlength=count)  # infinite: nothing follows
-        forced = asked[columns] & (least == 0)
+        forced = columns_of_interest[columns] & (least == 0)
         # The amount of a term at 0: the least by which it can leave it, 0 if it is not whole.
         steps = np.where(problem.integer[columns], rows.sizes, 0.0)
         self._forced = _Table.of(columns[forced], row_of[forced], steps[forced], count)
@@ -87,7 +87,7 @@ class Implications:
 
         condition = np.full(problem.rows, -1, dtype=np.int64)
         condition[problem.conditions.rows] = problem.conditions.columns
-        binary = asked & problem.integer & (problem.lower == 0) & (problem.upper == 1)
+        binary = columns_of_interest & problem.integer & (problem.lower == 0) & (problem.upper == 1)
         entries = np.flatnonzero(binary[columns] & (condition[origin] < 0)[row_of] & np.isfinite(slack)[row_of])
         self._forcing = []
         for value in (0.0, 1.0):

@@ -45,19 +45,19 @@ class ImpliedFactors:
                     _drop(builder, analysis, implications, definition, names)
         except TooMuchWork:
             products = [d for d in problem.definitions if isinstance(d, Product) and d.size]
-            did, entries = "not searched in rows: too much work", sum(d.size for d in products)
-            note = Note(self.name, products[0].name, did, entries, span=products[0].span, abandoned=True)
+            effect, entries = "not searched in rows: too much work", sum(d.size for d in products)
+            note = Note(self.name, products[0].name, effect, entries, span=products[0].span, abandoned=True)
             return PassResult(problem, (note,))
         return builder.step() if builder.notes else PassResult(problem)
 
 
 def _factors(problem: Problem) -> Bools:
     """Return the columns that are factors of products."""
-    asked = np.zeros(problem.columns, dtype=np.bool_)
+    is_factor = np.zeros(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:
         if isinstance(definition, Product):
-            asked[definition.arguments.matrix.columns] = True
-    return asked
+            is_factor[definition.arguments.matrix.columns] = True
+    return is_factor
 
 
 def _drop(
@@ -79,27 +79,27 @@ def _drop(
     same = columns[:, 0] == columns[:, 1]
     kept[same & binary[:, 0]] = 0
     for y, other in ((0, 1), (1, 0)):
-        asked = np.flatnonzero(binary[:, y] & ~same & (kept < 0) & ~zero)
-        zero[asked] = implications.forces(columns[asked, y], columns[asked, other], 1, analysis.work)
-        asked = asked[~zero[asked]]
-        forced = implications.forces(columns[asked, y], columns[asked, other], 0, analysis.work)
-        kept[asked[forced]] = other
+        open_pairs = np.flatnonzero(binary[:, y] & ~same & (kept < 0) & ~zero)
+        zero[open_pairs] = implications.forces(columns[open_pairs, y], columns[open_pairs, other], 1, analysis.work)
+        open_pairs = open_pairs[~zero[open_pairs]]
+        forced = implications.forces(columns[open_pairs, y], columns[open_pairs, other], 0, analysis.work)
+        kept[open_pairs[forced]] = other
 
     gone = np.zeros(definition.size, dtype=np.bool_)
     gone[pair[zero | (kept >= 0)]] = True
     if not gone.any():
         return
     builder.bound(definition.results[pair[zero]], 0.0, 0.0)
-    said = [("are 0 because rows exclude one factor by the other", int(zero.sum()), 0)]
+    effects = [("are 0 because rows exclude one factor by the other", int(zero.sum()), 0)]
     at = np.flatnonzero(kept >= 0)
     by, scale, results = columns[at, kept[at]], scales[at].prod(axis=1), definition.results[pair[at]]
     same = scale == 1.0
     builder.substitute(results[same], by[same])
     names[results[same]] = by[same]
     rows = _hold_scaled(builder, analysis, definition, results[~same], by[~same], scale[~same])
-    said.append(("equal one factor because rows imply the other", len(at), rows))
+    effects.append(("equal one factor because rows imply the other", len(at), rows))
     builder.remove(definition, gone)
-    for text, entries, added in said:
+    for text, entries, added in effects:
         if entries:
             builder.notes.append(Note(ImpliedFactors.name, definition.name, text, entries, added, span=definition.span))
 

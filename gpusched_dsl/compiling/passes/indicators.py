@@ -225,18 +225,18 @@ def _add_each(builder: ProblemBuilder, family: Family, part: _IndicatorRows, row
 def _note(family: Family, part: _IndicatorRows, inside: Bools, gone: Bools, each: Bools, added: int) -> Note:
     m = np.concatenate((part.lower_m[inside & ~each], part.upper_m[inside & ~each]))
     m = m[m > 0]
-    said = [("big M", len(m) > 0), ("column by column", bool((inside & each).any())),
+    effects = [("big M", len(m) > 0), ("column by column", bool((inside & each).any())),
             ("impossible conditions fixed", bool((inside & part.impossible).any())),
             ("redundant rows dropped", bool((inside & gone & ~each & ~part.impossible).any()))]  # fmt: skip
-    words = "; ".join(w for w, so in said if so) or "stated without the condition"
+    words = "; ".join(w for w, so in effects if so) or "stated without the condition"
     big_m = (float(m.min()), float(m.max())) if len(m) else None
     return Note(Indicators.name, term_of(family), words, int(inside.sum()), added, big_m=big_m, span=family.span)
 
 
 def term_of(family: Family) -> str:
     """Return the name of the constraint; for rows added by a pass, the text of their term."""
-    made = family.span is not None and "." in family.name
-    return " ".join(family.span.text.split()) if made and family.span is not None else family.name
+    added_by_pass = family.span is not None and "." in family.name
+    return " ".join(family.span.text.split()) if added_by_pass and family.span is not None else family.name
 
 
 def _refusals(analysis: Analysis, given: _IndicatorRows) -> list[Diagnostic]:

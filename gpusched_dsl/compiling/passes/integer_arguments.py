@@ -70,10 +70,10 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Defini
     curves = _curves(counts[defined], x[kept], y[kept])
     part = definition.take(np.flatnonzero(taken))
     which = np.arange(part.size, dtype=np.int64)
-    made = Piecewise(part.results, part.starts, part.arguments, part.span, part.name, which, curves)
-    builder.replace(definition, taken, (made,))
-    did = "piecewise linear through the values of its integer argument"
-    builder.notes.append(Note("whole_arguments", definition.name, did, part.size, span=definition.span))
+    curve_terms = Piecewise(part.results, part.starts, part.arguments, part.span, part.name, which, curves)
+    builder.replace(definition, taken, (curve_terms,))
+    effect = "piecewise linear through the values of its integer argument"
+    builder.notes.append(Note("whole_arguments", definition.name, effect, part.size, span=definition.span))
 
 
 def _curves(counts: Codes, x: Floats, y: Floats) -> Curves:

@@ -112,12 +112,12 @@ def _reformulate(
     chosen[pair] = True
     builder.remove(definition, chosen)
     kind = "integer" if (factors.step[n] == 1).all() else "stepwise factor"
-    did, added = f"{kind} times a bounded expression by binary digits", builder.rows - rows
+    effect, added = f"{kind} times a bounded expression by binary digits", builder.rows - rows
     sizes = np.abs(np.concatenate((low[e[read]], high[e[read]])))
     big_m = (float(sizes[sizes > 0].min()), float(sizes.max())) if sizes.any() else None
     builder.notes.append(
         Note(
-            IntegerProducts.name, definition.name, did, len(pair), added, builder.columns - columns, big_m,
+            IntegerProducts.name, definition.name, effect, len(pair), added, builder.columns - columns, big_m,
             span=definition.span,
         )
     )  # fmt: skip

@@ -64,25 +64,25 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Defini
     before = builder.rows, builder.columns
     maxima = Maxima.of(definition, analysis)
     read = maxima.lower | maxima.upper
-    said: list[str] = []
+    effects: list[str] = []
     if (~read).any():
-        said.append("never used")
+        effects.append("never used")
     rest = maxima.take(np.flatnonzero(read)).without_dominated()
     single = rest.counts == 1
     if single.any():
-        said.append("equal to the only possible argument")
+        effects.append("equal to the only possible argument")
         rest.take(np.flatnonzero(single)).state_equal(builder, halves=target.convex)
     rest = rest.take(np.flatnonzero(~single))
     switched = rest.of_one_binary()
     if switched.any():
-        said.append("affine in their only binary column")
+        effects.append("affine in their only binary column")
         rest.take(np.flatnonzero(switched)).state_switched(builder)
     rest = rest.take(np.flatnonzero(~switched))
-    left, big_m = add_upper_halves(builder, analysis, rest, target, said)
+    left, big_m = add_upper_halves(builder, analysis, rest, target, effects)
     kept = rest.take(np.flatnonzero(~left))
     lower = kept.take(np.flatnonzero(kept.lower))
     if len(lower.results):
-        said.append(f"at {'least' if lower.sign > 0 else 'most'} each argument")
+        effects.append(f"at {'least' if lower.sign > 0 else 'most'} each argument")
         lower.state_lower(builder)
     stays = np.isin(definition.results, rest.results[left])
     builder.remove(definition, ~stays)
@@ -90,5 +90,7 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Defini
     if done:
         rows, columns = builder.rows - before[0], builder.columns - before[1]
         builder.notes.append(
-            Note(MinMaxTerms.name, definition.name, "; ".join(said), done, rows, columns, big_m, span=definition.span)
+            Note(
+                MinMaxTerms.name, definition.name, "; ".join(effects), done, rows, columns, big_m, span=definition.span
+            )
         )

@@ -23,7 +23,7 @@ CLOSE = ROUNDING
 
 
 def add_upper_halves(
-    builder: ProblemBuilder, analysis: Analysis, maxima: Maxima, target: Target, said: list[str]
+    builder: ProblemBuilder, analysis: Analysis, maxima: Maxima, target: Target, effects: list[str]
 ) -> tuple[Bools, BigM | None]:
     """Adds the rows of `t <= max b` where that is needed; which entries it left, and the range of the big M.
 
@@ -39,13 +39,13 @@ def add_upper_halves(
         found = wanted & which
         if found.any():
             state(builder, maxima.take(np.flatnonzero(found)))
-            said.append(words)
+            effects.append(words)
             wanted &= ~found
     if not wanted.any():
         return left, None
     if not target.takes(INTEGERS):
         return wanted, None
-    said.append("binaries choose the argument")
+    effects.append("binaries choose the argument")
     return left, state_choice(builder, analysis, maxima.take(np.flatnonzero(wanted)), target)
 
 

@@ -98,23 +98,23 @@ class _Reformulation:
             at = self.definition.take(fixed).evaluate(self.low[fixed])
             self.builder.bound(self.definition.results[fixed], at, at)
             self._note("constant", len(fixed))
-        made: list[Definition] = []
+        new_definitions: list[Definition] = []
         chosen = np.zeros(len(which), dtype=np.bool_)
         for number, form in enumerate(self.forms):
             own = needed & ~narrow & (which == number)
             if form is None or not own.any():
                 continue
-            whole = holds_within(form, self.low, self.high)
-            own &= ~self.down | (whole & (not self.convex))
+            one_formula = holds_within(form, self.low, self.high)
+            own &= ~self.down | (one_formula & (not self.convex))
             chosen |= own
             for split in (False, True):
-                entries = np.flatnonzero(own & (whole != split))
+                entries = np.flatnonzero(own & (one_formula != split))
                 if len(entries):
-                    made += self._smooth_definitions(form, entries, split)
+                    new_definitions += self._smooth_definitions(form, entries, split)
         rest = np.flatnonzero(needed & ~narrow & ~chosen)
         if len(rest):
-            made.append(self._pieces(rest, read))
-        self.builder.replace(self.definition, None, tuple(made))
+            new_definitions.append(self._pieces(rest, read))
+        self.builder.replace(self.definition, None, tuple(new_definitions))
 
     def _smooth_definitions(self, form: Form, entries: Codes, split: bool) -> list[Definition]:
         rows, columns = self.builder.rows, self.builder.columns
@@ -123,13 +123,13 @@ class _Reformulation:
             self.builder.index_of(self.definition, entries),
         )  # fmt: skip
         if isinstance(form, ExponentialSum):
-            made = add_exponentials(self.builder, some, form, split)
-            did = "written with exp"
+            new_definitions = add_exponentials(self.builder, some, form, split)
+            effect = "written with exp"
         else:
-            made = add_squares(self.builder, some, form, split, self.low[entries])
-            did = "written with squares"
-        self._note(did, len(entries), self.builder.rows - rows, self.builder.columns - columns)
-        return made
+            new_definitions = add_squares(self.builder, some, form, split, self.low[entries])
+            effect = "written with squares"
+        self._note(effect, len(entries), self.builder.rows - rows, self.builder.columns - columns)
+        return new_definitions
 
     # --- curves ------------------------------------------------------------------------------------------------------
 
@@ -148,12 +148,12 @@ class _Reformulation:
             for key, a, b in zip(distinct.tolist(), low.tolist(), high.tolist(), strict=True)
         ]
         errors = np.array([curve.error for curve in curves])
-        for sort, did in ((errors == 0, "piecewise linear, exact"), (errors > 0, "piecewise linear, approximate")):
+        for sort, effect in ((errors == 0, "piecewise linear, exact"), (errors > 0, "piecewise linear, approximate")):
             of = sort[which]
             if of.any():
                 cells = max(len(c.x) - 1 for c, s in zip(curves, sort.tolist(), strict=True) if s)
                 side = "" if not errors[sort].any() else self._side(entries[of])
-                self._note(f"{did}{side}, up to {cells} pieces", int(of.sum()), error=float(errors[sort].max()))
+                self._note(f"{effect}{side}, up to {cells} pieces", int(of.sum()), error=float(errors[sort].max()))
         self.builder.bound_error += self._bound_error(definition.results[entries], errors[which], read)
         self.builder.loosen(definition.results[entries], errors[which])
         chosen = definition.take(entries)
@@ -173,11 +173,11 @@ class _Reformulation:
         costs = np.sum([np.abs(o.costs(self.problem.columns)) for o in self.problem.objectives], axis=0)
         return float(costs[results] @ errors) if len(self.problem.objectives) else 0.0
 
-    def _note(self, did: str, entries: int, rows: int = 0, columns: int = 0, error: float = 0.0) -> None:
+    def _note(self, effect: str, entries: int, rows: int = 0, columns: int = 0, error: float = 0.0) -> None:
         definition = self.definition
         self.builder.notes.append(
             Note(
-                PartialExpectations.name, definition.name, did, entries, rows, columns, error=error,
+                PartialExpectations.name, definition.name, effect, entries, rows, columns, error=error,
                 span=definition.span,
             )
         )  # fmt: skip

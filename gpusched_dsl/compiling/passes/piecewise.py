@@ -80,17 +80,19 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Piecew
     in_plain = np.where(plain, pieces.counts * np.diff(definition.arguments.matrix.starts), 0)
     builder.expect(int(in_plain.sum()), definition.name, definition.span)
     many = bent & (pieces.runs >= MANY_RUNS)
-    made: list[tuple[str, Bools, Form]] = [
+    forms: list[tuple[str, Bools, Form]] = [
         ("one row per piece", plain, add_piece_rows),
         ("incremental form", bent & ~many, add_incremental),
         ("logarithmic form", many, add_logarithmic),
     ]
-    for did, chosen, add in made:
+    for effect, chosen, add in forms:
         entries = np.flatnonzero(chosen)
         if len(entries):
             rows, columns = builder.rows, builder.columns
             add(builder, _terms(builder, definition, pieces, down, up, entries))
-            builder.notes.append(_note(definition, did, len(entries), builder.rows - rows, builder.columns - columns))
+            builder.notes.append(
+                _note(definition, effect, len(entries), builder.rows - rows, builder.columns - columns)
+            )
     builder.remove(definition, ~kept)
 
 
@@ -102,5 +104,5 @@ def _terms(
     return PiecewiseTerms(definition.take(entries), pieces.of(entries), down[entries], up[entries], name, index)
 
 
-def _note(definition: Piecewise, did: str, entries: int, rows: int, columns: int) -> Note:
-    return Note(PiecewiseForms.name, definition.name, did, entries, rows, columns, span=definition.span)
+def _note(definition: Piecewise, effect: str, entries: int, rows: int, columns: int) -> Note:
+    return Note(PiecewiseForms.name, definition.name, effect, entries, rows, columns, span=definition.span)

@@ -153,8 +153,8 @@ def _apply_optional(reformulated: ReformulatedProblem, passes: Sequence[Pass], t
 
 
 def _out_of_time(problem: Problem) -> Note:
-    did = "skipped in part: its share of the time limit was used"
-    return Note(ABANDONED, "every constraint", did, problem.rows, abandoned=True)
+    effect = "skipped in part: its share of the time limit was used"
+    return Note(ABANDONED, "every constraint", effect, problem.rows, abandoned=True)
 
 
 def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> PassResult:
@@ -164,8 +164,8 @@ def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> Pas
         return improvement.apply(analysis, target)
     except TooMuchWork:
         problem = analysis.problem
-        did = f"skipped: it would examine more than {WORK:,} entries"
-        return PassResult(problem, (Note(improvement.name, "every constraint", did, problem.rows, abandoned=True),))
+        effect = f"skipped: it would examine more than {WORK:,} entries"
+        return PassResult(problem, (Note(improvement.name, "every constraint", effect, problem.rows, abandoned=True),))
 
 
 def _apply_required(problem: Problem, target: Target, read_rows: bool) -> ReformulatedProblem:

@@ -55,9 +55,9 @@ class ProductChains:
             builder.replace(old, None, (new.take(np.flatnonzero(~gone)),) if not gone.all() else ())
             if gone.any():
                 builder.forget(old.results[gone])
-                did = "are factors of one longer product"
+                effect = "are factors of one longer product"
                 builder.notes.append(
-                    Note(self.name, old.name, did, int(gone.sum()), columns=-int(gone.sum()), span=old.span)
+                    Note(self.name, old.name, effect, int(gone.sum()), columns=-int(gone.sum()), span=old.span)
                 )
         return builder.step() if builder.notes else PassResult(problem)
 

@@ -62,8 +62,8 @@ def times_of(analysis: Analysis, definition: Product, literal: Bools, entries: C
     last = definition.starts[1:][entries] - 1
     other = np.zeros(len(definition.entry_of), dtype=np.bool_)
     other[places] = ~literal[places]
-    whole = np.bincount(definition.entry_of, weights=other, minlength=definition.size)[entries] == 0
-    other[last[whole]] = True
+    without_rest = np.bincount(definition.entry_of, weights=other, minlength=definition.size)[entries] == 0
+    other[last[without_rest]] = True
     owner = np.cumsum(some) - 1
     literals = places[~other[places]]
     factor = definition.arguments.take(places[other[places]])

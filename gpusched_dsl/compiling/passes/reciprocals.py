@@ -145,8 +145,8 @@ def _multiply(analysis: Analysis) -> PassResult:
             name, infinite = f"{family.name}.lower", np.full(len(two), np.inf)
             add_beside(builder, family, rows[two], name, at_lower.matrix(), at_lower.side, infinite)
         if inside.any():
-            did, count = "multiplied by the denominator", int(inside.sum())
-            builder.notes.append(Note(Reciprocals.name, term_of(family), did, count, len(two), span=family.span))
+            effect, count = "multiplied by the denominator", int(inside.sum())
+            builder.notes.append(Note(Reciprocals.name, term_of(family), effect, count, len(two), span=family.span))
     return _without_unread(builder.step())
 
 

@@ -46,10 +46,10 @@ class RedundantRows:
         numbers = np.where(twins >= 0, numbers[np.maximum(twins, 0)], numbers)
         notes = []
         for family in problem.constraints:
-            for flags, did in ((idle, "are implied by the bounds"), (twins >= 0, "repeat other rows")):
+            for flags, effect in ((idle, "are implied by the bounds"), (twins >= 0, "repeat other rows")):
                 count = int(flags[family.slice].sum())
                 if count:
-                    notes.append(Note(self.name, family.name, did, count, rows=-count, span=family.span))
+                    notes.append(Note(self.name, family.name, effect, count, rows=-count, span=family.span))
         return PassResult(smaller, tuple(notes), rows=numbers)
 
 

@@ -130,10 +130,11 @@ class _Comparisons:
         first, last = (lower - a.constants) / by, (upper - a.constants) / by
         first = np.ceil(first - _slack(first, np.ones(len(by))))  # the first value of a that is not below `lower`
         last = np.floor(last + _slack(last, np.ones(len(by))))
-        whole = step > 0
+        moves_in_steps = step > 0
         return _Comparisons(
             results, a, low, high, step,
-            np.where(whole, a.constants + by * first, lower), np.where(whole, a.constants + by * last, upper),
+            np.where(moves_in_steps, a.constants + by * first, lower),
+            np.where(moves_in_steps, a.constants + by * last, upper),
             a.constants + by * (first - 1), a.constants + by * (last + 1),
             analysis.directions.down[results], analysis.directions.up[results],
             analysis.problem.column_family(int(results[0])).name, definition.span,
@@ -182,11 +183,11 @@ def _reformulate(
     if both.any():
         _state_outside(builder, holds, np.flatnonzero(both), infinite)
     builder.remove(definition)
-    said = [("affine in a term with two values", bool(two.any())), ("is fixed", bool((never | always).any())),
+    effects = [("affine in a term with two values", bool(two.any())), ("is fixed", bool((never | always).any())),
             ("rows under a condition", bool((rest & (holds.up | holds.down)).any())),
             ("binaries for above and below", bool(both.any())),
             ("never used", bool((rest & ~holds.up & ~holds.down).any()))]  # fmt: skip
-    words = "; ".join(w for w, so in said if so)
+    words = "; ".join(w for w, so in effects if so)
     rows, columns = builder.rows - before[0], builder.columns - before[1]
     builder.notes.append(
         Note(ReifiedComparisons.name, definition.name, words, definition.size, rows, columns, span=definition.span)

@@ -21,8 +21,8 @@ def with_rows(problem: Problem, rows: Codes, matrix: Matrix, lower: Floats, uppe
     order[rows] = problem.rows + np.arange(len(rows))
     row_lower, row_upper = problem.row_lower.copy(), problem.row_upper.copy()
     row_lower[rows], row_upper[rows] = lower, upper
-    whole = problem.matrix.with_rows_below(matrix).take(order)
-    return replace(problem, matrix=whole, row_lower=row_lower, row_upper=row_upper)
+    new_matrix = problem.matrix.with_rows_below(matrix).take(order)
+    return replace(problem, matrix=new_matrix, row_lower=row_lower, row_upper=row_upper)
 
 
 def with_conditions(problem: Problem, kept: Bools) -> Problem:

@@ -95,8 +95,8 @@ class PowerOfTwoScaling:
             row_upper=problem.row_upper * row,
             objectives=tuple(_costs(o, column) for o in problem.objectives),
         )
-        did = f"coefficients within a factor of {scaling.after:.3g}, {scaling.before:.3g} before"
-        note = Note(self.name, problem.name, did, int(np.count_nonzero(scaling.rows)))
+        effect = f"coefficients within a factor of {scaling.after:.3g}, {scaling.before:.3g} before"
+        note = Note(self.name, problem.name, effect, int(np.count_nonzero(scaling.rows)))
         return PassResult(scaled, (note,), lambda point: point * column, lambda point: point / column)
 
 

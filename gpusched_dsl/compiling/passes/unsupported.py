@@ -121,8 +121,8 @@ def _factors(problem: Problem, definition: Product) -> str:
     names = list(dict.fromkeys(names))
     if not names:
         return ""
-    said = " and ".join(f"`{n}`" for n in names)
-    return f"with continuous factors {said}" if len(names) > 1 else f"with continuous {said}"
+    names_text = " and ".join(f"`{n}`" for n in names)
+    return f"with continuous factors {names_text}" if len(names) > 1 else f"with continuous {names_text}"
 
 
 def _example(problem: Problem, definition: Definition, entry: int) -> tuple[str, ...]:

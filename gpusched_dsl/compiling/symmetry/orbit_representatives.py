@@ -107,13 +107,13 @@ class Representing:
         iterators = []
         conditions = list(indexing.conditions)
         for iterator in indexing.iterators:
-            ours = [v for v in iterator.variables if v in variables]
-            whole = isinstance(iterator.domain, NamedSet) and iterator.domain.name == self.root
-            if ours and whole:
+            own_variables = [v for v in iterator.variables if v in variables]
+            is_root_set = isinstance(iterator.domain, NamedSet) and iterator.domain.name == self.root
+            if own_variables and is_root_set:
                 named = NamedSet(span=iterator.domain.span, types=iterator.domain.types, name=REPRESENTATIVES)
                 iterator = replace(iterator, domain=named)
-            elif ours:
-                conditions += [self._is_representative(v) for v in ours]
+            elif own_variables:
+                conditions += [self._is_representative(v) for v in own_variables]
             iterators.append(iterator)
         return TypedIndexing(tuple(iterators), tuple(conditions))
 

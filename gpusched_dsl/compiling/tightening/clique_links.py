@@ -49,19 +49,19 @@ class CliqueLinks:
         chosen = at_most_one(problem).largest_of(problem.columns)[links.below]
         links, chosen = links.take(np.flatnonzero(chosen >= 0)), chosen[chosen >= 0]
         builder = ProblemBuilder(problem)
-        stands_for = np.full(problem.rows, -1, dtype=np.int64)
+        new_row_of = np.full(problem.rows, -1, dtype=np.int64)
         for family in problem.constraints:
             inside = np.flatnonzero((links.rows >= family.first) & (links.rows < family.stop))
             if len(inside) > 1:
-                _merge(builder, family, links.take(inside), chosen[inside], stands_for)
-        gone = stands_for >= 0
+                _merge(builder, family, links.take(inside), chosen[inside], new_row_of)
+        gone = new_row_of >= 0
         if not gone.any():
             return PassResult(problem)
         grown = builder.step()
         smaller, numbers = without_rows(
             grown.problem, np.append(gone, np.zeros(builder.rows - len(gone), dtype=np.bool_))
         )
-        rows = numbers[np.where(gone, stands_for, np.arange(problem.rows))]
+        rows = numbers[np.where(gone, new_row_of, np.arange(problem.rows))]
         return PassResult(smaller, grown.notes, rows=rows)
 
 
@@ -91,7 +91,7 @@ def _links(problem: Problem) -> Links:
     return Links(rows, np.where(forwards, left, right), np.where(forwards, right, left))
 
 
-def _merge(builder: ProblemBuilder, family: Family, links: Links, chosen: Int32s, stands_for: Codes) -> None:
+def _merge(builder: ProblemBuilder, family: Family, links: Links, chosen: Int32s, new_row_of: Codes) -> None:
     """Add the rows for links of one family of rows, and map every old row to its new row."""
     keys = key_of(links.above, chosen)
     order = np.lexsort((links.below, keys))
@@ -114,9 +114,9 @@ def _merge(builder: ProblemBuilder, family: Family, links: Links, chosen: Int32s
     rows = builder.add_rows(
         f"{family.name}.once", _common(family, links.rows, starts), matrix, -np.inf, 0.0, family.span
     )
-    stands_for[links.rows] = np.repeat(rows, sizes)
-    did, count = "one row for mutually exclusive choices", len(links.rows)
-    builder.notes.append(Note(CliqueLinks.name, family.name, did, count, len(rows) - count, span=family.span))
+    new_row_of[links.rows] = np.repeat(rows, sizes)
+    effect, count = "one row for mutually exclusive choices", len(links.rows)
+    builder.notes.append(Note(CliqueLinks.name, family.name, effect, count, len(rows) - count, span=family.span))
 
 
 def _common(family: Family, rows: Codes, starts: Codes) -> Domain:

@@ -65,11 +65,13 @@ class DefinedSums:
             full[sums.columns] = sums.matrix.activity(full) + sums.constants
             return full
 
-        went = np.zeros(problem.columns, dtype=np.bool_)
-        went[sums.columns[idle[sums.rows]]] = True
+        is_removed = np.zeros(problem.columns, dtype=np.bool_)
+        is_removed[sums.columns[idle[sums.rows]]] = True
         notes = tuple(
-            Note(self.name, f.name, "replaced by the sums that define them", count, -int(went[f.slice].sum()), -count,
-                 span=f.span)
+            Note(
+                self.name, f.name, "replaced by the sums that define them", count,
+                -int(is_removed[f.slice].sum()), -count, span=f.span,
+            )
             for f in problem.column_families
             if (count := int(gone[f.slice].sum()))
         )  # fmt: skip

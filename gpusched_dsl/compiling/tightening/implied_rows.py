@@ -88,15 +88,17 @@ def _implied_by_long(problem: Problem, short: Codes, long: Codes, work: WorkBudg
         return follow
     for sign, sides in ((1.0, problem.row_upper), (-1.0, -problem.row_lower)):
         side = sides[short]
-        known = np.isposinf(side)
+        is_implied = np.isposinf(side)
         for other, others in ((1.0, problem.row_upper), (-1.0, -problem.row_lower)):
             limits = others[long]
             # Only where it is not known yet, and nothing is missing so far.
-            asked = np.flatnonzero(follow[pairs.inner] & ~known[pairs.inner] & np.isfinite(limits[pairs.outer]))
-            if len(asked):
-                holds = pairs.holds(asked, sign, side, other, limits)
-                known[pairs.inner[asked[holds]]] = True
-        follow &= known
+            candidates = np.flatnonzero(
+                follow[pairs.inner] & ~is_implied[pairs.inner] & np.isfinite(limits[pairs.outer])
+            )
+            if len(candidates):
+                holds = pairs.holds(candidates, sign, side, other, limits)
+                is_implied[pairs.inner[candidates[holds]]] = True
+        follow &= is_implied
     return follow
 
 

@@ -166,9 +166,9 @@ def _lift(problem: Problem, sides: Sides, columns: Int32s, sign: float) -> Probl
 
 def _notes(before: Problem, after: Problem) -> tuple[Note, ...]:
     changed = np.diff(after.matrix.starts) != np.diff(before.matrix.starts)
-    did = "limits times the column that its columns need"
+    effect = "limits times the column that its columns need"
     return tuple(
-        Note(LiftedCapacities.name, f.name, did, count, span=f.span)
+        Note(LiftedCapacities.name, f.name, effect, count, span=f.span)
         for f in before.constraints
         if (count := int(changed[f.slice].sum()))
     )

@@ -82,9 +82,9 @@ def nest(problem: Problem, entries: Nonzeros) -> Nesting:
     row, column, value = entries.rows[order].astype(np.int64), entries.columns[order], entries.values[order]
     size = np.bincount(row, minlength=problem.rows)
     meetings = _contained_meetings(row, column, value, size, int(count.max()))
-    crowded = np.zeros(problem.rows, dtype=np.bool_)
-    crowded[row[count[column] > 2]] = True
-    meetings = meetings.where(crowded[row[meetings.inner]])
+    with_crowded_columns = np.zeros(problem.rows, dtype=np.bool_)
+    with_crowded_columns[row[count[column] > 2]] = True
+    meetings = meetings.where(with_crowded_columns[row[meetings.inner]])
     if not len(meetings.inner):
         return nothing
     meetings = _disjoint_meetings(problem, row, *_sort_meetings(row, size, meetings))
@@ -110,8 +110,8 @@ def _contained_meetings(row: Codes, column: Int32s, value: Floats, size: Codes, 
     a, b = row[inner], row[outer]
     _, pair, times = np.unique(a * len(size) + b, return_inverse=True, return_counts=True)
     balance = np.bincount(pair, weights=value[inner] * value[outer])
-    whole = (times[pair] == size[a]) & (np.abs(balance[pair]) == times[pair])
-    return _Meetings(inner[whole], outer[whole])
+    complete = (times[pair] == size[a]) & (np.abs(balance[pair]) == times[pair])
+    return _Meetings(inner[complete], outer[complete])
 
 
 def _sort_meetings(row: Codes, size: Codes, meetings: _Meetings) -> tuple[_Meetings, Codes]:

@@ -205,19 +205,19 @@ def _with_choices(term: Term, parts: _Parts, columns: int) -> Term:
     owner = parts.matrix.row_of
     steps = paid[owner] * (parts.each - parts.none[owner])
     cost[parts.columns] = 0.0
-    stands = np.zeros(columns, dtype=np.bool_)
-    stands[term.columns] = True
-    stands[parts.columns] = False
-    stands[parts.matrix.columns[steps != 0.0]] = True
+    is_kept = np.zeros(columns, dtype=np.bool_)
+    is_kept[term.columns] = True
+    is_kept[parts.columns] = False
+    is_kept[parts.matrix.columns[steps != 0.0]] = True
     cost += np.bincount(parts.matrix.columns, weights=steps, minlength=columns)
-    used = np.flatnonzero(stands).astype(np.int32)
+    used = np.flatnonzero(is_kept).astype(np.int32)
     return replace(term, columns=used, coefficients=cost[used], constant=term.constant + float(paid @ parts.none))
 
 
 def _notes(problem: Problem, out: Bools) -> tuple[Note, ...]:
-    did = "priced on the choices that determine it"
+    effect = "priced on the choices that determine it"
     return tuple(
-        Note(PositiveParts.name, f.name, did, count, rows=-count, columns=-count, span=f.span)
+        Note(PositiveParts.name, f.name, effect, count, rows=-count, columns=-count, span=f.span)
         for f in problem.column_families
         if (count := int(out[f.slice].sum()))
     )

@@ -68,9 +68,9 @@ class Power(Definition):
         return "at least 0" if self.exponents[entry] > 0 else "above 0"
 
     def image(self, low: Floats, high: Floats) -> Interval:
-        exponents, whole = self.exponents, self._integer_exponents
-        even = whole & (exponents % 2 == 0)
-        low, high = np.where(whole, low, np.maximum(low, 0.0)), np.where(whole, high, np.maximum(high, 0.0))
+        exponents, integer = self.exponents, self._integer_exponents
+        even = integer & (exponents % 2 == 0)
+        low, high = np.where(integer, low, np.maximum(low, 0.0)), np.where(integer, high, np.maximum(high, 0.0))
         across = (low < 0) & (high > 0)
         # The ends of an interval on one side of 0: a pole lies on the side of the interval.
         at_low, at_high = np.power(low, exponents), np.power(high, exponents)
@@ -98,27 +98,27 @@ class Power(Definition):
         )
 
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
-        exponents, whole = self.exponents, self._integer_exponents
-        even = whole & (exponents % 2 == 0)
+        exponents, integer = self.exponents, self._integer_exponents
+        even = integer & (exponents % 2 == 0)
         shrinks = exponents < 0
         # On the positive side the slope has the sign of the exponent, on the negative side also that of x^(p-1).
         right, left = high > 0, low < 0
         rising = (right & ~shrinks) | (left & np.where(even, shrinks, ~shrinks))
         falling = (right & shrinks) | (left & np.where(even, ~shrinks, shrinks))
         changes = exponents != 0
-        undefined = (shrinks & (low <= 0) & (high >= 0)) | (~whole & left)
+        undefined = (shrinks & (low <= 0) & (high >= 0)) | (~integer & left)
         return (rising & changes) | undefined, (falling & changes) | undefined
 
     def convexity_of_moving(self, low: Floats, high: Floats, moving: Codes) -> tuple[Bools, Bools]:
         """x^p for x > 0 is convex if p > 1 or p < 0; for x < 0 even integer powers are convex, and odd ones
         are the opposite.
         """
-        p, whole = self.exponents, self._integer_exponents
-        even = whole & (p % 2 == 0)
+        p, integer = self.exponents, self._integer_exponents
+        even = integer & (p % 2 == 0)
         straight = (p == 0) | (p == 1)
         bends_up = (p > 1) | (p < 0)
         # A fractional exponent has values on the right only, a negative one on one side of 0.
-        right, left = (low >= 0) | ~whole, (high <= 0) & whole
+        right, left = (low >= 0) | ~integer, (high <= 0) & integer
         convex = straight | (bends_up & (right | (even & (left | (p > 0)))))
         concave = straight | (~bends_up & right) | (bends_up & left & ~even)
         return convex, concave

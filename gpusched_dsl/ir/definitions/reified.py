@@ -73,8 +73,8 @@ class Reified(Definition):
         ends = [np.where(np.isfinite(side), np.abs(side), 0.0) for side in (self.lower, self.upper)]
         slack = within_steps(tolerance * np.maximum(1.0, np.maximum(terms, np.maximum(*ends))), self.steps)
         near = (values >= self.lower - slack) & (values <= self.upper + slack)
-        said = point[self.results] > 0.5
-        return np.where(near & said, 1.0, self.evaluate(values))
+        stated_true = point[self.results] > 0.5
+        return np.where(near & stated_true, 1.0, self.evaluate(values))
 
     def image(self, low: Floats, high: Floats) -> Interval:
         always = (low >= self.lower) & (high <= self.upper)
