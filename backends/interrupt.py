@@ -24,7 +24,7 @@ class Control:
 
     def __init__(self) -> None:
         self.started = time.perf_counter()
-        self.stopping = False
+        self.stop_requested = False
         self._latest: SolverProgress | None = None
         self._reported = -PROGRESS_SECONDS
 
@@ -59,7 +59,7 @@ def run_stoppable(
     `thread` is the solver thread to use, a new one by default.
 
     `interrupt`, if given, is called again and again from this thread once a stop is wanted, for solvers that are told
-    from outside; others look at `control.stopping` in their callbacks. The first Ctrl-C stops, the second raises
+    from outside; others look at `control.stop_requested` in their callbacks. The first Ctrl-C stops, the second raises
     KeyboardInterrupt and leaves the solver to its thread.
     """
     watcher: Monitor = monitor or Silent()
@@ -72,7 +72,7 @@ def run_stoppable(
             job.cancelled = True
             raise
         except Exception:  # the monitor failed: stop the solver before the session is used again
-            control.stopping = True
+            control.stop_requested = True
             while not job.done.wait(POLL_SECONDS):
                 _attend(control, Silent(), interrupt)
             raise
@@ -84,12 +84,12 @@ def run_stoppable(
 
 
 def _attend(control: Control, monitor: Monitor, interrupt: Callable[[], None] | None) -> None:
-    if not control.stopping:
+    if not control.stop_requested:
         latest = control.take()
         if latest is not None:
             monitor.progress(latest)
-        control.stopping = control.stopping or monitor.stop_requested
-    if control.stopping and interrupt is not None:
+        control.stop_requested = control.stop_requested or monitor.stop_requested
+    if control.stop_requested and interrupt is not None:
         interrupt()
 
 
@@ -110,7 +110,7 @@ class CtrlC:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.pressed:
             raise KeyboardInterrupt
-        self.pressed = self.control.stopping = True
+        self.pressed = self.control.stop_requested = True
 
     def __exit__(self, *error: object) -> None:
         if self.installed:

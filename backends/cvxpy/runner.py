@@ -128,7 +128,7 @@ class StoppableClarabel(CLARABEL):  # type: ignore[misc]
         def look(info: Any) -> bool:
             if control.wants_progress:
                 control.report(None, None)
-            return control.stopping
+            return control.stop_requested
 
         solver.set_termination_callback(look)
         results: list[Any] = []

@@ -207,7 +207,7 @@ class HighsSession:
             session = HighsSession(problem)
             try:
                 answer = session.solve(replace(options, time_limit=left()), None, monitor)
-                control.stopping = control.stopping or answer.reason == "interrupt"
+                control.stop_requested = control.stop_requested or answer.reason == "interrupt"
                 return answer
             finally:
                 session.close()
@@ -221,8 +221,8 @@ class HighsSession:
         is_mip = self._problem.is_mip and not relaxed
 
         def look(event: Any) -> None:
-            event.interrupt(control.stopping)  # said every time: HiGHS remembers it from one run to the next
-            if control.wants_progress and not control.stopping:
+            event.interrupt(control.stop_requested)  # said every time: HiGHS remembers it from one run to the next
+            if control.wants_progress and not control.stop_requested:
                 seen = event.data_out
                 if is_mip:
                     control.report(_finite(seen.mip_primal_bound), _finite(seen.mip_dual_bound), seen.mip_node_count)
@@ -257,7 +257,7 @@ class HighsSession:
         given = max(SECOND_OPINION_SECONDS, SECOND_OPINION * control.seconds)
         if options.time_limit is not None:
             given = min(given, options.time_limit - control.seconds)
-        if given <= 0 or control.stopping:
+        if given <= 0 or control.stop_requested:
             return Raw.kInfeasible
         options = replace(options, time_limit=control.seconds + given)
         second = self._run_again(control, monitor, options, "presolve", "off")

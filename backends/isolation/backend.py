@@ -168,10 +168,10 @@ class SolverProcess:
         while True:
             while not self._pipe.poll(POLL_SECONDS):
                 try:
-                    control.stopping = control.stopping or watcher.stop_requested
+                    control.stop_requested = control.stop_requested or watcher.stop_requested
                 except Exception as failed:
-                    control.stopping, watcher, failure = True, Silent(), failed
-                if control.stopping and not stopped:
+                    control.stop_requested, watcher, failure = True, Silent(), failed
+                if control.stop_requested and not stopped:
                     stopped = True
                     self._pipe.send_bytes(pickle.dumps(("stop",)))
             kind, content = self._received()
@@ -180,10 +180,10 @@ class SolverProcess:
                     raise failure
                 return content
             try:
-                if not control.stopping:
+                if not control.stop_requested:
                     watcher.progress(content)
             except Exception as failed:
-                control.stopping, watcher, failure = True, Silent(), failed
+                control.stop_requested, watcher, failure = True, Silent(), failed
 
     def _received(self) -> tuple[str, Any]:
         kind, content = pickle.loads(self._pipe.recv_bytes())

@@ -196,17 +196,17 @@ class ScipSession:
         seconds = float(self._model.getParam("limits/time"))
         self._model.setParam("limits/time", min(EARLY_SECONDS, seconds))
         answer = self._run(control, monitor)
-        if answer.reason == "time" and seconds > EARLY_SECONDS and not control.stopping:
+        if answer.reason == "time" and seconds > EARLY_SECONDS and not control.stop_requested:
             if self._goes_on(control, options, monitor):
                 return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
-            if control.stopping:
+            if control.stop_requested:
                 return replace(answer, reason="interrupt")
             rest = seconds if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
             self._model.setParam("limits/time", min(seconds, EARLY_SECONDS + rest))
             answer = self._run(control, monitor)
         if answer.values is not None and escapes(problem, answer.values):
             return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
-        if answer.reason != "objective" or control.stopping:
+        if answer.reason != "objective" or control.stop_requested:
             return answer
         self._model.setParam(limit, usual)
         return self._run(control, monitor)
@@ -221,7 +221,7 @@ class ScipSession:
         """
         given = min(SECOND_OPINION_SECONDS, max(1.0, SECOND_OPINION * control.seconds))
         rest = np.inf if options.time_limit is None else options.time_limit - control.seconds
-        if control.stopping or rest <= 0:
+        if control.stop_requested or rest <= 0:
             return first
         self._in_thread().run(self._model.freeTransform).wait()
         apply_options(self._model, replace(options, time_limit=min(given, rest)), self._problem)
@@ -231,7 +231,7 @@ class ScipSession:
         second = self._run(control, monitor)
         if second.values is None or not self._is_better(second.values, first, options.gap):
             return first
-        if second.status is Status.LIMIT and not control.stopping and given < rest:
+        if second.status is Status.LIMIT and not control.stop_requested and given < rest:
             self._model.setParam("limits/time", given + rest if np.isfinite(rest) else INFINITE)
             second = self._run(control, monitor)
         return second
@@ -281,11 +281,11 @@ class ScipSession:
         watcher = None if monitor is None else _OnlyStops(monitor)
         for size in BOXES:
             rest = BOX_SECONDS if options.time_limit is None else options.time_limit - control.seconds
-            if control.stopping or rest <= 0:
+            if control.stop_requested or rest <= 0:
                 return False
             best = _solve(box(self._problem, size), options, min(BOX_SECONDS, rest), watcher)
             if best.reason == "interrupt":
-                control.stopping = True
+                control.stop_requested = True
                 return False
             if best.values is None:
                 continue

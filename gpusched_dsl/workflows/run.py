@@ -75,7 +75,7 @@ def _run_method(
             tell(loop)
 
     def wants_to_stop() -> bool:
-        return control.stopping or (stop is not None and stop())
+        return control.stop_requested or (stop is not None and stop())
 
     with limit(), stage(READING):
         setup = setup_of(workspace, config)
@@ -185,7 +185,7 @@ def run_methods(
                 result, given_bound=RunBound(None, UNFINISHED) if has_unfinished_jobs(result.history) else relaxation
             )
         rows.append(RunRow(method, result))
-        if result.ended == "interrupt" or control.stopping:
+        if result.ended == "interrupt" or control.stop_requested:
             break
     if relaxation is not None and any(r.result is not None and relaxation.refuted_by(r.result.total) for r in rows):
         other = RunBound(None, OTHER_PRICES)

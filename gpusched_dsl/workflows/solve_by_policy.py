@@ -160,7 +160,7 @@ class _Run:
         self.ended_by = ""
 
     def stop(self) -> bool:
-        if self.control.stopping or (self.monitor is not None and self.monitor.stop_requested):
+        if self.control.stop_requested or (self.monitor is not None and self.monitor.stop_requested):
             self.ended_by = "interrupt"
         elif self.until is not None and time.perf_counter() - self.compiling.seconds > self.until:
             self.ended_by = "time"

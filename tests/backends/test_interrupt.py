@@ -135,7 +135,7 @@ def test_second_ctrl_c_gives_up_waiting() -> None:
         run_stoppable(lambda: (release.wait(20), None)[1], control)
     release.set()
     presser.join()
-    assert control.stopping
+    assert control.stop_requested
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -156,7 +156,7 @@ def test_a_solver_that_was_given_up_is_left_alone(name: str, monkeypatch: pytest
         solve_problem(many_knapsacks(), name, SolveOptions(gap=0.0, time_limit=2.0))
     control, thread = running[0]
     assert thread.is_alive()
-    control.stopping = True
+    control.stop_requested = True
     thread.join(30)
     assert not thread.is_alive()
 

@@ -55,7 +55,7 @@ class BlockStructure:
         return len(self.use_of)
 
     @property
-    def whole(self) -> Bools:
+    def integer(self) -> Bools:
         """Return which shared columns must be integer."""
         return self.problem.integer[self.shared]
 
@@ -79,7 +79,7 @@ class BlockStructure:
         """Return the cost of each own column at these prices of uses (duals: the saved cost of one unit of use)."""
         return np.asarray(self.own_cost - self.use.T @ prices)
 
-    def whole_point(self, shared: Floats, own: Floats) -> Floats:
+    def complete_point(self, shared: Floats, own: Floats) -> Floats:
         """A point of the problem from its two parts."""
         point = np.empty(self.problem.columns)
         point[self.shared] = shared
@@ -87,15 +87,15 @@ class BlockStructure:
         return point
 
 
-def take_apart(problem: Problem, blocks: Blocks) -> BlockStructure:
+def split_problem(problem: Problem, blocks: Blocks) -> BlockStructure:
     """The parts of a linear problem with at most one objective."""
     matrix = problem.matrix
-    whole = sp.csr_array((matrix.values, matrix.columns, matrix.starts), shape=(problem.rows, problem.columns))
-    whole.eliminate_zeros()
+    full_matrix = sp.csr_array((matrix.values, matrix.columns, matrix.starts), shape=(problem.rows, problem.columns))
+    full_matrix.eliminate_zeros()
     shared = np.flatnonzero(blocks.column == SHARED)
     own, _ = blocks.columns_by_block
     rows = np.flatnonzero(blocks.row == SHARED)
-    outer = whole[rows]
+    outer = full_matrix[rows]
     using = outer[:, own].tocsr()
     use_of, first = _equal_rows(using)
     costs = np.zeros(problem.columns)

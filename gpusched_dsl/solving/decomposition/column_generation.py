@@ -28,7 +28,7 @@ MOST_ROUNDS = 500
 
 
 @dataclass(eq=False)
-class Generation:
+class ColumnGeneration:
     """A master, a pool of points and the best bound so far (of the minimised value; minus infinity at first)."""
 
     parts: BlockStructure
@@ -43,11 +43,11 @@ class Generation:
     rounds: int = 0
 
     @staticmethod
-    def begin(parts: BlockStructure, pricer: Pricer, watch: DecompositionClock) -> Generation:
+    def begin(parts: BlockStructure, pricer: Pricer, watch: DecompositionClock) -> ColumnGeneration:
         """With the points that are cheapest when use has no price, of every alternative."""
         sizes = np.abs(np.concatenate((parts.own_cost, parts.shared_cost)))
         mean = float(sizes[sizes > 0].mean()) if (sizes > 0).any() else 1.0
-        generation = Generation(parts, pricer, PointPool(parts), Master(parts, ELASTIC * mean, watch), watch)
+        generation = ColumnGeneration(parts, pricer, PointPool(parts), Master(parts, ELASTIC * mean, watch), watch)
         priced = pricer.price(parts.own_cost, watch, every_lane=True)
         generation.status = priced.status
         generation.add(priced.points)
@@ -62,11 +62,11 @@ class Generation:
     def run(self, within: float) -> MasterAnswer | None:
         """Generate until the bound is this near (relatively) to the master, or nothing more is found.
 
-        The last answer of the master, None where it has none. Where slack is left it is made dearer; what remains in
-        the end says that the problem may have no point.
+        The last answer of the master, None where it has none. If slack remains, its cost is raised; slack that
+        remains in the end means that the problem may have no point.
         """
         answer: MasterAnswer | None = None
-        dearer = 0
+        raise_count = 0
         while self.rounds < MOST_ROUNDS and not self.watch.over:
             self.rounds += 1
             solved = self.master.solve()
@@ -74,14 +74,14 @@ class Generation:
                 return answer
             answer = solved
             near = self.bound > -np.inf and answer.value - self.bound <= within * max(abs(answer.value), 1e-9)
-            grown = 0 if near else self._round(answer)
+            new_points = 0 if near else self._round(answer)
             if self.status is not Status.OPTIMAL:
                 return answer
-            if grown:
+            if new_points:
                 continue
-            if answer.slack.sum() <= NO_SLACK or dearer == MOST_TIMES_DEARER:
+            if answer.slack.sum() <= NO_SLACK or raise_count == MOST_TIMES_DEARER:
                 return answer
-            dearer += 1
+            raise_count += 1
             self.master.price_slack(self.master.elastic * DEARER)
         return answer
 
@@ -105,7 +105,7 @@ class Generation:
         bound = lagrangian_bound(shared_bound(self.parts, duals), priced.least)
         if bound > self.bound or self.duals is None:
             self.bound, self.duals, self.least = bound, duals, priced.least
-            self.watch.tell(None, bound)
+            self.watch.report(None, bound)
         return self.add(priced.points)
 
     def refine(self, rounds: int, worth: float, free: Codes | None = None) -> MasterAnswer | None:

@@ -1,6 +1,6 @@
 """Rounding cuts of covering rows: the cost of serving with complete nodes, for the linear master.
 
-For whole n >= 0 and `sum a_j n_j >= b` with a >= 0 and b > 0, division by any d > 0 and mixed-integer rounding give
+For integer n >= 0 and `sum a_j n_j >= b` with a >= 0 and b > 0, division by any d > 0 and mixed-integer rounding give
 
     sum_j (floor(a_j / d) + min(1, frac(a_j / d) / frac(b / d))) n_j >= ceil(b / d)
 
@@ -16,10 +16,10 @@ import scipy.sparse as sp
 
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 
-# Fractions this near to 0 or 1 are whole up to rounding: such a cut would be weak and its coefficients uncertain.
+# Fractions this near to 0 or 1 count as 0 or 1: such a cut would be weak and its coefficients uncertain.
 LEAST_FRACTION = 1e-4
 MOST_ENTRIES = 30  # of a row: cuts of longer rows are weak and many
-WHOLE = 1e-9
+INTEGRALITY = 1e-9
 
 
 def with_rounding_cuts(parts: BlockStructure) -> BlockStructure:
@@ -27,7 +27,7 @@ def with_rounding_cuts(parts: BlockStructure) -> BlockStructure:
     a = parts.a
     counts = np.diff(a.indptr)
     lower = parts.problem.lower[parts.shared]
-    good = parts.whole & (lower >= 0)
+    good = parts.integer & (lower >= 0)
     fits = (counts >= 1) & (counts <= MOST_ENTRIES) & (parts.use_of < 0)
     bad_entry = ~good[a.indices]
     row_of = np.repeat(np.arange(parts.rows), counts)
@@ -62,10 +62,10 @@ def _cuts(
     starts = np.concatenate(([0], np.cumsum(lengths)))
     at = np.repeat(a.indptr[owner] - starts[:-1], lengths) + np.arange(starts[-1])
     ratio = sign * a.data[at] / np.repeat(divisor, lengths)
-    whole = np.floor(ratio + WHOLE)
-    rest = np.maximum(ratio - whole, 0.0)
+    integral_part = np.floor(ratio + INTEGRALITY)
+    rest = np.maximum(ratio - integral_part, 0.0)
     # Rounding up a coefficient keeps the cut valid: n >= 0.
-    values = whole + np.minimum(1.0, (rest + WHOLE * (rest > 0)) / np.repeat(fraction, lengths))
-    values = np.where(rest > 0, values, whole)
+    values = integral_part + np.minimum(1.0, (rest + INTEGRALITY * (rest > 0)) / np.repeat(fraction, lengths))
+    values = np.where(rest > 0, values, integral_part)
     rows = sp.csr_array((values, a.indices[at], starts), shape=(len(number), a.shape[1]))
     return rows, np.ceil(divided)

@@ -166,7 +166,7 @@ class Master:
         )
 
     def _look(self, event: Any) -> None:
-        event.interrupt(self._watch.stopping)
+        event.interrupt(self._watch.stop_requested)
 
     def close(self) -> None:
         self._highs.clear()

@@ -26,22 +26,22 @@ class DecompositionClock:
         return None if self.limit is None else self.limit - self.control.seconds
 
     @property
-    def stopping(self) -> bool:
-        return self.control.stopping
+    def stop_requested(self) -> bool:
+        return self.control.stop_requested
 
     @property
     def over(self) -> bool:
         """Whether the solve must end now."""
         left = self.remaining_seconds
-        return self.control.stopping or (left is not None and left <= 0)
+        return self.control.stop_requested or (left is not None and left <= 0)
 
     @property
     def reason(self) -> str:
-        return "interrupt" if self.control.stopping else "time"
+        return "interrupt" if self.control.stop_requested else "time"
 
-    def tell(self, objective: float | None, bound: float | None) -> None:
+    def report(self, objective: float | None, bound: float | None) -> None:
         """Report progress, in terms of the minimised value."""
-        if self.control.wants_progress and not self.control.stopping:
+        if self.control.wants_progress and not self.control.stop_requested:
             scale = self.sign / self.unit
             self.control.report(
                 None if objective is None else scale * objective, None if bound is None else scale * bound
@@ -49,7 +49,7 @@ class DecompositionClock:
 
 
 @dataclass(frozen=True, slots=True)
-class Quiet:
+class SilentMonitor:
     """The monitor of a partial solve: stops it with the complete solve, and reports nothing."""
 
     watch: DecompositionClock
@@ -59,11 +59,11 @@ class Quiet:
 
     @property
     def stop_requested(self) -> bool:
-        return self.watch.stopping
+        return self.watch.stop_requested
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class BoundMonitor:
     """The monitor of an inner solve: stops it with the complete solve, and reports the better of the bounds."""
 
     watch: DecompositionClock
@@ -75,8 +75,8 @@ class Within:
         seen = None if progress.objective is None else sign * progress.objective
         known = [v for v in (seen, self.objective) if v is not None]
         bounds = [v for v in (None if progress.bound is None else sign * progress.bound, self.bound) if v is not None]
-        self.watch.tell(min(known, default=None), max(bounds, default=None))
+        self.watch.report(min(known, default=None), max(bounds, default=None))
 
     @property
     def stop_requested(self) -> bool:
-        return self.watch.stopping
+        return self.watch.stop_requested

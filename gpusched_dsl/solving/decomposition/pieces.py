@@ -1,9 +1,9 @@
 """Pieces of the shared part: columns linked by rows with integer columns if the use by blocks is given.
 
-Shared columns are joined by the rows that hold a whole column; each component with whole columns is a piece, such as
+Shared columns are linked by the rows with an integer column; each component with integer columns is a piece, such as
 the nodes that serve and train in one slot. Rows of continuous columns only may cross from piece to piece, as switching
-on does from slot to slot. A piece is small, so its best whole values are found by branch and bound in a moment: without
-the crossing rows (`choose`), or with all else held where it is (`improve`), which never makes a plan worse.
+on does from slot to slot. A piece is small, so branch and bound finds its best integer values in a moment: without the
+crossing rows (`choose`), or with everything else fixed (`improve`), which never makes a plan worse.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 
 Highs: Any = highspy.Highs
-# What takes longer than it saves on problems of a dozen whole columns: half the time is saved without it.
+# What takes longer than it saves on problems of a dozen integer columns: half the time is saved without it.
 QUICK = {
     "output_flag": False,
     "threads": 1,
@@ -41,15 +41,15 @@ class SharedPieces:
     def __init__(self, parts: BlockStructure) -> None:
         self._parts = parts
         a = parts.a
-        whole = parts.whole
-        holding = np.asarray(abs(a) @ whole.astype(np.float64)) > 0
-        held = abs(a[holding])
+        integer = parts.integer
+        has_integer = np.asarray(abs(a) @ integer.astype(np.float64)) > 0
+        linking = abs(a[has_integer])
         width = len(parts.shared)
-        graph = sp.block_array([[None, held], [held.T, None]], format="csr") if holding.any() else None
+        graph = sp.block_array([[None, linking], [linking.T, None]], format="csr") if has_integer.any() else None
         label = np.arange(width)
         if graph is not None:
             _, found = connected_components(graph, directed=False)
-            label = found[held.shape[0] :]
+            label = found[linking.shape[0] :]
         counts = np.diff(a.indptr)
         filled = np.flatnonzero(counts)
         low = np.full(parts.rows, -1)
@@ -59,7 +59,7 @@ class SharedPieces:
             low[filled] = np.minimum.reduceat(labels, a.indptr[filled])
             high[filled] = np.maximum.reduceat(labels, a.indptr[filled])
         inside = np.where(low == high, low, -1)
-        self.numbers = np.unique(label[whole])
+        self.numbers = np.unique(label[integer])
         self._columns = _group(label, self.numbers)
         self._rows = _group(inside, self.numbers)
         self._by_column = a.tocsc()
@@ -82,15 +82,15 @@ class SharedPieces:
             if found is None:
                 return None
             values[columns] = found
-        values[parts.whole] = np.rint(values[parts.whole])
+        values[parts.integer] = np.rint(values[parts.integer])
         return values
 
-    def using(self, uses: Codes) -> Codes:
+    def pieces_using(self, uses: Codes) -> Codes:
         """Return the numbers of the pieces with rows of these uses."""
         rows = np.flatnonzero(np.isin(self._parts.use_of, uses))
         columns = np.unique(self._parts.a[rows].indices)
-        holding = [n for n, own in enumerate(self._columns) if np.isin(own, columns).any()]
-        return np.array(holding, dtype=np.int64)
+        numbers = [n for n, own in enumerate(self._columns) if np.isin(own, columns).any()]
+        return np.array(numbers, dtype=np.int64)
 
     def improve(
         self, values: Floats, used: Floats, watch: DecompositionClock, some: Codes | None = None, broken: bool = False
@@ -117,14 +117,14 @@ class SharedPieces:
                 before = float(parts.shared_cost[columns] @ values[columns])
                 if broken or float(parts.shared_cost[columns] @ found) < before - 1e-9 * abs(before):
                     values[columns] = found
-        values[parts.whole] = np.rint(values[parts.whole])
+        values[parts.integer] = np.rint(values[parts.integer])
         return values
 
     def _movable(self, rows: Codes, columns: Codes) -> Codes:
         """Return the continuous columns of these rows that occur in no other rows."""
         a = self._parts.a
         near = np.setdiff1d(np.unique(a[rows].indices), columns)
-        near = near[~self._parts.whole[near]]
+        near = near[~self._parts.integer[near]]
         counts = np.diff(self._by_column.indptr)[near]
         return np.asarray(near[counts == 1])
 
@@ -148,8 +148,8 @@ class SharedPieces:
         if fixed is not None:
             rest = fixed.copy()
             rest[columns] = 0.0
-            given = block @ rest
-            lower, upper = lower - given, upper - given
+            fixed_activity = block @ rest
+            lower, upper = lower - fixed_activity, upper - fixed_activity
         if (lower > upper + 1e-9).any():
             return None
         upper = np.maximum(lower, upper)

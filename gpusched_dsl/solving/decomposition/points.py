@@ -39,7 +39,7 @@ class Points:
         return Points(np.zeros(0, dtype=np.int64), sp.csr_array((0, len(parts.own))))
 
 
-def together(some: Sequence[Points]) -> Points:
+def join_points(some: Sequence[Points]) -> Points:
     """All points one after the other."""
     return Points(np.concatenate([p.block for p in some]), sp.vstack([p.values for p in some], format="csr"))
 
@@ -62,7 +62,7 @@ class PointPool:
     @property
     def points(self) -> Points:
         if len(self._batches) > 1:
-            self._batches = [together(self._batches)]
+            self._batches = [join_points(self._batches)]
         return self._batches[0]
 
     def add(self, points: Points) -> Points:

@@ -14,15 +14,15 @@ from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.lanes import LanePlanner
-from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, Quiet
-from gpusched_dsl.solving.decomposition.points import Points, together
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, SilentMonitor
+from gpusched_dsl.solving.decomposition.points import Points, join_points
 from gpusched_dsl.solving.decomposition.recognition import RecognisedBlocks, recognise_blocks
 
 BLOCK_GAP = 1e-7  # blocks given to the backend are solved to this gap; the bound counts what is left of it
 
 
 @dataclass(frozen=True, eq=False)
-class Priced:
+class PricingResult:
     """`least[k]` is at most the cost of every point of block k, infinite where it has none; `points` are cheapest ones.
 
     `status` is LIMIT where a block could not be finished in time (its `least` is then what is known), UNBOUNDED or
@@ -39,18 +39,18 @@ class Pricer:
 
     def __init__(self, parts: BlockStructure, backend: Backend, recognise: bool = True) -> None:
         self._parts = parts
-        self._choices: RecognisedBlocks | None = recognise_blocks(parts) if recognise else None
+        self._recognised_blocks: RecognisedBlocks | None = recognise_blocks(parts) if recognise else None
         self._planner: LanePlanner | None = None
-        known = np.zeros(parts.blocks.count, dtype=np.bool_)
-        if self._choices is not None:
-            known = self._choices.known
-            self._planner = LanePlanner(self._choices.lanes)
-        self.known = known
-        self.others = int((~known).sum())
-        self._others = [_Other(parts, backend, int(k)) for k in np.flatnonzero(~known)]
+        recognised = np.zeros(parts.blocks.count, dtype=np.bool_)
+        if self._recognised_blocks is not None:
+            recognised = self._recognised_blocks.recognised
+            self._planner = LanePlanner(self._recognised_blocks.lanes)
+        self.recognised = recognised
+        self.backend_blocks = int((~recognised).sum())
+        self._backend_blocks = [_BackendBlock(parts, backend, int(k)) for k in np.flatnonzero(~recognised)]
 
     def close(self) -> None:
-        for other in self._others:
+        for other in self._backend_blocks:
             other.close()
 
     def price(
@@ -59,7 +59,7 @@ class Pricer:
         watch: DecompositionClock | None = None,
         every_lane: bool = False,
         some: Codes | None = None,
-    ) -> Priced:
+    ) -> PricingResult:
         """The cheapest point of every block (of `some`) at these costs of the own columns.
 
         `every_lane`: the best point of each alternative of a block too, not only of its best one.
@@ -69,11 +69,11 @@ class Pricer:
             wanted[:] = False
             wanted[some] = True
         least = np.full(self._parts.blocks.count, np.inf)
-        found: list[Points] = [Points.none(self._parts)]
+        points: list[Points] = [Points.none(self._parts)]
         if self._planner is not None:
-            found.append(self._plan(costs, least, every_lane, wanted))
+            points.append(self._plan(costs, least, every_lane, wanted))
         status = Status.OPTIMAL
-        for other in self._others:
+        for other in self._backend_blocks:
             if not wanted[other.block]:
                 continue
             answer = other.solve(costs, watch)
@@ -82,17 +82,17 @@ class Pricer:
             if answer.status is not Status.OPTIMAL:
                 status = answer.status
             if answer.values is not None:
-                found.append(other.point(answer.values))
+                points.append(other.point(answer.values))
             if status in (Status.UNBOUNDED, Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED):
                 break
         if status is Status.OPTIMAL and np.isposinf(least[wanted]).any():
             status = Status.INFEASIBLE
-        return Priced(least, together(found), status)
+        return PricingResult(least, join_points(points), status)
 
     def _plan(self, costs: Floats, least: Floats, every_lane: bool, wanted: np.ndarray) -> Points:
         assert self._planner is not None
-        assert self._choices is not None
-        choices = self._choices
+        assert self._recognised_blocks is not None
+        choices = self._recognised_blocks
         slot_cost = np.where(choices.usable, costs[choices.slot], np.inf)
         start_cost = np.where(choices.start >= 0, costs[choices.start], 0.0)
         values, active = self._planner.solve(slot_cost, start_cost)
@@ -126,7 +126,7 @@ def _points_of_lanes(parts: BlockStructure, choices: RecognisedBlocks, active: n
     return Points(choices.block[chosen], values)
 
 
-class _Other:
+class _BackendBlock:
     """A block of another shape: a small problem for the backend."""
 
     def __init__(self, parts: BlockStructure, backend: Backend, block: int) -> None:
@@ -149,11 +149,11 @@ class _Other:
             return self._session.solve(SolveOptions(gap=BLOCK_GAP))
         left = watch.remaining_seconds
         options = SolveOptions(time_limit=None if left is None else max(left, 0.0), gap=BLOCK_GAP)
-        return self._session.solve(options, monitor=Quiet(watch))
+        return self._session.solve(options, monitor=SilentMonitor(watch))
 
     def point(self, values: Floats) -> Points:
-        whole = self._problem.integer
-        values = np.where(whole, np.rint(values), values)
+        integer = self._problem.integer
+        values = np.where(integer, np.rint(values), values)
         used = np.flatnonzero(values)
         row = sp.csr_array((values[used], self._own[used], np.array([0, len(used)])), shape=(1, self._width))
         return Points(np.array([self.block]), row)

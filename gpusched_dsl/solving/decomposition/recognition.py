@@ -4,7 +4,7 @@ The shape of a block, for each of its alternatives g with slots h in a row (rows
 
     sum_g z_g == 1                                    one alternative; 0 <= z_g <= 1
     sum_h x_h == N z_g   or   >= N z_g                the work; x_h binary
-    x_h <= z_g                                        may be missing where the work is exact and z_g is whole
+    x_h <= z_g                                        may be missing where the work is exact and z_g is integer
     u_h >= x_h - x_(h-1)                              a start; of the first slot u >= x - x0 with x0 = 0 or 1, or none
     u_h >= 0 and costs at least nothing, in no other row
 
@@ -22,7 +22,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.lanes import Lanes
 from gpusched_dsl.solving.decomposition.row_kinds import (
-    WHOLE,
+    INTEGRALITY,
     RowEntries,
     RowKinds,
     StartRows,
@@ -36,14 +36,14 @@ from gpusched_dsl.solving.decomposition.row_kinds import (
 
 @dataclass(frozen=True, eq=False)
 class RecognisedBlocks:
-    """Blocks of the recognised shape: `known` marks them. All columns are positions among the own columns of
+    """Blocks of the recognised shape: `recognised` marks them. All columns are positions among the own columns of
     `BlockStructure`.
 
     Lanes are sorted by block; `home` is the column z of each lane, `slot` and `start` the columns x and u of each slot
     of the lanes (start -1: there is none, starting costs nothing), `usable` whether the slot may be used at all.
     """
 
-    known: Bools
+    recognised: Bools
     lanes: Lanes
     block: Codes
     home: Codes
@@ -85,7 +85,7 @@ def recognise_blocks(parts: BlockStructure) -> RecognisedBlocks:
     bad[entries.block[~(kinds.choice | kinds.works | kinds.starting)]] = True
     bad[entries.block[kinds.works & ~work.keeps & ~work.finishes]] = True
     bad[entries.block[starts.wrong]] = True
-    bad[parts.block[_misplaced(parts, entries, kinds, work, starts, lanes)]] = True
+    bad[parts.block[_misplaced_columns(parts, entries, kinds, work, starts, lanes)]] = True
     bad[chains.broken] = True
     return _choices(parts, kinds, work, lanes, chains, ~bad)
 
@@ -100,7 +100,7 @@ def _lane_columns(entries: RowEntries, kinds: RowKinds, work: WorkRows, size: in
     return _LaneColumns(rows, work.home[rows], lane)
 
 
-def _misplaced(
+def _misplaced_columns(
     parts: BlockStructure, entries: RowEntries, kinds: RowKinds, work: WorkRows, starts: StartRows, lanes: _LaneColumns
 ) -> Bools:
     """The own columns that are not in the rows that they must be in, once each."""
@@ -116,7 +116,7 @@ def _misplaced(
     home_wrong = kinds.is_home & ((times(lanes.home) != 1) | (chosen != 1) | (lower != 0) | (upper < 1))
     finished = times(entries.column[kinds.of_slot & work.finishes[entries.row]])
     repeated = (times(starts.slot) > 1) | (times(starts.before[starts.before >= 0]) > 1)
-    slot_wrong = kinds.is_slot & ((finished != 1) | repeated | _not_kept(parts, entries, kinds, work, lanes))
+    slot_wrong = kinds.is_slot & ((finished != 1) | repeated | _unkept_slots(parts, entries, kinds, work, lanes))
     linking = np.diff(parts.use.tocsc().indptr) > 0
     start_wrong = is_start & (
         (times(starts.start) != 1) | linking | (parts.own_cost < 0) | (lower != 0) | (upper < 1) | problem.integer[own]
@@ -125,7 +125,7 @@ def _misplaced(
     return wrong
 
 
-def _not_kept(
+def _unkept_slots(
     parts: BlockStructure, entries: RowEntries, kinds: RowKinds, work: WorkRows, lanes: _LaneColumns
 ) -> Bools:
     """The columns of slots that another alternative keeps, or that none keeps although the work does not."""
@@ -160,20 +160,20 @@ def _chains(parts: BlockStructure, kinds: RowKinds, starts: StartRows, lanes: _L
 
 
 def _choices(
-    parts: BlockStructure, kinds: RowKinds, work: WorkRows, lanes: _LaneColumns, chains: _Chains, known: Bools
+    parts: BlockStructure, kinds: RowKinds, work: WorkRows, lanes: _LaneColumns, chains: _Chains, recognised: Bools
 ) -> RecognisedBlocks:
-    """The lanes of the blocks that are known, sorted by block."""
-    chosen = np.flatnonzero(known[parts.block[lanes.home]])
+    """The lanes of the recognised blocks, sorted by block."""
+    chosen = np.flatnonzero(recognised[parts.block[lanes.home]])
     chosen = chosen[np.argsort(parts.block[lanes.home[chosen]], kind="stable")]
     place = np.full(len(lanes.rows), -1, dtype=np.int64)
     place[chosen] = np.arange(len(chosen))
-    mine = np.flatnonzero(kinds.is_slot & known[parts.block])
+    mine = np.flatnonzero(kinds.is_slot & recognised[parts.block])
     mine = mine[np.lexsort((chains.rank[mine], place[lanes.of[mine]]))]
     counts = np.bincount(place[lanes.of[mine]], minlength=len(chosen))
     rows, home = lanes.rows[chosen], lanes.home[chosen]
-    amount = np.ceil(work.amount[rows] - WHOLE).astype(np.int64)
+    amount = np.ceil(work.amount[rows] - INTEGRALITY).astype(np.int64)
     return RecognisedBlocks(
-        known,
+        recognised,
         Lanes(np.concatenate(([0], np.cumsum(counts))), amount, work.exact[rows], chains.running[chosen]),
         parts.block[home],
         home,

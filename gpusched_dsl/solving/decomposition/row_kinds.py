@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 
-WHOLE = 1e-9  # how far the work may be from a whole number: rounding errors of data
+INTEGRALITY = 1e-9  # tolerance of the integer work: rounding errors of data
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class RowEntries:
         np.maximum.at(high, self.row[which], self.value[which])
         return low, high
 
-    def only(self, which: Bools) -> tuple[Codes, Floats]:
+    def single_entry(self, which: Bools) -> tuple[Codes, Floats]:
         """The column and the coefficient of the one such entry of each row (-1 and 0 where there is none)."""
         column, value = np.full(self.rows, -1, dtype=np.int64), np.zeros(self.rows)
         column[self.row[which]] = self.column[which]
@@ -124,28 +124,28 @@ def row_kinds(parts: BlockStructure, entries: RowEntries) -> RowKinds:
 
 def work_rows(entries: RowEntries, kinds: RowKinds) -> WorkRows:
     low, high = entries.spread(kinds.of_slot)
-    home, coefficient = entries.only(kinds.of_home)
+    home, coefficient = entries.single_entry(kinds.of_home)
     with np.errstate(divide="ignore", invalid="ignore"):
         side_low = np.where(low > 0, entries.lower, entries.upper) / low
         side_high = np.where(low > 0, entries.upper, entries.lower) / low
         amount = -coefficient / low
     even = kinds.works & (low == high)
     keeps = even & (kinds.slots == 1) & (amount == 1) & (side_low == -np.inf) & (side_high == 0)
-    exact = even & (side_low == 0) & (side_high == 0) & (np.abs(amount - np.rint(amount)) <= WHOLE)
+    exact = even & (side_low == 0) & (side_high == 0) & (np.abs(amount - np.rint(amount)) <= INTEGRALITY)
     least = even & (side_low == 0) & (side_high == np.inf)
-    return WorkRows(keeps, (exact | least) & (amount >= WHOLE), exact, least, home, amount)
+    return WorkRows(keeps, (exact | least) & (amount >= INTEGRALITY), exact, least, home, amount)
 
 
 def start_rows(entries: RowEntries, kinds: RowKinds) -> StartRows:
     """The slot has the sign against that of the start, the slot before it the same sign."""
-    start, of_start = entries.only(~kinds.of_slot & ~kinds.of_home)
+    start, of_start = entries.single_entry(~kinds.of_slot & ~kinds.of_home)
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = entries.value / of_start[entries.row]
         side_low = np.where(of_start > 0, entries.lower, entries.upper) / of_start
         side_high = np.where(of_start > 0, entries.upper, entries.lower) / of_start
     in_start = kinds.of_slot & kinds.starting[entries.row]
-    slot, _ = entries.only(in_start & (scaled == -1))
-    before, _ = entries.only(in_start & (scaled == 1))
+    slot, _ = entries.single_entry(in_start & (scaled == -1))
+    before, _ = entries.single_entry(in_start & (scaled == 1))
     first = kinds.slots == 1
     right = (slot >= 0) & (first | ((before >= 0) & (side_low == 0))) & (side_high == np.inf)
     right &= ~first | (side_low == 0) | (side_low == -1)

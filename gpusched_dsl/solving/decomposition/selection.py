@@ -47,7 +47,7 @@ def choice_for(problem: Problem, mode: str = AUTO) -> DecompositionChoice:
         blocks = blocks_of(problem, root)
     except NoBlocksError as refusal:
         return DecompositionChoice(root, reason=refusal.reason, family=refusal.family)
-    unable = _unable(problem)
+    unable = _reason_unable(problem)
     if unable:
         return DecompositionChoice(root, blocks, reason=unable)
     return DecompositionChoice(root, blocks, able=True, reason=_reason_against(problem, blocks, mode))
@@ -63,7 +63,7 @@ def choose_decomposition(problem: Problem, mode: str) -> DecompositionChoice:
     return choice
 
 
-def _unable(problem: Problem) -> str:
+def _reason_unable(problem: Problem) -> str:
     if not problem.is_mip:
         return "it has no integer variables, so a solver solves it directly"
     if len(problem.objectives) != 1:
@@ -75,9 +75,9 @@ def _unable(problem: Problem) -> str:
 def _reason_against(problem: Problem, blocks: Blocks, mode: str) -> str:
     if mode == ON:
         return ""
-    whole = int(np.count_nonzero(problem.integer & (problem.lower < problem.upper)))
-    if whole < LEAST_INTEGERS:
-        return f"its {whole:,} integer columns are few enough for a solver (fewer than {LEAST_INTEGERS:,})"
+    integers = int(np.count_nonzero(problem.integer & (problem.lower < problem.upper)))
+    if integers < LEAST_INTEGERS:
+        return f"its {integers:,} integer columns are few enough for a solver (fewer than {LEAST_INTEGERS:,})"
     if blocks.count < LEAST_BLOCKS:
         return f"it has only {blocks.count} blocks ({LEAST_BLOCKS} are needed)"
     return ""

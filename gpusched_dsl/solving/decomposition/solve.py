@@ -1,10 +1,10 @@
 """The entry to decomposition: a linear mixed-integer problem with blocks that only some rows link.
 
-1. The bound: column generation over the blocks (generation.py), with rounding cuts of the shared part (cuts.py).
-2. A plan: whole shared columns piece by piece (pieces.py), then a point for every block by diving (plans.py), bettered
-   by turns until it is within the gap of the bound.
-3. Where that does not close the gap, or column generation finds no way (a block without optimum, too few points): the
-   whole problem by the backend, with the plan as its start. Its bound and this one are both valid: the better counts.
+1. The bound: column generation over the blocks (column_generation.py), with rounding cuts of the shared part (cuts.py).
+2. A plan: integer shared columns piece by piece (pieces.py), then a point for every block by diving (diving.py). Both
+   are improved in turns until the plan is within the gap of the bound.
+3. If that does not close the gap, or column generation fails (a block without optimum, too few points): the complete
+   problem by the backend, with the plan as its start. Its bound and this one are both valid: the better counts.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.solving.decomposition.blocks import BlockStructure, take_apart
-from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, Generation
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure, split_problem
+from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, ColumnGeneration
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
-from gpusched_dsl.solving.decomposition.diving import BlockPlan, Planning
+from gpusched_dsl.solving.decomposition.diving import BlockPlan, BlockPlanner
 from gpusched_dsl.solving.decomposition.master import Highs
-from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, Within
+from gpusched_dsl.solving.decomposition.monitor import BoundMonitor, DecompositionClock
 from gpusched_dsl.solving.decomposition.pricing import Pricer
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 
@@ -53,7 +53,7 @@ def solve_by_blocks(
     options: SolveOptions,
     start: Floats | None = None,
     monitor: Monitor | None = None,
-    ways: Techniques | None = None,
+    techniques: Techniques | None = None,
 ) -> SolverResult:
     """Solve a linear mixed-integer problem with at most one objective by its blocks.
 
@@ -65,7 +65,7 @@ def solve_by_blocks(
     visible, factor = with_visible_costs(problem)
     control = Control()
     found: list[SolverResult] = []
-    run = _Run(visible, factor, blocks, backend, options, start, control, ways or Techniques())
+    run = _Run(visible, factor, blocks, backend, options, start, control, techniques or Techniques())
 
     def work() -> None:
         try:
@@ -90,10 +90,10 @@ class _Run:
         options: SolveOptions,
         start: Floats | None,
         control: Control,
-        ways: Techniques,
+        techniques: Techniques,
     ) -> None:
-        self.problem, self.backend, self.options, self.ways = problem, backend, options, ways
-        self.parts = take_apart(problem, blocks)
+        self.problem, self.backend, self.options, self.techniques = problem, backend, options, techniques
+        self.parts = split_problem(problem, blocks)
         self.watch = DecompositionClock(control, options.time_limit, self.parts.sign, factor)
         self.best: Floats | None = None
         self.value, self.bound = np.inf, -np.inf
@@ -102,23 +102,23 @@ class _Run:
             self._offer(start)
 
     def run(self) -> SolverResult:
-        parts = with_rounding_cuts(self.parts) if self.ways.cuts else self.parts
-        pricer = Pricer(parts, self.backend, self.ways.recognise)
-        self.statistics["by_dynamic_program"] = float(pricer.known.sum())
+        parts = with_rounding_cuts(self.parts) if self.techniques.cuts else self.parts
+        pricer = Pricer(parts, self.backend, self.techniques.recognise)
+        self.statistics["by_dynamic_program"] = float(pricer.recognised.sum())
         try:
             status = self._generate(parts, pricer)
         finally:
             pricer.close()
         if status is not None:
             return SolverResult(status, statistics=self.statistics)
-        if self.closed:
+        if self.is_closed:
             return self._answer(Status.OPTIMAL)
-        if self.watch.over or not self.ways.finish:
+        if self.watch.over or not self.techniques.finish:
             return self._answer(Status.LIMIT, self.watch.reason)
         return self._finish()
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return self.best is not None and self._gap() <= self.options.gap
 
     def _gap(self) -> float:
@@ -127,9 +127,9 @@ class _Run:
     def _generate(self, parts: BlockStructure, pricer: Pricer) -> Status | None:
         """Compute bound and plans by column generation; return a status if that alone settles the problem."""
         began = self.watch.control.seconds
-        generation = Generation.begin(parts, pricer, self.watch)
+        generation = ColumnGeneration.begin(parts, pricer, self.watch)
         left = self.watch.remaining_seconds
-        if pricer.others and left is not None and left < FEWEST_ROUNDS * (self.watch.control.seconds - began):
+        if pricer.backend_blocks and left is not None and left < FEWEST_ROUNDS * (self.watch.control.seconds - began):
             generation.master.close()
             return None  # blocks for the backend, so slow that the time is better spent on the whole
         try:
@@ -141,37 +141,37 @@ class _Run:
             self.statistics |= {"rounds": float(generation.rounds), "points": float(generation.pool.count)}
             if answer is None or generation.status is not Status.OPTIMAL or answer.slack.sum() > NO_SLACK:
                 return None
-            if not self.closed and not self.watch.over:
-                self._plan(generation, Planning(generation).first(answer), Planning(generation))
+            if not self.is_closed and not self.watch.over:
+                self._plan(generation, BlockPlanner(generation).first(answer), BlockPlanner(generation))
         finally:
             generation.master.close()
         return None
 
-    def _plan(self, generation: Generation, plan: BlockPlan | None, planning: Planning) -> None:
-        """Better a plan by turns: its pieces, then its blocks."""
+    def _plan(self, generation: ColumnGeneration, plan: BlockPlan | None, planning: BlockPlanner) -> None:
+        """Improve a plan in turns: its pieces, then its blocks."""
         every = np.arange(self.parts.blocks.count)
         best = plan
-        self._take(generation, plan)
+        self._offer_plan(generation, plan)
         for _ in range(MOST_TURNS):
-            if best is None or not np.isfinite(best.value) or self.closed or self.watch.over:
+            if best is None or not np.isfinite(best.value) or self.is_closed or self.watch.over:
                 return
             before = best.value
-            for better in (planning.with_better_pieces, lambda plan: planning.with_better_blocks(plan, every)):
+            for better in (planning.improve_pieces, lambda plan: planning.improve_blocks(plan, every)):
                 other = better(best)
                 if other is not None and other.value < best.value:
                     best = other
-                    self._take(generation, best)
-                if self.closed or self.watch.over:
+                    self._offer_plan(generation, best)
+                if self.is_closed or self.watch.over:
                     return
             if before - best.value <= WORTH_A_TURN * (before - self.bound):
                 return
 
-    def _take(self, generation: Generation, plan: BlockPlan | None) -> None:
+    def _offer_plan(self, generation: ColumnGeneration, plan: BlockPlan | None) -> None:
         if plan is None or not np.isfinite(plan.value):
             return
         own = np.asarray(generation.pool.points.values[plan.chosen].sum(axis=0)).reshape(-1)
-        shared = np.where(self.parts.whole, np.rint(plan.shared), plan.shared)
-        self._offer(self.parts.whole_point(shared, own))
+        shared = np.where(self.parts.integer, np.rint(plan.shared), plan.shared)
+        self._offer(self.parts.complete_point(shared, own))
 
     def _offer(self, point: Floats) -> None:
         """Keep a point of the complete problem if it is valid and the best so far."""
@@ -180,12 +180,12 @@ class _Run:
         value = self.parts.sign * (self.problem.objectives[0].value(point) if self.problem.objectives else 0.0)
         if value < self.value and verify(self.problem, point).feasible:
             self.best, self.value = point, value
-            self.watch.tell(value, None if np.isneginf(self.bound) else self.bound)
+            self.watch.report(value, None if np.isneginf(self.bound) else self.bound)
 
     def _finish(self) -> SolverResult:
         """Solve the complete problem by the backend."""
         known = None if self.best is None else self.value
-        within = Within(self.watch, known, None if np.isneginf(self.bound) else self.bound)
+        within = BoundMonitor(self.watch, known, None if np.isneginf(self.bound) else self.bound)
         session = self.backend.open(self.problem)
         try:
             options = replace(self.options, time_limit=self.watch.remaining_seconds)
@@ -200,7 +200,7 @@ class _Run:
             if self.best is None:
                 return replace(answer, statistics=self.statistics)
         if answer.status in (Status.OPTIMAL, Status.LIMIT) and self.best is not None:
-            proved = answer.status is Status.OPTIMAL or self.closed
+            proved = answer.status is Status.OPTIMAL or self.is_closed
             return self._answer(Status.OPTIMAL if proved else Status.LIMIT, "" if proved else answer.reason)
         return replace(answer, statistics=self.statistics)
 

@@ -12,7 +12,7 @@ class HeuristicBudget:
     """Seconds that count down from the creation, and a request to stop, which is kept once seen.
 
     It is also the `Monitor` that solvers get for parts of the search: it passes a stop on, but not their progress,
-    which is that of other problems. `stopping` is asked besides the monitor (a Ctrl-C that was caught).
+    which is that of other problems. `stopping` is a second source of stops besides the monitor (a caught Ctrl-C).
     """
 
     def __init__(

@@ -109,7 +109,7 @@ def _complete(
 
     seconds = MOST_SECONDS if options.time_limit is None else min(MOST_SECONDS, SHARE * options.time_limit)
     control = Control()
-    budget = HeuristicBudget(seconds, monitor, lambda: control.stopping)
+    budget = HeuristicBudget(seconds, monitor, lambda: control.stop_requested)
     with CtrlC(control):
         completion = complete(problem, start, backend, replace(options, extra={}), budget)
     stopped = budget.stop_requested
@@ -126,7 +126,7 @@ def _search(
     share = SHARE if problem.matrix.nonzeros < HUGE_NONZEROS else HUGE_SHARE
     seconds = MOST_SECONDS if options.time_limit is None else share * options.time_limit
     control = Control()
-    budget = HeuristicBudget(seconds, monitor, lambda: control.stopping)
+    budget = HeuristicBudget(seconds, monitor, lambda: control.stop_requested)
     with CtrlC(control):
         search_options = replace(options, extra={}, time_limit=None)
         found = Search(problem, backend, search_options, budget, mip_start.point).run()

@@ -14,13 +14,13 @@ from block_problems import any_blocks, by_type
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.domains import ScalarDomain
 from gpusched_dsl.ir.problem import Family, Matrix, Problem
-from gpusched_dsl.solving.decomposition.blocks import BlockStructure, take_apart
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure, split_problem
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
 from gpusched_dsl.solving.decomposition.recognition import recognise_blocks
 
 
 def parts_of(problem: Problem) -> BlockStructure:
-    return take_apart(problem, blocks_of(problem, "Batch"))
+    return split_problem(problem, blocks_of(problem, "Batch"))
 
 
 @pytest.mark.slow
@@ -43,7 +43,7 @@ def a_job(tmp_path: Path) -> tuple[Problem, BlockStructure, int, int]:
     problem = next(iter(by_type(tmp_path, range(1), work_balance="exact").values()))
     parts = parts_of(problem)
     choices = recognise_blocks(parts)
-    assert choices.known.all()
+    assert choices.recognised.all()
     start = int(parts.own[choices.start[0]])
     row = int(problem.matrix.row_of[np.flatnonzero(problem.matrix.columns == start)[0]])
     return problem, parts, int(choices.block[0]), row
@@ -51,7 +51,7 @@ def a_job(tmp_path: Path) -> tuple[Problem, BlockStructure, int, int]:
 
 def known_but(problem: Problem, block: int) -> tuple[bool, bool]:
     """Whether the block is recognised, and whether all the others are."""
-    known = recognise_blocks(parts_of(problem)).known
+    known = recognise_blocks(parts_of(problem)).recognised
     return bool(known[block]), bool(np.delete(known, block).all())
 
 
@@ -126,7 +126,7 @@ def test_rounding_cuts_keep_every_whole_point(seed: int) -> None:
     row = random.uniform(0.3, 9, width).round(2)
     side = float(random.uniform(1, 20))
     sign = -1.0 if seed % 2 else 1.0
-    base = take_apart(any_blocks(0), blocks_of(any_blocks(0), "Parts"))
+    base = split_problem(any_blocks(0), blocks_of(any_blocks(0), "Parts"))
     problem = replace(
         base.problem, lower=np.zeros(width), upper=np.full(width, 9.0), integer=np.ones(width, dtype=np.bool_)
     )  # fmt: skip

@@ -17,9 +17,9 @@ from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.solving.decomposition.blocks import take_apart
+from gpusched_dsl.solving.decomposition.blocks import split_problem
 from gpusched_dsl.solving.decomposition.bounds import clean_duals, lagrangian_bound, shared_bound
-from gpusched_dsl.solving.decomposition.column_generation import Generation
+from gpusched_dsl.solving.decomposition.column_generation import ColumnGeneration
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.pricing import Pricer
@@ -49,9 +49,9 @@ def check(problem: Problem, root: str, where: object, recognise: bool = True) ->
     """The optimum where the backend may finish; else a bound below it and a plan above it that is one."""
     blocks = blocks_of(problem, root)
     best = whole(problem)
-    found = solve_by_blocks(problem, blocks, HIGHS, EXACT, ways=Techniques(recognise=recognise))
+    found = solve_by_blocks(problem, blocks, HIGHS, EXACT, techniques=Techniques(recognise=recognise))
     assert found.status is best.status, where
-    alone = solve_by_blocks(problem, blocks, HIGHS, EXACT, ways=Techniques(recognise=recognise, finish=False))
+    alone = solve_by_blocks(problem, blocks, HIGHS, EXACT, techniques=Techniques(recognise=recognise, finish=False))
     if best.status is Status.INFEASIBLE:
         assert alone.values is None, where
         return
@@ -83,8 +83,8 @@ def test_price_aware_instances_reach_the_optimum(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_jobs_whose_last_slot_counts_are_left_to_the_backend(tmp_path: Path) -> None:
     for seed, problem in by_type(tmp_path, range(2), mode="soft", lateness_measure="last_slot").items():
-        parts = take_apart(problem, blocks_of(problem, "Batch"))
-        assert not Pricer(parts, HIGHS).known.any()
+        parts = split_problem(problem, blocks_of(problem, "Batch"))
+        assert not Pricer(parts, HIGHS).recognised.any()
         check(problem, "Batch", seed)
 
 
@@ -107,10 +107,10 @@ def test_every_job_is_recognised_and_priced_as_the_backend_does(tmp_path: Path) 
     for seed, stated in by_type(tmp_path, range(5)).items():
         # Passes take away the start of a first slot that no job runs before, among other things.
         problem = reformulate(stated, target_of(HIGHS, stated), tighten=True).problem if seed % 2 else stated
-        parts = take_apart(problem, blocks_of(problem, "Batch"))
+        parts = split_problem(problem, blocks_of(problem, "Batch"))
         quick, slow = Pricer(parts, HIGHS), Pricer(parts, HIGHS, recognise=False)
-        assert quick.known.all(), seed
-        assert not slow.known.any()
+        assert quick.recognised.all(), seed
+        assert not slow.recognised.any()
         startless += int((recognise_blocks(parts).start < 0).sum())
         random = np.random.default_rng(seed)
         for _ in range(2):
@@ -140,7 +140,7 @@ def test_the_bound_holds_at_any_duals(tmp_path: Path) -> None:
         best = whole(problem).objective
         if best is None:
             continue
-        parts = take_apart(problem, blocks_of(problem, "Batch"))
+        parts = split_problem(problem, blocks_of(problem, "Batch"))
         random = np.random.default_rng(seed)
         for some in (parts, with_rounding_cuts(parts)):
             pricer = Pricer(some, HIGHS)
@@ -156,20 +156,20 @@ def test_the_bound_holds_at_any_duals(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_master_is_the_problem_over_mixed_points(tmp_path: Path) -> None:
     """Rows and costs of its optimum are those of the problem at the mixed point, also where rows share uses."""
-    together = 0
+    merged = 0
     for seed, problem in by_type(tmp_path, range(10), inference_sharing="independent").items():
-        parts = take_apart(problem, blocks_of(problem, "Batch"))
-        generation = Generation.begin(parts, Pricer(parts, HIGHS), DecompositionClock(Control(), None))
+        parts = split_problem(problem, blocks_of(problem, "Batch"))
+        generation = ColumnGeneration.begin(parts, Pricer(parts, HIGHS), DecompositionClock(Control(), None))
         answer = generation.run(1e-9)
         if answer is None or generation.status is not Status.OPTIMAL or answer.slack.sum() > 1e-9:
             continue
         mixed = np.asarray(generation.pool.points.values.T @ answer.weights)
-        point = parts.whole_point(answer.shared, mixed)
+        point = parts.complete_point(answer.shared, mixed)
         assert verify(replace(problem, integer=np.zeros_like(problem.integer)), point).feasible, seed
         assert problem.objectives[0].value(point) == pytest.approx(answer.value, abs=1e-9), seed
         assert generation.bound == pytest.approx(answer.value, rel=1e-6), seed
-        together += int((parts.use_of >= 0).sum()) - parts.uses
-    assert together > 0
+        merged += int((parts.use_of >= 0).sum()) - parts.uses
+    assert merged > 0
 
 
 @pytest.mark.quick(6)

@@ -77,7 +77,7 @@ def test_a_small_week_is_decomposed(tmp_path: Path) -> None:
     problem = gs.load(write(tmp_path, SMALL)).ground("WeekExclusive")
     options = SolveOptions(60.0, gap=0.001)
     answer = solve_by_blocks(
-        problem, blocks_of(problem, "Batch"), HighsBackend(), options, ways=Techniques(finish=False)
+        problem, blocks_of(problem, "Batch"), HighsBackend(), options, techniques=Techniques(finish=False)
     )
     assert answer.values is not None
     assert answer.bound is not None
@@ -94,7 +94,7 @@ def test_the_week_is_planned_within_its_gap(tmp_path: Path, slack: float, gap: f
     problem = gs.load(write(tmp_path, Week(slack=slack))).ground("WeekExclusive")
     options = SolveOptions(600.0, gap=gap)
     answer = solve_by_blocks(
-        problem, blocks_of(problem, "Batch"), HighsBackend(), options, ways=Techniques(finish=False)
+        problem, blocks_of(problem, "Batch"), HighsBackend(), options, techniques=Techniques(finish=False)
     )
     assert answer.values is not None
     assert answer.bound is not None
