@@ -67,14 +67,14 @@ def run_stoppable(
         job = run_in_new_thread(work) if thread is None else thread.run(work)
         try:
             while not job.done.wait(POLL_SECONDS):
-                _attend(control, watcher, interrupt)
+                _poll(control, watcher, interrupt)
         except KeyboardInterrupt:
             job.cancelled = True
             raise
         except Exception:  # the monitor failed: stop the solver before the session is used again
             control.stop_requested = True
             while not job.done.wait(POLL_SECONDS):
-                _attend(control, Silent(), interrupt)
+                _poll(control, Silent(), interrupt)
             raise
     latest = control.take()
     if latest is not None:
@@ -83,7 +83,7 @@ def run_stoppable(
         raise job.failure
 
 
-def _attend(control: Control, monitor: Monitor, interrupt: Callable[[], None] | None) -> None:
+def _poll(control: Control, monitor: Monitor, interrupt: Callable[[], None] | None) -> None:
     if not control.stop_requested:
         latest = control.take()
         if latest is not None:

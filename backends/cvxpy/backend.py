@@ -76,7 +76,7 @@ class CvxpySession:
         if problem.is_linear:
             self._highs = HighsSession(problem)
         else:
-            self._compiled()
+            self._compile()
 
     def update(self, problem: Problem) -> None:
         """Load new numbers; recompile if a side or bound appears, disappears, or meets its opposite.
@@ -86,7 +86,7 @@ class CvxpySession:
         self._problem = problem
         if self._highs is not None:
             self._highs.update(problem)
-        if self._model is not None and not self._model.take(problem, needed_halves(problem)):
+        if self._model is not None and not self._model.load(problem, needed_halves(problem)):
             self._model = None
 
     def carry(self, problem: Problem, changes: Changes) -> None:
@@ -114,7 +114,7 @@ class CvxpySession:
 
             if self._runner is None or self._runner.name != name.upper():
                 self._runner = runner_named(name)
-            answer = self._answer(self._compiled(), self._runner, options, monitor)
+            answer = self._answer(self._compile(), self._runner, options, monitor)
             if self._escapes(answer):
                 answer = SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
             if answer.status is Status.INFEASIBLE_OR_UNBOUNDED:
@@ -124,7 +124,7 @@ class CvxpySession:
                 answer = replace(answer, status=status)
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
-    def _compiled(self) -> CvxpyFormulation:
+    def _compile(self) -> CvxpyFormulation:
         if self._model is None:
             with quiet():
                 from gpusched_dsl.backends.cvxpy.formulation import CvxpyFormulation
@@ -142,7 +142,7 @@ class CvxpySession:
         objective = problem.objectives[0] if problem.objectives else None
         sign = -1.0 if objective is not None and objective.sense == "maximize" else 1.0
         offset = 0.0 if objective is None else objective.offset
-        watcher = monitor if monitor is None or sign > 0 else Mirrored(monitor)
+        watcher = monitor if monitor is None or sign > 0 else NegatedMonitor(monitor)
         answer = runner.run(model.problem, Request(options, watcher, sign * offset))
         bound = None if answer.bound is None else sign * answer.bound
         if model.x.value is None or answer.status not in (Status.OPTIMAL, Status.LIMIT):
@@ -151,7 +151,7 @@ class CvxpySession:
         value = 0.0 if objective is None else objective.value(values)
         proved = answer.status is Status.OPTIMAL
         if bound is None and proved:
-            # A point that is mended afterwards may be better than the solver's own by as much as that is wrong.
+            # A point that is repaired afterwards may be better than the solver's own by as much as that is wrong.
             bound = value - sign * ACCURACY.get(runner.name, 0.0) * max(1.0, abs(value))
         duals = model.duals(problem) if proved and not problem.is_mip else None
         return replace(
@@ -176,11 +176,11 @@ class CvxpySession:
 
         feasibility = CvxpyFormulation(replace(self._problem, objectives=()), needed_halves(self._problem))
         status = runner.run(feasibility.problem, Request(options, monitor)).status
-        known = {Status.OPTIMAL: Status.UNBOUNDED, Status.INFEASIBLE: Status.INFEASIBLE}
-        return known.get(status, Status.INFEASIBLE_OR_UNBOUNDED)
+        decided = {Status.OPTIMAL: Status.UNBOUNDED, Status.INFEASIBLE: Status.INFEASIBLE}
+        return decided.get(status, Status.INFEASIBLE_OR_UNBOUNDED)
 
 
-class Mirrored:
+class NegatedMonitor:
     """Passes on the progress of a problem with a negated objective."""
 
     def __init__(self, monitor: Monitor) -> None:

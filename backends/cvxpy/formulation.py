@@ -30,15 +30,15 @@ Read = Callable[[Problem], Floats]
 
 
 class CvxpyFormulation:
-    """The problem of CVXPY, always a minimisation; `take` loads the numbers of another problem."""
+    """The problem of CVXPY, always a minimisation; `load` loads the numbers of another problem."""
 
     def __init__(self, problem: Problem, halves: list[Halves]) -> None:
         self.halves = halves
         self._shape = _finite(problem)
         self.parametric = problem.columns * _count(problem) <= MOST
         self._numbers: list[tuple[Callable[[Floats], None], Read]] = []
-        whole = np.flatnonzero(problem.integer)
-        self.x = cp.Variable(problem.columns, integer=(whole,) if len(whole) else False)
+        integers = np.flatnonzero(problem.integer)
+        self.x = cp.Variable(problem.columns, integer=(integers,) if len(integers) else False)
         self._duals: list[tuple[cp.Constraint, Ints, bool, float]] = []
         constraints = [*self._rows(problem), *self._bounds(problem)]
         for number, half in enumerate(halves):
@@ -49,13 +49,13 @@ class CvxpyFormulation:
         costs = self._parameter(problem, lambda one: _sign(one) * _costs(one))
         self.problem = cp.Problem(cp.Minimize(costs @ self.x), constraints)
 
-    def take(self, problem: Problem, halves: list[Halves]) -> bool:
+    def load(self, problem: Problem, halves: list[Halves]) -> bool:
         """Load the numbers of a problem of the same structure; return False if that needs a recompile."""
         same_halves = len(halves) == len(self.halves) and all(map(Halves.same, halves, self.halves))
-        if not self.parametric or not same_halves or not _same(self._shape, _finite(problem)):
+        if not self.parametric or not same_halves or not _are_equal(self._shape, _finite(problem)):
             return False
-        for put, read in self._numbers:
-            put(read(problem))
+        for write, read in self._numbers:
+            write(read(problem))
         return True
 
     def duals(self, problem: Problem) -> tuple[Floats, Floats] | None:
@@ -71,8 +71,8 @@ class CvxpyFormulation:
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _rows(self, problem: Problem) -> list[cp.Constraint]:
-        equal, lower, upper = _split(problem.row_lower, problem.row_upper)
-        made = []
+        equal, lower, upper = _places_of_sides(problem.row_lower, problem.row_upper)
+        constraints = []
         for places, sense, read in (
             (equal, "==", _of_rows("row_lower", equal)),
             (lower, ">=", _of_rows("row_lower", lower)),
@@ -80,27 +80,31 @@ class CvxpyFormulation:
         ):
             if len(places):
                 left = self._product(problem, lambda one, rows=places: one.matrix.take(rows))  # type: ignore[misc]
-                made.append(self._held(left, sense, self._parameter(problem, read), places, True))
-        return made
+                constraints.append(self._constraint(left, sense, self._parameter(problem, read), places, True))
+        return constraints
 
     def _bounds(self, problem: Problem) -> list[cp.Constraint]:
         """Bounds of results are left out: they follow from others, which would share their dual values with them."""
-        stated = np.ones(problem.columns, dtype=np.bool_)
+        declared = np.ones(problem.columns, dtype=np.bool_)
         for definition in problem.definitions:
-            stated[definition.results] = False
-        lower, upper = np.where(stated, problem.lower, -np.inf), np.where(stated, problem.upper, np.inf)
-        equal, below, above = _split(lower, upper)
-        made = []
+            declared[definition.results] = False
+        lower, upper = np.where(declared, problem.lower, -np.inf), np.where(declared, problem.upper, np.inf)
+        equal, below, above = _places_of_sides(lower, upper)
+        constraints = []
         for places, sense, read in (
             (equal, "==", _of_rows("lower", equal)),
             (below, ">=", _of_rows("lower", below)),
             (above, "<=", _of_rows("upper", above)),
         ):
             if len(places):
-                made.append(self._held(self.x[places], sense, self._parameter(problem, read), places, False))
-        return made
+                constraints.append(
+                    self._constraint(self.x[places], sense, self._parameter(problem, read), places, False)
+                )
+        return constraints
 
-    def _held(self, left: Any, sense: str, side: cp.Parameter | Floats, places: Ints, of_rows: bool) -> cp.Constraint:
+    def _constraint(
+        self, left: Any, sense: str, side: cp.Parameter | Floats, places: Ints, of_rows: bool
+    ) -> cp.Constraint:
         # CVXPY's Lagrangian adds the multiplier of `left - side` for `==` and `<=`, of `side - left` for `>=`.
         constraint = left == side if sense == "==" else left >= side if sense == ">=" else left <= side
         self._duals.append((constraint, places, of_rows, 1.0 if sense == ">=" else -1.0))
@@ -121,10 +125,10 @@ class CvxpyFormulation:
             return sp.csr_array((matrix.values, places), shape=shape) @ self.x
         parameter = cp.Parameter(shape, sparsity=places)
 
-        def put(values: Floats) -> None:
+        def write(values: Floats) -> None:
             parameter.value_sparse = sp.coo_array((values if len(values) else np.zeros(1), places), shape=shape)
 
-        self._add(problem, put, lambda one: read(one).values)
+        self._add(problem, write, lambda one: read(one).values)
         return parameter @ self.x
 
     def _parameter(self, problem: Problem, read: Read) -> cp.Parameter | Floats:
@@ -132,15 +136,15 @@ class CvxpyFormulation:
             return read(problem)
         parameter = cp.Parameter(len(read(problem)))
 
-        def put(values: Floats) -> None:
+        def write(values: Floats) -> None:
             parameter.value = values
 
-        self._add(problem, put, read)
+        self._add(problem, write, read)
         return parameter
 
-    def _add(self, problem: Problem, put: Callable[[Floats], None], read: Read) -> None:
-        put(read(problem))
-        self._numbers.append((put, read))
+    def _add(self, problem: Problem, write: Callable[[Floats], None], read: Read) -> None:
+        write(read(problem))
+        self._numbers.append((write, read))
 
 
 def _of_rows(name: str, places: Ints) -> Read:
@@ -151,7 +155,7 @@ def _of_rows(name: str, places: Ints) -> Read:
     return read
 
 
-def _split(lower: Floats, upper: Floats) -> tuple[Ints, Ints, Ints]:
+def _places_of_sides(lower: Floats, upper: Floats) -> tuple[Ints, Ints, Ints]:
     """Where the sides are equal; elsewhere, where there is a lower one and where an upper one."""
     equal = lower == upper
     return (
@@ -162,10 +166,10 @@ def _split(lower: Floats, upper: Floats) -> tuple[Ints, Ints, Ints]:
 
 
 def _finite(problem: Problem) -> list[Ints]:
-    return [*_split(problem.row_lower, problem.row_upper), *_split(problem.lower, problem.upper)]
+    return [*_places_of_sides(problem.row_lower, problem.row_upper), *_places_of_sides(problem.lower, problem.upper)]
 
 
-def _same(old: list[Ints], new: list[Ints]) -> bool:
+def _are_equal(old: list[Ints], new: list[Ints]) -> bool:
     return all(map(np.array_equal, old, new))
 
 

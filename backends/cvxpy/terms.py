@@ -24,7 +24,7 @@ def halves_constraints(halves: Halves, x: cp.Variable, arguments: cp.Expression)
     definition = halves.definition
     if isinstance(definition, Unary):
         entries = np.arange(definition.size)
-        return _hold(halves, x, _FUNCTIONS[definition.function](arguments), entries)
+        return _constraints_of(halves, x, _FUNCTIONS[definition.function](arguments), entries)
     assert isinstance(definition, Power)
     made = []
     # One atom for all entries with the same exponent and side of 0.
@@ -33,7 +33,7 @@ def halves_constraints(halves: Halves, x: cp.Variable, arguments: cp.Expression)
     )
     for number, (exponent, negative) in enumerate(kinds.T.tolist()):
         entries = np.flatnonzero(kind_of.reshape(-1) == number)
-        made += _hold(halves, x, _power(arguments[entries], exponent, bool(negative)), entries)
+        made += _constraints_of(halves, x, _power(arguments[entries], exponent, bool(negative)), entries)
     return made
 
 
@@ -41,14 +41,14 @@ def _power(arguments: cp.Expression, exponent: float, negative: bool) -> cp.Expr
     """Return the power; for negative arguments, that of the negated argument with its sign."""
     if exponent in (0.0, 1.0):
         return arguments if exponent else cp.Constant(np.ones(arguments.shape))
-    whole = exponent.is_integer()
+    is_integer = exponent.is_integer()
     exact = (exponent * DENOMINATOR).is_integer() and abs(exponent) <= LARGEST_POWER
-    opposite = negative and whole and not (exponent > 0 and exponent % 2 == 0)
-    atom = cp.power(-arguments if opposite else arguments, int(exponent) if whole else exponent, approx=exact)
+    opposite = negative and is_integer and not (exponent > 0 and exponent % 2 == 0)
+    atom = cp.power(-arguments if opposite else arguments, int(exponent) if is_integer else exponent, approx=exact)
     return -atom if opposite and exponent % 2 else atom
 
 
-def _hold(halves: Halves, x: cp.Variable, values: cp.Expression, entries: Any) -> list[cp.Constraint]:
+def _constraints_of(halves: Halves, x: cp.Variable, values: cp.Expression, entries: Any) -> list[cp.Constraint]:
     results = halves.definition.results[entries]
     made = []
     above, below = np.flatnonzero(halves.above[entries]), np.flatnonzero(halves.below[entries])

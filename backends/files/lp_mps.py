@@ -78,9 +78,9 @@ class _Writer:
         """One line per element of the columns given; strings are the same in every line."""
         if any(isinstance(part, pl.Series) and len(part) == 0 for part in parts):
             return
-        self.put(_concat(*parts))
+        self.write_lines(_concat(*parts))
 
-    def put(self, lines: pl.Series) -> None:
+    def write_lines(self, lines: pl.Series) -> None:
         lines.to_frame().write_csv(self.out, include_header=False, quote_style="never")
 
 
@@ -136,7 +136,7 @@ class _Mps(_Writer):
         row_names = pl.concat([pl.Series("name", self.objective_names, dtype=pl.String), self.rows.alias("name")])
         if len(column):
             lines = _concat(" ", self.columns.gather(column), " ", row_names.gather(row), " ", pl.Series(value))
-            self.put(_with_markers(lines, problem.integer[column]))
+            self.write_lines(_with_markers(lines, problem.integer[column]))
 
     def _sides(self) -> None:
         problem = self.problem
@@ -209,10 +209,10 @@ class _Lp(_Writer):
         self._rows()
         self.text("bounds\n")
         self._bounds()
-        whole = np.flatnonzero(problem.integer)
-        if len(whole):
+        integers = np.flatnonzero(problem.integer)
+        if len(integers):
             self.text("general\n")
-            self.lines(" ", self.columns.gather(whole))
+            self.lines(" ", self.columns.gather(integers))
         self.text("end\n")
 
     def _rows(self) -> None:
@@ -242,7 +242,7 @@ class _Lp(_Writer):
         within = np.arange(len(entries)) + 1 + 2 * np.repeat(row, sizes)
         places = np.concatenate([ends - sizes + 2 * row, within, ends + 2 * row + 1])
         if len(rows):
-            self.put(_place([heads, terms, tails], places))
+            self.write_lines(_place([heads, terms, tails], places))
 
     def _bounds(self) -> None:
         lower, upper = self.problem.lower + 0.0, self.problem.upper + 0.0  # no negative zeros

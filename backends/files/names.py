@@ -27,7 +27,7 @@ class Alphabet:
     forbidden: re.Pattern[str]
     opening: str
     closing: str
-    misread: str  # pattern of whole names that a reader takes for something else
+    misread: str  # pattern of complete names that a reader takes for something else
 
     def clean(self, text: Scalar) -> str:
         return self.forbidden.sub("_", str(text))

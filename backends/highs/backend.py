@@ -68,7 +68,7 @@ class HighsSession:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._abandoned = False  # a second Ctrl-C left the solver running: it must not be touched any more
-        self._changed = False  # whether the problem is a changed one, and its relaxation is tried first
+        self._is_changed = False  # whether the problem is a changed one, and its relaxation is tried first
         self._relaxations = Relaxations()
         self._highs = Highs()
         self._highs.silent()
@@ -102,7 +102,7 @@ class HighsSession:
     def update(self, problem: Problem) -> None:
         """Load the differences; the basis is kept, so a linear problem starts from its last optimum."""
         old, self._problem = self._problem, problem
-        self._changed = True
+        self._is_changed = True
         highs = self._highs
         changed_values = np.flatnonzero(old.matrix.values != problem.matrix.values)
         if len(changed_values) > MOST_SINGLE_COEFFICIENTS:
@@ -143,12 +143,12 @@ class HighsSession:
         All of it is loaded anew, which is faster than it sounds (docs/solving.md) and leaves columns in their order.
         """
         basis = None if self._problem.is_mip else basis_in(self._highs, self._problem)
-        self._relaxations.carried(changes)
+        self._relaxations.adapt_to(changes)
         self._problem = problem
-        self._changed = True
+        self._is_changed = True
         self._load(problem)
         if basis is not None and not problem.is_mip:
-            set_basis(self._highs, problem, basis.carried(changes))
+            set_basis(self._highs, problem, basis.adapt_to(changes))
 
     def close(self) -> None:
         if not self._abandoned:
@@ -162,7 +162,7 @@ class HighsSession:
         apply_options(self._highs, options, self._problem)
         control = Control()
         self._limit_to_rest(control, options)
-        if self._changed and self._problem.is_mip and self._problem.objectives and self._relaxations.worth_trying():
+        if self._is_changed and self._problem.is_mip and self._problem.objectives and self._relaxations.worth_trying():
             answer, start = self._by_relaxation(control, monitor, options, start)
             if answer is not None:
                 return replace(answer, solve_seconds=time.perf_counter() - began)
@@ -213,7 +213,7 @@ class HighsSession:
                 session.close()
 
         answer, start = ResolveAttempt(highs, self._problem, rest, options, relax, solve_other).answer(start)
-        rest.told(answer is not None)
+        rest.record(answer is not None)
         return answer, start
 
     def _run(self, control: Control, monitor: Monitor | None, relaxed: bool = False) -> None:

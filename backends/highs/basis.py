@@ -32,8 +32,8 @@ class Basis:
     basic_rows: Bools
     upper_rows: Bools
 
-    def carried(self, changes: Changes) -> Basis:
-        """The same for the changed problem: new columns at a bound, new rows basic."""
+    def adapt_to(self, changes: Changes) -> Basis:
+        """Return the basis for a changed problem: new columns at a bound, new rows basic."""
         columns, rows = changes.columns, changes.rows
         no_column, no_row = np.zeros(changes.new.columns, dtype=np.bool_), np.zeros(changes.new.rows, dtype=np.bool_)
         return Basis(

@@ -14,7 +14,7 @@ from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 # A reduced cost that rounding left where it should be 0, relative to the costs.
 ROUNDING = 1e-9
 
-WHOLE = 1e-6
+INTEGRALITY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def distance(objective: Objective, value: float, bound: float) -> float:
     return _sign(objective) * (value - bound)
 
 
-def feasible(problem: Problem, point: Floats, tolerance: float = 1e-9) -> bool:
+def is_feasible(problem: Problem, point: Floats, tolerance: float = 1e-9) -> bool:
     """Whether a point is within bounds, rows and integrality, all but for rounding errors."""
     integers = point[problem.integer]
     if (point < problem.lower - tolerance).any() or (point > problem.upper + tolerance).any():
@@ -68,13 +68,13 @@ def feasible(problem: Problem, point: Floats, tolerance: float = 1e-9) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """A problem in some of the columns, with the others fixed: `full` extends one of its points to all columns."""
+    """A problem in some of the columns, with the others fixed. `complete_point` extends a point to all columns."""
 
     problem: Problem
     free: Codes
     fixed: Floats
 
-    def full(self, point: Floats) -> Floats:
+    def complete_point(self, point: Floats) -> Floats:
         full = self.fixed.copy()
         full[self.free] = point
         return full
@@ -89,9 +89,9 @@ def undecided_columns(problem: Problem, point: Floats, bound: DualBound, slack: 
     feasible, but that nothing is found proves nothing.
     """
     span = np.where(problem.integer, 1.0, np.minimum(problem.upper - problem.lower, 1.0))
-    whole = np.abs(point - np.rint(point)) <= WHOLE
-    stay = np.abs(bound.reduced_costs) * span > slack
-    return ~stay | (problem.integer & ~whole)
+    integral = np.abs(point - np.rint(point)) <= INTEGRALITY
+    stays = np.abs(bound.reduced_costs) * span > slack
+    return ~stays | (problem.integer & ~integral)
 
 
 def rest_of(problem: Problem, point: Floats, free: Bools) -> Rest:

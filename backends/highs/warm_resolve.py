@@ -16,7 +16,14 @@ import numpy as np
 from highspy import HighsBasisStatus as Place
 
 from gpusched_dsl.backends.highs.basis import Basis, basis_at, basis_of
-from gpusched_dsl.backends.highs.relaxation import WHOLE, distance, dual_bound, feasible, rest_of, undecided_columns
+from gpusched_dsl.backends.highs.relaxation import (
+    INTEGRALITY,
+    distance,
+    dual_bound,
+    is_feasible,
+    rest_of,
+    undecided_columns,
+)
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
@@ -27,7 +34,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 # An attempt may take this part of the time of the last solve without one, and at least so many seconds.
 SHARE, LEAST_SECONDS = 0.5, 1.0
 
-# The small problem must have fewer columns than this part of all; else it is as hard as the whole.
+# The small problem must have fewer columns than this part of all; else it is as hard as the complete problem.
 SMALL = 0.5
 
 # How much worse than the bound, in gaps, solutions of the small problem may be: the first is all that a proof needs,
@@ -52,27 +59,27 @@ _PLACES = (Place.kLower, Place.kBasic, Place.kUpper, Place.kZero)
 
 @dataclass(eq=False)
 class Relaxations:
-    """The basis of the last relaxation, and whether relaxations have been proof enough so far."""
+    """The basis of the last relaxation, and how often relaxations have sufficed as a proof so far."""
 
     basis: Basis | None = None
     failures: int = 0
     waiting: int = 0
     last_seconds: float = 0.0  # that the last solve without this took
 
-    def carried(self, changes: Changes) -> None:
+    def adapt_to(self, changes: Changes) -> None:
         """Follow a change of columns and rows."""
         if self.basis is not None:
-            self.basis = self.basis.carried(changes)
+            self.basis = self.basis.adapt_to(changes)
 
     def worth_trying(self) -> bool:
-        """Whether it is this solve's turn."""
+        """Return whether to try in this solve."""
         if self.waiting:
             self.waiting -= 1
             return False
         return True
 
-    def told(self, proved: bool) -> None:
-        """Remember whether an attempt was enough."""
+    def record(self, proved: bool) -> None:
+        """Record whether an attempt succeeded."""
         self.failures = 0 if proved else min(self.failures + 1, MOST_PATIENCE)
         self.waiting = 2**self.failures - 1
 
@@ -84,12 +91,12 @@ class Relaxations:
 def set_basis(highs: Any, problem: Problem, basis: Basis) -> None:
     """Load a basis; HiGHS makes it square and regular."""
     columns, rows = basis.codes(problem)
-    given = highspy.HighsBasis()
-    given.col_status = [_PLACES[c] for c in columns.tolist()]
-    given.row_status = [_PLACES[c] for c in rows.tolist()]
-    given.valid = True
-    given.alien = True
-    highs.setBasis(given)
+    highs_basis = highspy.HighsBasis()
+    highs_basis.col_status = [_PLACES[c] for c in columns.tolist()]
+    highs_basis.row_status = [_PLACES[c] for c in rows.tolist()]
+    highs_basis.valid = True
+    highs_basis.alien = True
+    highs.setBasis(highs_basis)
 
 
 def basis_in(highs: Any, problem: Problem) -> Basis | None:
@@ -127,7 +134,7 @@ class ResolveAttempt:
         """The answer if the relaxation is proof enough, else None; and the best start known."""
         problem, highs = self.problem, self.highs
         self.objective = problem.objectives[0]
-        self.best = start if start is not None and feasible(problem, start) else None
+        self.best = start if start is not None and is_feasible(problem, start) else None
         if self.relaxations.basis is not None:
             set_basis(highs, problem, self.relaxations.basis)
         elif start is not None:
@@ -139,13 +146,13 @@ class ResolveAttempt:
         if point is None or bound is None:
             return None, start
         self.bound, self.iterations = bound, float(max(highs.getInfo().simplex_iteration_count, 0))
-        answer = self._proved(self.best) or self._judged(self._rounded(point))
+        answer = self._accept_if_near(self.best) or self._keep_if_near(self._round(point))
         if answer is None and start is not None:
-            answer = self._judged(self._with_integers_of(start))
+            answer = self._keep_if_near(self._solve_with_integers_of(start))
         if answer is None:
-            answer = self._judged(self._dive(point))
+            answer = self._keep_if_near(self._dive(point))
         if answer is None:
-            answer = self._among_undecided(point)
+            answer = self._solve_undecided(point)
         return answer, start if self.best is None else self.best
 
     def _optimum(self) -> Floats | None:
@@ -156,11 +163,11 @@ class ResolveAttempt:
         point = np.array(self.highs.getSolution().col_value)
         return point if len(point) == self.problem.columns and np.isfinite(point).all() else None
 
-    def _rounded(self, point: Floats) -> Floats:
-        whole = np.where(self.problem.integer, np.rint(point), point)
-        return np.clip(whole, self.problem.lower, self.problem.upper)
+    def _round(self, point: Floats) -> Floats:
+        rounded_point = np.where(self.problem.integer, np.rint(point), point)
+        return np.clip(rounded_point, self.problem.lower, self.problem.upper)
 
-    def _with_integers_of(self, start: Floats) -> Floats | None:
+    def _solve_with_integers_of(self, start: Floats) -> Floats | None:
         """Return the best point with the integer columns of the start, a few pivots from the optimum of the
         relaxation.
         """
@@ -171,7 +178,7 @@ class ResolveAttempt:
         highs.changeColsBounds(len(columns), columns, at, at)
         point = self._optimum()
         highs.changeColsBounds(len(columns), columns, lower, upper)
-        return None if point is None else self._rounded(point)
+        return None if point is None else self._round(point)
 
     def _dive(self, point: Floats) -> Floats | None:
         """Return an integer point near the bound, by rounding one column after another, the most certain first.
@@ -184,9 +191,9 @@ class ResolveAttempt:
         lower, upper = problem.lower.copy(), problem.upper.copy()
         for _ in range(DEPTH):
             fraction = np.abs(point[integers] - np.rint(point[integers]))
-            open_ = fraction > WHOLE
+            open_ = fraction > INTEGRALITY
             if not open_.any():
-                found = self._rounded(point)
+                found = self._round(point)
                 break
             column = integers[open_][np.argmin(fraction[open_])]
             value = float(point[column])
@@ -212,7 +219,7 @@ class ResolveAttempt:
         away = distance(self.objective, value, self.bound.value)
         return away <= 0 or relative_gap(value, self.bound.value) <= max(self.options.gap, AT_THE_BOUND)
 
-    def _among_undecided(self, point: Floats) -> SolverResult | None:
+    def _solve_undecided(self, point: Floats) -> SolverResult | None:
         """Solve the problem that remains after reduced-cost fixing."""
         problem = self.problem
         for wider in WIDER:
@@ -223,24 +230,25 @@ class ResolveAttempt:
             rest = rest_of(problem, point, free)
             try:
                 # Half of the gap: the other half is for the distance between the best of the rest and the bound.
-                found = self.solve_other(rest.problem, replace(self.options, gap=self.options.gap / 2))
+                inner_answer = self.solve_other(rest.problem, replace(self.options, gap=self.options.gap / 2))
             except DiagnosticError:
                 return None
-            answer = None if found.values is None else self._judged(rest.full(found.values))
+            values = inner_answer.values
+            answer = None if values is None else self._keep_if_near(rest.complete_point(values))
             if answer is not None:
                 return answer
         return None
 
-    def _judged(self, point: Floats | None) -> SolverResult | None:
-        """The answer that a feasible point near enough to the bound is; the best point is kept."""
-        if point is None or not feasible(self.problem, point, WITHIN):
+    def _keep_if_near(self, point: Floats | None) -> SolverResult | None:
+        """Return a result if a point is feasible and near enough to the bound; keep the best point."""
+        if point is None or not is_feasible(self.problem, point, WITHIN):
             return None
         value = self.objective.value(point)
         if self.best is None or distance(self.objective, value, self.objective.value(self.best)) < 0:
             self.best = point
-        return self._proved(point)
+        return self._accept_if_near(point)
 
-    def _proved(self, point: Floats | None) -> SolverResult | None:
+    def _accept_if_near(self, point: Floats | None) -> SolverResult | None:
         if point is None:
             return None
         value = self.objective.value(point)

@@ -64,12 +64,12 @@ def guard(name: str, everything: bool = False) -> Backend:
 
 
 @cache
-def isolate(name: str) -> Isolated:
-    """The one `Isolated` of that name in this process: runs share its processes."""
-    return Isolated(name)
+def isolate(name: str) -> IsolatedBackend:
+    """The one `IsolatedBackend` of that name in this process: runs share its processes."""
+    return IsolatedBackend(name)
 
 
-class Isolated:
+class IsolatedBackend:
     """A backend with its sessions in separate processes."""
 
     def __init__(self, name: str) -> None:
@@ -122,14 +122,14 @@ class SolverProcess:
         self.name = name
         self.numbers = itertools.count()
         self._lock = threading.RLock()
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._error_output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._pipe, other = Pipe()
         life, self._life = Pipe(duplex=False)
         with other, life:
             program = PROGRAM.format(path=sys.path, name=name, fd=other.fileno(), life=life.fileno())
             self._child = subprocess.Popen(
                 [sys.executable, "-c", program],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._error_output,
                 pass_fds=(other.fileno(), life.fileno()), start_new_session=True,  # Ctrl-C is for this process alone
             )  # fmt: skip
 
@@ -153,16 +153,16 @@ class SolverProcess:
             try:
                 self._pipe.send_bytes(pickle.dumps((kind, *content), pickle.HIGHEST_PROTOCOL))
                 if control is None:
-                    return self._received()[1]
+                    return self._receive()[1]
                 with CtrlC(control):
-                    return self._watched(control, monitor or Silent())
+                    return self._wait(control, monitor or Silent())
             except (EOFError, OSError) as gone:
                 raise DiagnosticError([self._crash()]) from gone
             except KeyboardInterrupt:
                 self.kill()
                 raise
 
-    def _watched(self, control: Control, monitor: Monitor) -> Any:
+    def _wait(self, control: Control, monitor: Monitor) -> Any:
         stopped, watcher = False, monitor
         failure: Exception | None = None
         while True:
@@ -174,7 +174,7 @@ class SolverProcess:
                 if control.stop_requested and not stopped:
                     stopped = True
                     self._pipe.send_bytes(pickle.dumps(("stop",)))
-            kind, content = self._received()
+            kind, content = self._receive()
             if kind == "done":
                 if failure is not None:
                     raise failure
@@ -185,7 +185,7 @@ class SolverProcess:
             except Exception as failed:
                 control.stop_requested, watcher, failure = True, Silent(), failed
 
-    def _received(self) -> tuple[str, Any]:
+    def _receive(self) -> tuple[str, Any]:
         kind, content = pickle.loads(self._pipe.recv_bytes())
         if kind == "refused":
             raise DiagnosticError(content)
@@ -207,8 +207,9 @@ class SolverProcess:
         except subprocess.TimeoutExpired:
             self.kill()
             code = -int(signal.SIGKILL)
-        self._said.seek(0)
-        words = [line.strip() for line in self._said.read().decode(errors="replace").splitlines() if line.strip()]
+        self._error_output.seek(0)
+        output = self._error_output.read().decode(errors="replace")
+        words = [line.strip() for line in output.splitlines() if line.strip()]
         notes = (f"its last output: {words[-1][:SHOWN]}",) if words else ()
         return Diagnostic(
             CRASHED,

@@ -65,7 +65,7 @@ class Server:
             if kind == "stop":
                 continue  # the solve had just ended
             try:
-                with self._named(kind):
+                with self._name_failures(kind):
                     answer = ("done", getattr(self, f"on_{kind}")(*content))
             except DiagnosticError as refused:
                 answer = ("refused", list(refused.diagnostics))
@@ -75,7 +75,7 @@ class Server:
                 answer = ("raised", _sendable(failure))
             self.send(*answer)
 
-    def _named(self, kind: str) -> AbstractContextManager[None]:
+    def _name_failures(self, kind: str) -> AbstractContextManager[None]:
         """Name failures of another package's backend here, where the origin of the code is known."""
         return nullcontext() if kind == "hello" else foreign_failures(backend(self.name))
 
@@ -99,23 +99,23 @@ class Server:
         session.carry(problem, changes(before, problem))
         self.sessions[number] = session, problem
 
-    def on_solve(self, number: int, options: Any, start: Any, watched: bool) -> Any:
+    def on_solve(self, number: int, options: Any, start: Any, reports_progress: bool) -> Any:
         session, _ = self.sessions[number]
-        return session.solve(options, start, _Watch(self, watched))
+        return session.solve(options, start, _PipeMonitor(self, reports_progress))
 
     def on_close(self, number: int) -> None:
         session, _ = self.sessions.pop(number)
         session.close()
 
 
-class _Watch:
+class _PipeMonitor:
     """Passes progress on, and the wish to stop in; ends the process when the other one has gone."""
 
-    def __init__(self, server: Server, watched: bool) -> None:
-        self._server, self._watched, self._stop = server, watched, False
+    def __init__(self, server: Server, reports_progress: bool) -> None:
+        self._server, self._reports_progress, self._stop = server, reports_progress, False
 
     def progress(self, progress: SolverProgress) -> None:
-        if self._watched:
+        if self._reports_progress:
             self._server.send("progress", progress)
 
     @property

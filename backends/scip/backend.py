@@ -20,7 +20,7 @@ from gpusched_dsl.backends.scip.loading import INFINITE, load, reaches_infinity,
 from gpusched_dsl.backends.scip.options import apply_options, without_reductions
 from gpusched_dsl.backends.scip.singleton_duals import duals_back_to_rows
 from gpusched_dsl.backends.scip.terms import TAKEN
-from gpusched_dsl.backends.scip.unboundedness import box, escapes, goes_on_along, may_be_unbounded
+from gpusched_dsl.backends.scip.unboundedness import box, escapes, improves_along, may_be_unbounded
 from gpusched_dsl.backends.threads import SolverThread, SolverThreads
 from gpusched_dsl.compiling.passes.steps import INDICATOR
 from gpusched_dsl.ir.arrays import Floats
@@ -87,7 +87,7 @@ class ScipBackend:
         return ScipSession(problem)
 
 
-# Models are freed while the interpreter is whole: their plugins call back into Python.
+# Models are freed before the interpreter ends: their plugins call back into Python.
 SESSIONS: weakref.WeakSet[ScipSession] = weakref.WeakSet()
 
 
@@ -109,12 +109,12 @@ class ScipSession:
         self._problem = problem
         self._model, self._variables = load(problem)
         self._has_duals = problem.is_linear and not problem.is_mip
-        self._endless = may_be_unbounded(problem)
+        self._may_be_unbounded = may_be_unbounded(problem)
         self._progress = _ProgressEvents()
         self._model.includeEventhdlr(self._progress, "progress", "reports incumbents and bounds")
         self._thread: SolverThread | None = None  # that of the first solve, which owns memory of the model from then on
-        self._freed: weakref.finalize[..., ScipSession] = weakref.finalize(self, self._model.freeProb)
-        self._freed.atexit = False  # `_close_all` does it
+        self._finalizer: weakref.finalize[..., ScipSession] = weakref.finalize(self, self._model.freeProb)
+        self._finalizer.atexit = False  # `_close_all` does it
         SESSIONS.add(self)
 
     def update(self, problem: Problem) -> None:
@@ -124,9 +124,9 @@ class ScipSession:
 
     def close(self) -> None:
         """Free the solver in its thread, once it has ended."""
-        if self._freed.alive and not self._abandoned:
+        if self._finalizer.alive and not self._abandoned:
             self._variables = []
-            self._freed()
+            self._finalizer()
             del self._model
 
     def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
@@ -134,12 +134,16 @@ class ScipSession:
         began = time.perf_counter()
         model = self._model
         if model.getStageName() != "PROBLEM":
-            self._in_thread().run(model.freeTransform).wait()
+            self._own_thread().run(model.freeTransform).wait()
         apply_options(model, options, self._problem)
         if start is not None:
-            self._begin_from(start)
+            self._offer_start(start)
         control = Control()
-        answer = self._bounded(control, options, monitor) if self._endless else self._run(control, monitor)
+        answer = (
+            self._solve_possibly_unbounded(control, options, monitor)
+            if self._may_be_unbounded
+            else self._run(control, monitor)
+        )
         if self._problem.definitions and self._problem.is_mip and answer.status in (Status.OPTIMAL, Status.INFEASIBLE):
             answer = self._second_opinion(answer, control, options, monitor)
         if answer.status is Status.INFEASIBLE_OR_UNBOUNDED or (
@@ -158,7 +162,7 @@ class ScipSession:
         model = self._model
         self._progress.control = control
         try:
-            run_stoppable(self._optimize, control, monitor, model.interruptSolve, self._in_thread())
+            run_stoppable(self._optimize, control, monitor, model.interruptSolve, self._own_thread())
         except KeyboardInterrupt:
             self._abandoned = True
             raise
@@ -166,13 +170,13 @@ class ScipSession:
             self._progress.control = None
         return self._answer(model.getStatus())
 
-    def _in_thread(self) -> SolverThread:
+    def _own_thread(self) -> SolverThread:
         """The thread of this model, chosen at its first solve."""
         if self._thread is None:
             self._thread = THREADS.thread()
-            self._freed.detach()
-            self._freed = weakref.finalize(self, self._thread.later, self._model.freeProb)
-            self._freed.atexit = False
+            self._finalizer.detach()
+            self._finalizer = weakref.finalize(self, self._thread.later, self._model.freeProb)
+            self._finalizer.atexit = False
         return self._thread
 
     def _optimize(self) -> None:
@@ -181,7 +185,9 @@ class ScipSession:
         except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
             raise DiagnosticError([_failure(str(failure))]) from failure
 
-    def _bounded(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> SolverResult:
+    def _solve_possibly_unbounded(
+        self, control: Control, options: SolveOptions, monitor: Monitor | None
+    ) -> SolverResult:
         """Solve a nonlinear problem with a possibly unbounded objective: examine the first very good point.
 
         Left alone, SCIP searches its box of 1e20 without end or reports an optimum at its border. Where no such point
@@ -197,7 +203,7 @@ class ScipSession:
         self._model.setParam("limits/time", min(EARLY_SECONDS, seconds))
         answer = self._run(control, monitor)
         if answer.reason == "time" and seconds > EARLY_SECONDS and not control.stop_requested:
-            if self._goes_on(control, options, monitor):
+            if self._improves_endlessly(control, options, monitor):
                 return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
             if control.stop_requested:
                 return replace(answer, reason="interrupt")
@@ -223,11 +229,11 @@ class ScipSession:
         rest = np.inf if options.time_limit is None else options.time_limit - control.seconds
         if control.stop_requested or rest <= 0:
             return first
-        self._in_thread().run(self._model.freeTransform).wait()
+        self._own_thread().run(self._model.freeTransform).wait()
         apply_options(self._model, replace(options, time_limit=min(given, rest)), self._problem)
         without_reductions(self._model)
         if first.values is not None:
-            self._begin_from(first.values)
+            self._offer_start(first.values)
         second = self._run(control, monitor)
         if second.values is None or not self._is_better(second.values, first, options.gap):
             return first
@@ -245,7 +251,7 @@ class ScipSession:
         gain = sign * (first.objective - found.objectives[0].value)
         return gain > (gap + WORTH_IT) * max(1.0, abs(first.objective))
 
-    def _begin_from(self, start: Floats) -> None:
+    def _offer_start(self, start: Floats) -> None:
         """Offer a feasible point as it is; of another one the integer values, which SCIP tries to complete."""
         model, problem = self._model, self._problem
         if verify(problem, start).feasible:
@@ -271,11 +277,11 @@ class ScipSession:
         found = _solve(replace(problem, objectives=()), options, rest, monitor)
         if found.status is Status.OPTIMAL and problem.is_linear:
             return Status.UNBOUNDED
-        if found.values is not None and not problem.is_linear and self._goes_on(control, options, monitor):
+        if found.values is not None and not problem.is_linear and self._improves_endlessly(control, options, monitor):
             return Status.UNBOUNDED
         return Status.INFEASIBLE if found.status is Status.INFEASIBLE else Status.INFEASIBLE_OR_UNBOUNDED
 
-    def _goes_on(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> bool:
+    def _improves_endlessly(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> bool:
         """Whether the best points within boxes lead on to better ones without end."""
         points: list[Floats] = []
         watcher = None if monitor is None else _OnlyStops(monitor)
@@ -292,28 +298,28 @@ class ScipSession:
             if escapes(self._problem, best.values):
                 return True
             points.append(best.values)
-        return len(points) == len(BOXES) and goes_on_along(self._problem, *points)
+        return len(points) == len(BOXES) and improves_along(self._problem, *points)
 
     def _answer(self, status: str) -> SolverResult:
         model = self._model
         statistics = {"nodes": float(model.getNTotalNodes()), "iterations": float(model.getNLPIterations())}
         if status not in PROVED and status not in LIMITS:
             raise DiagnosticError([_failure(status)])
-        ended = PROVED.get(status, Status.LIMIT)
-        if ended not in (Status.OPTIMAL, Status.LIMIT):
-            return SolverResult(ended, statistics=statistics)
+        final_status = PROVED.get(status, Status.LIMIT)
+        if final_status not in (Status.OPTIMAL, Status.LIMIT):
+            return SolverResult(final_status, statistics=statistics)
         reason = LIMITS.get(status, "")
         bound = _finite(model.getDualbound())
         if model.getNSols() == 0:
-            if ended is Status.OPTIMAL:
+            if final_status is Status.OPTIMAL:
                 raise DiagnosticError([_failure("optimal, but without a point")])
-            return SolverResult(ended, bound=bound, reason=reason, statistics=statistics)
+            return SolverResult(final_status, bound=bound, reason=reason, statistics=statistics)
         best: Any = model.getBestSol()
         values = np.array([best[variable] for variable in self._variables], dtype=np.float64)
-        proved = ended is Status.OPTIMAL and self._has_duals
+        proved = final_status is Status.OPTIMAL and self._has_duals
         row_duals, reduced_costs = self._duals(values) if proved else (None, None)
         return SolverResult(
-            ended,
+            final_status,
             values=values,
             objective=float(model.getSolObjVal(best)),
             bound=bound,

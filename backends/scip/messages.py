@@ -18,21 +18,21 @@ MOST = 20  # messages of a thread; the first say what is wrong, the others throu
 PLACE = re.compile(r"^\[[^\]]*\] ERROR: ")
 PASSED_ON = re.compile(r"^Error <-?\d+> in function call$")
 
-_said = threading.local()
+_messages = threading.local()
 
 
 def take() -> tuple[str, ...]:
     """Return SCIP's messages in this thread since the last call, without positions in its source code."""
-    parts: list[str] = getattr(_said, "parts", [])
-    _said.parts = []
+    parts: list[str] = getattr(_messages, "parts", [])
+    _messages.parts = []
     lines = (PLACE.sub("", line).strip() for line in "".join(parts).splitlines())
     return tuple(line for line in lines if line and not PASSED_ON.match(line))
 
 
 def _keep(data: object, file: object, message: bytes | None) -> None:
-    parts: list[str] | None = getattr(_said, "parts", None)
+    parts: list[str] | None = getattr(_messages, "parts", None)
     if parts is None:
-        parts = _said.parts = []
+        parts = _messages.parts = []
     if message and len(parts) < 2 * MOST:  # the place and the message are two calls
         parts.append(message.decode(errors="replace"))
 

@@ -68,8 +68,8 @@ def _terms(definition: Definition, arguments: list[Any]) -> list[Any]:
         case Product(starts=starts):
             return [_multiply(arguments[a:b]) for a, b in pairwise(starts.tolist())]
         case Power(exponents=exponents):
-            whole = np.rint(exponents) == exponents
-            powers = [int(e) if w else e for e, w in zip(exponents.tolist(), whole.tolist(), strict=True)]
+            integer = np.rint(exponents) == exponents
+            powers = [int(e) if w else e for e, w in zip(exponents.tolist(), integer.tolist(), strict=True)]
             return [argument**power for argument, power in zip(arguments, powers, strict=True)]
         case Unary(function=function):
             return [_FUNCTIONS[function](argument) for argument in arguments]

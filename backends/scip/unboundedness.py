@@ -46,7 +46,7 @@ def escapes(problem: Problem, point: Floats) -> bool:
     """Whether scaling some columns of `point` gives feasible points that are better without end."""
     sign = 1.0 if problem.objectives[0].sense == "minimize" else -1.0
     return any(
-        _goes_on(problem, sign, point, columns, power)
+        _improves_at_every_scale(problem, sign, point, columns, power)
         for power in (1.0, -1.0)
         for columns in _columns(problem, point, power)
     )
@@ -66,7 +66,7 @@ def box(problem: Problem, size: float) -> Problem:
     )
 
 
-def goes_on_along(problem: Problem, near: Floats, far: Floats) -> bool:
+def improves_along(problem: Problem, near: Floats, far: Floats) -> bool:
     """Whether the ray from `near` through `far` has feasible points that are better without end."""
     ray = far - near
     ray[problem.integer] = np.rint(ray[problem.integer])
@@ -75,7 +75,7 @@ def goes_on_along(problem: Problem, near: Floats, far: Floats) -> bool:
         return False
     ray[np.abs(ray) < longest * NOISE] = 0.0
     sign = 1.0 if problem.objectives[0].sense == "minimize" else -1.0
-    return _better_each_time(problem, sign, far, (far + 10.0**decade * ray for decade in DECADES))
+    return _improves_each_time(problem, sign, far, (far + 10.0**decade * ray for decade in DECADES))
 
 
 def _columns(problem: Problem, point: Floats, power: float) -> Iterator[Int32s]:
@@ -94,16 +94,16 @@ def _columns(problem: Problem, point: Floats, power: float) -> Iterator[Int32s]:
         yield from movable[np.argsort(-np.abs(point[movable]))][:SINGLE_COLUMNS, None]
 
 
-def _goes_on(problem: Problem, sign: float, point: Floats, columns: Int32s, power: float) -> bool:
-    def scaled(decade: int) -> Floats:
+def _improves_at_every_scale(problem: Problem, sign: float, point: Floats, columns: Int32s, power: float) -> bool:
+    def scaled_point(decade: int) -> Floats:
         moved = point.copy()
         moved[columns] *= 10.0 ** (power * decade)
         return moved
 
-    return _better_each_time(problem, sign, point, map(scaled, DECADES))
+    return _improves_each_time(problem, sign, point, map(scaled_point, DECADES))
 
 
-def _better_each_time(problem: Problem, sign: float, point: Floats, others: Iterable[Floats]) -> bool:
+def _improves_each_time(problem: Problem, sign: float, point: Floats, others: Iterable[Floats]) -> bool:
     """Whether points that follow on `point` are feasible and each better than the one before."""
     best = sign * verify(problem, point).objectives[0].value
     gone = 0

@@ -20,7 +20,7 @@ from defining import function, nonlinear, of
 from problems import INFEASIBLE, LINEAR
 
 from gpusched_dsl.backends.isolation import backend as module
-from gpusched_dsl.backends.isolation.backend import Isolated, guard
+from gpusched_dsl.backends.isolation.backend import IsolatedBackend, guard
 from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading
@@ -47,7 +47,7 @@ SMALL = problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)], integer=Tru
 )
 def test_a_crash_is_a_diagnostic(crash: str, words: str, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRASH", crash)
-    crashing = Isolated("crashing")
+    crashing = IsolatedBackend("crashing")
     with pytest.raises(DiagnosticError) as caught:
         solve_problem(SMALL, crashing)
     (finding,) = caught.value.diagnostics
@@ -125,7 +125,7 @@ def test_findings_of_the_backend_come_through() -> None:
 
 
 def test_several_threads_get_a_process_each() -> None:
-    chosen = Isolated("highs")
+    chosen = IsolatedBackend("highs")
     found: list[float | None] = []
     stated = [problem(maximize(1), columns=1, upper=float(n), integer=True) for n in range(6)]
     threads = [threading.Thread(target=lambda p=p: found.append(solve_problem(p, chosen).objective)) for p in stated]
@@ -139,8 +139,8 @@ def test_several_threads_get_a_process_each() -> None:
 
 def test_the_process_ends_with_its_parent() -> None:
     program = (
-        "from gpusched_dsl.backends.isolation.backend import Isolated\nimport os\n"
-        "one = Isolated('highs')\none.capabilities\nprint(one._processes[0]._child.pid, flush=True)\nos._exit(0)"
+        "from gpusched_dsl.backends.isolation.backend import IsolatedBackend\nimport os\n"
+        "one = IsolatedBackend('highs')\none.capabilities\nprint(one._processes[0]._child.pid, flush=True)\nos._exit(0)"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert ends(int(ended.stdout))
@@ -172,7 +172,7 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from building import many_knapsacks
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.backends.isolation.backend import Isolated
+from gpusched_dsl.backends.isolation.backend import IsolatedBackend
 from gpusched_dsl.backends.protocol import SolveOptions
 
 class Telling:
@@ -180,7 +180,7 @@ class Telling:
     def progress(self, progress):
         print("incumbent", flush=True)
 
-chosen = Isolated(sys.argv[1])
+chosen = IsolatedBackend(sys.argv[1])
 chosen.capabilities
 print(chosen._processes[0]._child.pid, flush=True)
 solve_problem(many_knapsacks(), chosen, SolveOptions(gap=0.0, heuristic="off"), monitor=Telling())

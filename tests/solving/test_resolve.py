@@ -12,7 +12,7 @@ from labelled import change, random_labelled
 
 from gpusched_dsl.backends.highs.backend import HighsSession
 from gpusched_dsl.backends.highs.basis import basis_at
-from gpusched_dsl.backends.highs.relaxation import dual_bound, feasible, rest_of, undecided_columns
+from gpusched_dsl.backends.highs.relaxation import dual_bound, is_feasible, rest_of, undecided_columns
 from gpusched_dsl.backends.highs.warm_resolve import Relaxations
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
@@ -151,10 +151,10 @@ def test_attempts_that_prove_nothing_become_rare() -> None:
     for _ in range(40):
         tried.append(tries.worth_trying())
         if tried[-1]:
-            tries.told(proved=False)
+            tries.record(proved=False)
     assert [at for at, true in enumerate(tried) if true] == [0, 2, 6, 14, 30]
     tries.waiting = 0
-    tries.told(proved=True)
+    tries.record(proved=True)
     assert tries.worth_trying()
 
 
@@ -230,14 +230,14 @@ def test_reduced_costs_decide_only_what_they_may(seed: int) -> None:
     assert bound is not None
     free = undecided_columns(one, relaxed.point, bound, abs(solved.objective - bound.value) + 1e-6)
     if not free.any():
-        assert feasible(one, relaxed.point, 1e-6)
+        assert is_feasible(one, relaxed.point, 1e-6)
         return
     rest = rest_of(one, relaxed.point, free)
     few = solve_problem(rest.problem, "highs", EXACT)
     assert few.objective == pytest.approx(solved.objective, abs=1e-6)
     assert few.point is not None
-    full = rest.full(few.point)
-    assert feasible(one, full, 1e-6)
+    full = rest.complete_point(few.point)
+    assert is_feasible(one, full, 1e-6)
     assert one.objectives[0].value(full) == pytest.approx(few.objective, abs=1e-6)
 
 
