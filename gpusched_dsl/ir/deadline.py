@@ -14,7 +14,7 @@ from contextvars import ContextVar, Token
 
 TIME, INTERRUPT = "time", "interrupt"
 
-POLL = 0.001  # seconds between two questions whether somebody wants to stop: a checkpoint in between costs a clock
+POLL = 0.001  # seconds between two checks for a request to stop: a checkpoint in between costs a clock
 
 READING, GROUNDING, AGGREGATION = "reading data", "grounding", "aggregation"
 REFORMULATION, TIGHTENING, SOLVING = "reformulation", "tightening", "solving"
@@ -146,9 +146,9 @@ def grace(seconds: float | None = None) -> Iterator[None]:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """A stage of building: the deadline is checked first, and Ctrl-C ends it like a wish to stop.
+    """A stage of building: the deadline is checked first, and Ctrl-C ends it like a request to stop.
 
-    Without an active deadline, and where somebody wants to stop already, KeyboardInterrupt stays what it is.
+    Without an active deadline, and after an earlier request to stop, KeyboardInterrupt is raised unchanged.
     """
     deadline = _ACTIVE.get()
     if deadline is None:
@@ -175,7 +175,7 @@ def remaining_share(share: float) -> float | None:
 class ShareOfTime:
     """A `with` block that ends early if it takes longer than a share of the remaining time; never without a limit.
 
-    Raises StoppedEarly where the whole deadline is over, or somebody wants to stop.
+    Raises StoppedEarly if the outer deadline is over, or after a request to stop.
     """
 
     def __init__(self, share: float) -> None:

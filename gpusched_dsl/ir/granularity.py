@@ -17,8 +17,8 @@ from gpusched_dsl.ir.tolerances import ON_STEP, ROUNDING
 def steps_of(affines: Affines, units: Bools | Floats) -> Floats:
     """For each expression a step such that all its values are its constant plus multiples of the step; 0: no step.
 
-    The greatest common divisor of the coefficients where all columns are whole; 1 for a constant. `units`: for each
-    column whether it is whole, or a number of which its values are multiples (0: none is known).
+    The greatest common divisor of the coefficients where all columns are integer; 1 for a constant. `units`: for each
+    column whether it is integer, or a number that divides its values (0: unknown).
     """
     matrix = affines.matrix
     steps = np.ones(affines.count)

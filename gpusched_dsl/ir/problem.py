@@ -102,7 +102,7 @@ class Objective:
 class Problem:
     """Minimise or maximise the objectives in order of priority over the points within bounds and rows.
 
-    `lower`, `upper`: column bounds (infinities allowed); `integer`: which columns must be whole;
+    `lower`, `upper`: column bounds (infinities allowed); `integer`: which columns must be integer;
     `row_lower <= matrix @ point <= row_upper`. `objectives` may be empty (any feasible point will do).
     `variables` are the declared families, `auxiliary` those that the compiler added behind them; together they cover
     the columns, and `constraints` the rows, in order and without gaps. `definitions` give auxiliary columns their

@@ -33,7 +33,7 @@ class Violation:
     """One violated row (`row`), bound (`bound`), integrality (`integer`), or a value that is NaN (`value`).
 
     `number` is the row or column of the problem, `index` its tuple in `family`; `absolute` is how far `value` lies
-    outside `lower .. upper` (or from a whole number), `relative` the same divided by the magnitude it is judged by.
+    outside `lower .. upper` (or from an integer), `relative` the same divided by the magnitude it is judged by.
     """
 
     kind: str

@@ -13,11 +13,11 @@ to one, and the slots that they link form trees. Carriers may be continuous betw
 that follow them are in no row of the rest of the problem, and these effects do not pay.
 
 Theorem. Let the n > 1 elements of a class be such. Then the optimum stays as it is when their columns are replaced by
-sums over the class (whole for all x and s) with n times the bounds, their rows by the sums of these rows, and rows `a
+sums over the class (integer for all x and s) with n times the bounds, their rows by the sums of these rows, and rows `a
 x + b v <= c` by `a X + b v <= c` and, if a < 0, `b v <= c` (mirrored for `>=`).
 
-Proof. (1) No optimum is lost. First let carriers be whole. Sums of columns satisfy sums of rows. `b v <= c` holds as
-some element has x = 0. If the carriers of an element are not whole, let s^t be 1 where s >= t and 0 elsewhere, for t
+Proof. (1) No optimum is lost. First let carriers be integer. Sums of columns satisfy sums of rows. `b v <= c` holds as
+some element has x = 0. If the carriers of an element are not integer, let s^t be 1 where s >= t and 0 elsewhere, for t
 in (0, 1]. Exclusions hold for s^t, as their left sides are 0 or 1, and where they are 1, s = 1. An effect that
 follows the change from r to s needs to be f(s - r), with f a maximum of lines through 0; all s^t - r^t have the sign
 of s - r, so f(s - r) is the mean of f(s^t - r^t) over t. An effect that follows s alone needs what a straight line

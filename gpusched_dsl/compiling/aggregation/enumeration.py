@@ -56,7 +56,7 @@ def count_points(
 ) -> int | None:
     """Return the number of points that `integer_points` lists; None if counting takes as long as listing.
 
-    Partial points with equal activities are counted together: with whole numbers such as GPUs there are few of these.
+    Partial points with equal activities are counted together: with integers such as GPUs there are few of these.
     """
     if (high - low).max(initial=0) >= MOST_DISTINCT:
         return None

@@ -105,7 +105,7 @@ class _Slot:
         """The rows that no other row implies."""
         own = self.kinds.on[self.rows]
         exact = self.kinds.exact[self.rows]
-        # Row i is part of row j; sums of whole numbers below 2 ** 24 are exact.
+        # Row i is part of row j; sums of integers below 2 ** 24 are exact.
         weaker = (inside.astype(np.float32) @ (~inside).T.astype(np.float32)) == 0
         weaker &= (own[:, None] < 0) | (own[:, None] == own[None, :])
         weaker &= ~exact[:, None] | (weaker.T & exact[None, :])  # an equation only by the same one

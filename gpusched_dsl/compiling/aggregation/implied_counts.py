@@ -1,8 +1,8 @@
 """Upper bounds of counts that single rows imply.
 
 A sum over n elements of a 0/1 column may be n as far as its own bounds go; `sum[k in Nodes] train[b, k, h] <= home[b]`
-says that it is 0 or 1. Solvers find that out themselves, but shapes of a problem (`solving/decomposition`) are told by
-bounds.
+says that it is 0 or 1. Solvers find that out themselves, but decomposition recognises problems by their
+bounds (`solving/decomposition`).
 """
 
 from __future__ import annotations

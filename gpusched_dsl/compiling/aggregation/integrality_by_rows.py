@@ -2,12 +2,12 @@
 
 A column with bounds 0 and 1 that no other rows than those of the element read, that stands once at most in rows of its
 member and once at most in rows over all members, with coefficients 1 or -1, where the sides of these rows and all other
-coefficients are whole and the other columns either integer or of the same kind.
+coefficients are integer and the other columns either integer or of the same kind.
 
-Proof. For fixed integer columns the rows that are left for such columns are a bipartite incidence matrix with whole
+Proof. For fixed integer columns the rows that are left for such columns are a bipartite incidence matrix with integer
 sides, up to signs of rows: every column has one entry at most in each of two parts. It is totally unimodular (A. J.
 Hoffman, J. B. Kruskal, 1956), so among the best values for the columns, which the objective sees linearly, some are
-whole.
+integer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def integer_columns_by_rows(quotient: Quotient, columns: Codes, rows: Codes, of_
     sides = np.stack((problem.row_lower[rows], problem.row_upper[rows]))
     uneven = (np.isfinite(sides) & (sides != np.rint(sides))).any(axis=0)
     uneven |= np.bincount(row, weights=values != np.rint(values), minlength=len(rows)) > 0
-    # Rows with a column that is neither integer nor of this kind have no whole sides for the others.
+    # Rows with a column that is neither integer nor of this kind have no integer sides for the others.
     loose = uneven | (np.bincount(row, weights=~(fits | integer)[at], minlength=len(rows)) > 0)
     links = fits[at]
     loose = reached_rows(loose, row[links], at[links], len(columns))

@@ -51,7 +51,7 @@ class _Kinds:
     def __init__(self, local: Local, within: Bools, state: Bools, path: Codes) -> None:
         self.local, self.state, self.path = local, state, path
         self.columns = local.own.shape[1]
-        self.whole = state & local.integer
+        self.integer_state = state & local.integer
         self.rows = np.flatnonzero(within)
         self.own = local.own[self.rows]
         self.lower, self.upper = local.lower[self.rows], local.upper[self.rows]
@@ -84,7 +84,7 @@ class _Kinds:
 
     def _check_shared(self, reads_shared: Bools, largest: Floats) -> None:
         at = np.flatnonzero(reads_shared[self.row])
-        bad = at[~self.whole[self.place[at]] | (largest[self.place[at]] > 1 + ROUNDING)]
+        bad = at[~self.integer_state[self.place[at]] | (largest[self.place[at]] > 1 + ROUNDING)]
         if len(bad):
             name = self.local.column_family(int(self.place[bad[0]])).name
             why = f"contains columns of no element, and no row limits `{name}` to one element"
@@ -108,7 +108,7 @@ class _Kinds:
         np.maximum.at(size, self.row, np.abs(value))
         alike = np.bincount(self.row, weights=np.abs(value) != size[self.row], minlength=count) == 0
         of_states = np.bincount(self.row, weights=~self.state[self.place], minlength=count) == 0
-        parts = np.bincount(self.row, weights=(value > 0) & ~self.whole[self.place], minlength=count) == 0
+        parts = np.bincount(self.row, weights=(value > 0) & ~self.integer_state[self.place], minlength=count) == 0
         fits = np.where(minus == 1, side == 0, (minus == 0) & (side == size))
         found = (one_sided | exact) & alike & of_states & parts & fits & (self.counts > minus)
         on = np.full(count, -1, dtype=np.int64)
@@ -121,7 +121,7 @@ class _Kinds:
         """Return the carriers and all columns before or after them; fractional columns can have no other role."""
         carrier = np.zeros(self.columns, dtype=np.bool_)
         carrier[on] = True
-        carrier[self.state & ~self.whole & (self.path >= 0)] = True
+        carrier[self.state & ~self.integer_state & (self.path >= 0)] = True
         paths = np.unique(self.path[carrier])
         carrier |= np.isin(self.path, paths[paths >= 0])
         return carrier
@@ -134,7 +134,7 @@ class _Kinds:
         loose = ~local.integer & ~carrier
         loose[self._effects()] = False
         entry = rows[self.row]
-        stray = np.flatnonzero(entry & ~loose[self.place] & ~self.whole[self.place])
+        stray = np.flatnonzero(entry & ~loose[self.place] & ~self.integer_state[self.place])
         if len(stray):
             raise self._obstacle(int(self.row[stray[0]]), self._refusal_reason(int(self.place[stray[0]])))
         loose_entries = np.flatnonzero(entry & loose[self.place])

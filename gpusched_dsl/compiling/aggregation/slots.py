@@ -42,7 +42,7 @@ class ElementSlots:
     """`slots` in an order in which each follows one before it; all columns are places in the component.
 
     `carriers` are the columns of carriers. Tied column `tied[i]` belongs to column `host[i]`, -1 for to none.
-    `kinds` tells rows apart, `rounded` are carriers that need not be whole in the model.
+    `kinds` has the kinds of rows, `rounded` are carriers that need not be integer in the model.
     """
 
     slots: tuple[ElementSlot, ...]

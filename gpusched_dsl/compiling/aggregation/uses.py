@@ -36,7 +36,7 @@ class Patterns:
 class Uses:
     """The states of members and the rows that patterns keep.
 
-    `states` (states x positions) are 0/1; `able[m, s]` tells which members have all positions of which states;
+    `states` (states x positions) are 0/1; `able[m, s]`: member m has all positions of state s;
     `weight` (common rows x states) is what a member in a state adds to the rows over members. `most` bounds how many
     patterns are listed, also before those are left out to which a member can be added.
     """
@@ -56,7 +56,7 @@ class Uses:
         self.elements = np.flatnonzero(quotient.classes.of == component.kind)
         self.low, self.high = self._hub_bounds()
         self.states = self._states()
-        has = (self.template.column >= 0).astype(np.float32)  # whole numbers below 2 ** 24: sums are exact
+        has = (self.template.column >= 0).astype(np.float32)  # integers below 2 ** 24: sums are exact
         self.work.spend(len(has) * self.states.size // BLAS, self.span)
         self.able = np.asarray(has @ self.states.T.astype(np.float32) == self.states.sum(axis=1))
         self.members = self.able.sum(axis=0).astype(np.int64)

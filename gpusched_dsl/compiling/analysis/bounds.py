@@ -86,7 +86,7 @@ def tighten(problem: Problem, bounds: Bounds) -> Problem:
 
     Passes drop or replace what holds anyway *within the bounds*. A bound may follow from the very definition that is
     dropped because of it (`max(x, z) <= 3` bounds x, which then lies below `z == 3`), so it must be stated first.
-    Results that can only be whole are marked as such, which a later pass could not tell any more.
+    Results that are always integer are marked as such: a later pass could not find that out any more.
     """
     read = np.zeros(problem.columns, dtype=np.bool_)
     for definition in problem.definitions:

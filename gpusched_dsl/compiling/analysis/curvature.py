@@ -4,7 +4,7 @@ First everything that passes make linear exactly is made linear: products of 0/1
 each definition is judged in the halves that are needed: `result >= f` is convex where f is, `result <= f` where f is
 concave (arguments are affine in columns, so nothing else has to be looked at).
 
-    nothing remains                              LP, or MILP with whole columns
+    nothing remains                              LP, or MILP with integer columns
     convex halves of squares of expressions      QP, MIQP
     convex halves only                           convex, MICP
     a half that is not convex                    NLP, MINLP

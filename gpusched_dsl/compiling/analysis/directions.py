@@ -35,8 +35,8 @@ CLOSE = 1e-9
 class Directions:
     """For every column: whether some row or objective gains from a smaller (`down`) or larger (`up`) value.
 
-    For the result of a definition f: with `down` only, `result >= f` says enough; with `up` only, `result <= f`; with
-    neither nobody reads it.
+    For the result of a definition f: with `down` only, `result >= f` suffices; with `up` only, `result <= f`; with
+    neither it is unused.
     """
 
     down: Bools

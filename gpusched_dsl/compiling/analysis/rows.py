@@ -92,7 +92,7 @@ class WorkingBounds:
         at = np.flatnonzero(seen)
         best, old, other = best[at], sign * near[at], sign * far[at]
         size = np.maximum(1.0, np.abs(other))
-        most = np.where(self.integer[at], ON_STEP, np.inf)  # large whole numbers are not their neighbours
+        most = np.where(self.integer[at], ON_STEP, np.inf)  # large integers are not their neighbours
         with np.errstate(invalid="ignore"):
             room = np.minimum(CROSSING * size, most)
             if (best < other - room).any():

@@ -5,11 +5,11 @@ Takes `w == b_1 ... b_k` in which every factor can only be 0 or 1 (a binary colu
     w <= b_j for all j                  where a larger w gains
     w >= b_1 + ... + b_k - (k - 1)      where a smaller one does (w >= 0 is a bound of the column)
 
-No columns are added, and w need not be whole for the solver. Leaves products with another factor.
+No columns are added, and w need not be integer for the solver. Leaves products with another factor.
 
 Also for targets that take products: the rows are exact, and what may be left is a linear problem.
 
-Proof. At whole points the rows say w <= min b_j, which is the product, and w >= 1 where all are 1.
+Proof. At integer points the rows say w <= min b_j, which is the product, and w >= 1 where all are 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A problem with contradictory bounds, as linear rows that state the contradiction.
 
 Interval arithmetic over rows, definitions and integrality may prove that there is no feasible point: `10 z <= 3` with a
-whole z gives z <= 0, and `x * z >= 1` with a binary x gives z >= 1. Passes rely on bounds that do not cross, so what
+integer z gives z <= 0, and `x * z >= 1` with a binary x gives z >= 1. Passes rely on bounds that do not cross, so what
 they would make of such a problem might have points. Instead the terms go, and an empty row asks for `0 >= 1`.
 """
 

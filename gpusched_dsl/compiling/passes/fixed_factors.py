@@ -5,7 +5,7 @@
     result == c * x,  max(x),  x^1                       ->  x itself if c == 1 and x is a column,
                                                              else rows that hold the result to it
 
-Where other terms read a result that moves in steps but is not whole, `max(c * x)` takes the place of the rows until
+Where other terms read a result that moves in steps but is not integer, `max(c * x)` takes the place of the rows until
 `extremes`: rows do not show the steps, which the passes of these terms need.
 
 Takes every kind of definition and leaves those in which several arguments still move. Bounds are propagated ones, which

@@ -2,7 +2,7 @@
 
 A row `a y + sum_j a_j x_j <= b` in which the terms at their smallest, with y == v, use up all of b leaves every other
 term at its smallest; for a term that is smallest at x_j == 0 that forces x_j == 0. So does a slack below |a_j| where
-x_j is whole. Typical: `sum_j x_j <= U y` with x >= 0 (y == 0 forces x_j == 0), `x + y <= 1` (y == 1 forces x == 0),
+x_j is integer. Typical: `sum_j x_j <= U y` with x >= 0 (y == 0 forces x_j == 0), `x + y <= 1` (y == 1 forces x == 0),
 and rows under a condition on y.
 """
 
@@ -77,7 +77,7 @@ class Implications:
         least = values * np.where(values > 0, low, high)
         slack = rows.limits - np.bincount(row_of, weights=least, minlength=count)  # infinite: nothing follows
         forced = columns_of_interest[columns] & (least == 0)
-        # The amount of a term at 0: the least by which it can leave it, 0 if it is not whole.
+        # The amount of a term at 0: the least by which it can leave it, 0 if it is not integer.
         steps = np.where(problem.integer[columns], rows.sizes, 0.0)
         self._forced = _Table.of(columns[forced], row_of[forced], steps[forced], count)
         largest = np.zeros(count)

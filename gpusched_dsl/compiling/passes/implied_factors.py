@@ -4,8 +4,8 @@
     y == 1 forces l == 0  (`x + y <= 1`)                          ->  y * l == 0
     the same binary twice                                         ->  x * x == x
 
-Takes products of two columns, one of them binary, y; l may be anything, also binary: `s * x == x` where `x <= s`. What
-the rows force is told by `implications`. The result is read as l (times its factor) wherever it stands, which also
+Takes products of two columns, one of them binary, y; l may be anything, also binary: `s * x == x` where `x <= s`.
+`implications` finds what the rows force. The result is read as l (times its factor) wherever it stands, which also
 settles products of products: `s * y * l` becomes `y * l`, and that l. Leaves all others.
 
 Proof. Where y == 1 both sides are l; where y == 0 the row forces l == 0, and both sides are 0. The row stays.

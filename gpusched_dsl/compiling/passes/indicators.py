@@ -6,7 +6,7 @@ Takes rows `L <= a x <= U` that must hold only where a binary column c has the v
     a x >= L - M off,   M = L - min(a x where c != v)
 
 over the bounds; the value of c itself counts where it stands in the row. Sides are first moved to the next value that
-whole columns can reach. A side that cannot be broken where c = v goes. Where U is the least value that a x can have,
+integer columns can reach. A side that cannot be broken where c = v goes. Where U is the least value that a x can have,
 every column must be at its end, and each says so for itself: `a_j x_j <= least_j + (most_j - least_j) off`, which is
 tighter than their sum. A fixed c leaves the row without a condition, or no row; a row that no point fulfils fixes c.
 

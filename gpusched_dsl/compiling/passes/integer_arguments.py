@@ -1,7 +1,7 @@
 """Functions of one argument that moves in steps, as piecewise-linear curves through the values it can have.
 
 Takes `r == f(a)`, f a power, `exp`, `log` or a function of another package, where a is an expression of columns that
-move in steps, such as whole columns and `min(x / 2, 3)` of whole x: within the bounds its values lie among
+move in steps, such as integer columns and `min(x / 2, 3)` of integer x: within the bounds its values lie among
 a_1 < ... < a_k, a step apart. Leaves
 
     r == c(a),   c piecewise linear through (a_1, f(a_1)), ..., (a_k, f(a_k))

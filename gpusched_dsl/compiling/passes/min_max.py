@@ -12,10 +12,10 @@ half that is needed is kept:
 
 An extreme of expressions in one binary column x is affine in it: `f(0) + (f(1) - f(0)) x`.
 
-Proof. `t >= b_k` is the epigraph. In the rows for `t <= max b` every right side is at least max b at whole points, and
-one of them is at most max b: U, which is a bound of t, or the sum when no b_k = U; p when it is 0; `b_k` when z_k = 1.
-With z_k = 0 the row must allow t = b_j for every other j, and `M_k = max_{j != k} upper(b_j) - lower(b_k)` is the least
-that does.
+Proof. `t >= b_k` is the epigraph. In the rows for `t <= max b` every right side is at least max b at integer points,
+and one of them is at most max b: U, which is a bound of t, or the sum when no b_k = U; p when it is 0; `b_k` when z_k
+= 1. With z_k = 0 the row must allow t = b_j for every other j, and `M_k = max_{j != k} upper(b_j) - lower(b_k)` is
+the least that does.
 
 Leaves entries that would need binaries where the target takes no integers. Where M_k is infinite a row under the
 condition z_k = 1 stands for it if the target takes these, else GSM3202 names the column without a bound.

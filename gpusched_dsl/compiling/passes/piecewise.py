@@ -68,7 +68,7 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Piecew
     needed = down | up
     plain, bent = needed & (pieces.runs == 1), needed & (pieces.runs > 1)
     # What needs binaries is left to targets that take it as it is, and refused behind the passes for those that
-    # take no whole columns.
+    # take no integer columns.
     kept = bent & (target.takes(definition.op) or not target.takes(INTEGERS))
     bent &= ~kept
     needed_ends = np.flatnonzero(bent & ~np.isfinite(low)), np.flatnonzero(bent & ~np.isfinite(high))

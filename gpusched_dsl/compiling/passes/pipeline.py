@@ -188,7 +188,7 @@ def _apply_required(problem: Problem, target: Target, read_rows: bool) -> Reform
 def _without_implied_integers(problem: Problem, original: Problem) -> Problem:
     """Relax results that are integer because declared columns are.
 
-    Passes are told that they are whole by `tightened`. Backends that take conditions take them of binary columns only.
+    `tighten` has marked them as integer for the passes. Backends support conditions of binary columns only.
     """
     integer = problem.integer.copy()
     integer[: original.columns] &= original.integer

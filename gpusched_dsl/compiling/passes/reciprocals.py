@@ -12,8 +12,8 @@ It does when it says `n <= 0` there and n > 0 within the bounds (or `n >= 0` and
 of d. Otherwise the row is left as it is: `n / d >= L` with n > 0 asks for a d near 0. Where a condition is off, d may
 be 0: its row is not worked out then.
 
-What nobody reads any more is taken away. Leaves other uses of `1/d` for targets that take powers; where the target does
-not, GSM3204 tells of those in which d may be 0 and that is wanted, or d has values on both sides of 0.
+Unused definitions are removed. Leaves other uses of `1/d` for targets with powers; for other targets, GSM3204 reports
+those in which d may be 0 and the objective gains from it, or d has values on both sides of 0.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ Takes `r == [L <= a <= U]`, r binary, and keeps the half that is needed:
     r >= [a >= L]:        a <= L'                         where r = 0
     r >= [L <= a <= U]:   a >= U' where p = 1, a <= L' where q = 1, r + p + q = 1, binaries p and q
 
-U' is the next value above U that a can have, L' the next below L: a must move in steps, as expressions of whole columns
-do. A side that no point within the bounds breaks is left out first: an equality with an end of the range is one-sided.
-Where a has two values only, r is affine in it.
+U' is the next value above U that a can have, L' the next below L: a must move in steps, as expressions of integer
+columns do. A side that no point within the bounds breaks is left out first: an equality with an end of the range is
+one-sided. Where a has two values only, r is affine in it.
 
-Results of terms move in steps, too, such as `min(x / 2, y / 4)` of whole x and y (`result_steps`); that is seen as
+Results of terms move in steps, too, such as `min(x / 2, y / 4)` of integer x and y (`result_steps`); that is seen as
 long as the terms are there. So `ReifiedSteps` comes before every pass that removes terms, and takes the entries that
 read such results.
 

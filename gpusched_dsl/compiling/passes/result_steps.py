@@ -29,7 +29,7 @@ MOST_TOGETHER = 2_000_000  # values of the arguments of one definition; equal fu
 def column_steps(problem: Problem, bounds: Bounds) -> Floats:
     """Return for each column a number that divides its values at feasible points; 0 if unknown.
 
-    1 for whole columns, their value for fixed ones. Results take theirs from their arguments:
+    1 for integer columns, their value for fixed ones. Results take theirs from their arguments:
     `min(x / 2, y / 4)` moves in quarters.
     """
     only = _distinguishable_steps(np.where(problem.lower == 0.0, 1.0, np.abs(problem.lower)))

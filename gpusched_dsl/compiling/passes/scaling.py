@@ -1,8 +1,8 @@
 """Coefficients of very different size brought closer together by powers of two, which round nothing.
 
-    a_ij  ->  2^(r_i) a_ij 2^(c_j)         column j stands for x_j / 2^(c_j); whole columns keep c_j = 0
+    a_ij  ->  2^(r_i) a_ij 2^(c_j)         column j stands for x_j / 2^(c_j); integer columns keep c_j = 0
 
-`scaling_of` only proposes r and c and tells what they would do; `PowerOfTwoScaling` is the reduction that applies them,
+`scaling_of` only proposes r and c, with their effect; `PowerOfTwoScaling` is the reduction that applies them,
 run only when it is asked for: solvers scale by themselves, and a tolerance of a scaled row is another one of the
 author's. It takes linear problems.
 

@@ -1,6 +1,6 @@
 """Terms that no pass could reformulate and the target does not support: the cause, and backends that support them.
 
-GSM3201   the target does not take the operation (or whole columns, or rows under a condition)
+GSM3201   the target does not take the operation (or integer columns, or rows under a condition)
 GSM3203   the target takes it where it is convex, and the half that is needed is not
 GSM3206   the argument of a root or logarithm lies where the function has no value
 """

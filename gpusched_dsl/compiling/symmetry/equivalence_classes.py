@@ -18,8 +18,8 @@ from gpusched_dsl.language.source import Span
 class Classes:
     """A partition of the elements of a set: `of[code]` is the class of an element.
 
-    Classes are numbered by their first element; `first` holds that code, `sizes` how many elements each has. `because`
-    names what told elements apart, in the order in which it did.
+    Classes are numbered by their first element; `first` holds that code, `sizes` how many elements each has. `reasons`
+    names the data that distinguish elements, in the order of their use.
     """
 
     of: Codes
@@ -47,7 +47,7 @@ class Classes:
 def classes_of(model: CheckedModel, store: ValueStore, root: str) -> Classes:
     """The coarsest classes within which every parameter and set that the problem reads is the same for all elements.
 
-    Raises Obstacle where the text tells elements of the set apart, or data relate them to one another.
+    Raises Obstacle if the text distinguishes elements of the set, or data relate them to each other.
     """
     reading, universe = names_read_by_decisions(model, root), store.universes[root]
     of = np.zeros(len(universe.labels), dtype=np.int64)
@@ -64,7 +64,7 @@ def classes_of(model: CheckedModel, store: ValueStore, root: str) -> Classes:
     for name in sorted(domains, key=lambda n: domains[n].size):  # small ones may tell all apart
         domain = domains[name]
         if len(of) and int(of.max()) + 1 == len(of):
-            break  # all are told apart already
+            break  # all are in different classes already
         places = _places(domain, universe)
         if not places:
             continue

@@ -76,7 +76,7 @@ def refuse_contradictions(model: CheckedModel, store: ValueStore) -> None:
             try:
                 classes = classes_of(model, store, declared.name)
             except Obstacle:
-                continue  # not usable, but no contradiction of the data: `explain` tells
+                continue  # not usable, but no contradiction of the data: `explain` reports it
             stated = np.zeros(len(classes.of), dtype=np.int64)
             if declared.identical_by is not None:
                 stated = np.unique(store.params[declared.identical_by].values, return_inverse=True)[1].reshape(-1)

@@ -66,7 +66,7 @@ class ColumnSets:
         """Return the entries with each of some columns, as pairs (position in `columns`, entry); `most` per column at
         most.
 
-        `counts` tells for every column of the problem how many there are.
+        `counts` has for every column of the problem the number of its entries.
         """
         held = np.zeros(len(counts), dtype=np.bool_)
         held[columns] = True

@@ -7,10 +7,11 @@ A side of that row that the bounds of the x_i imply is left out; without sides i
 job == run` becomes `sum of all choices <= 1`, and the costs of `run` those of the choices. It is the same problem in
 other columns: also its linear relaxation is.
 
-Takes z that is continuous, or that is whole wherever the x_i are: these whole, w_i and c whole. It must stand in so
-few other rows (`MOST_ROWS`) that the matrix gets no more entries. Sums that only the other way round would define a
-column (`x + z == 1`) stay: nothing would be smaller. Left alone: columns that definitions or conditions know, and
-those in rows under a condition; coefficients that differ by more than `SPREAD`. The way back computes z from the row.
+Takes z that is continuous, or that is integer wherever the x_i are: these are integer, and so are w_i and c. It must
+be in so few other rows (`MOST_ROWS`) that the matrix gets no more entries. Sums that only the other way round would
+define a column (`x + z == 1`) stay: nothing would be smaller. Left alone: columns that definitions or conditions
+know, and those in rows under a condition; coefficients that differ by more than `SPREAD`. The way back computes z
+from the row.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class _Pairs:
 
     `columns`, `short` and `long` have a line for each place in a short row: its column and the coefficients in both.
     `low` and `high` are the bounds of all columns; `ends[s]` is the finite part of the largest value of `-s * A x`
-    within them for each long row A and s = 1 and -1, and `open_ends[s]` tells how many terms of it are infinite.
+    within them for each long row A and s = 1 and -1, and `open_ends[s]` is the number of its infinite terms.
     """
 
     inner: Codes

@@ -1,30 +1,30 @@
 """Integrality that the structure of the rows implies is dropped: columns that form a network.
 
-    columns D, the other whole columns K, and all rows with a column of D:   lower <= A x_D + B x_K <= upper
-    A network matrix, B, lower, upper and the bounds of D whole        ->   D continuous
+    columns D, the other integer columns K, and all rows with a column of D:   lower <= A x_D + B x_K <= upper
+    A network matrix, B, lower, upper and the bounds of D integer        ->   D continuous
 
-With K fixed at whole values, what is left for D is `lower - B k <= A x <= upper - B k` within whole bounds. A matrix
-with at most two entries +-1 a column is totally unimodular when its rows can be split into two parts such that two
-entries of one sign stand in different parts, two of different sign in the same (Heller and Tompkins, An extension of
-a theorem of Dantzig's, 1956). All vertices of such a polyhedron with whole sides and bounds are whole (Hoffman and
+With K fixed at integers, D remains with `lower - B k <= A x <= upper - B k` within integer bounds. A matrix with
+at most two entries +-1 a column is totally unimodular if its rows can be split into two parts such that two entries
+of one sign are in different parts, and two of different sign in the same (Heller and Tompkins, An extension of
+a theorem of Dantzig's, 1956). All vertices of such a polyhedron with integer sides and bounds are integer (Hoffman and
 Kruskal, Integral boundary points of convex polyhedra, 1956). No other column of the problem shares a row with D but
-those of K, so for every K the best value over D is that of a whole point, and K alone has to be searched. Continuous
+those of K, so for every K the best value over D is that of an integer point, and K alone has to be searched. Continuous
 columns that fulfil what is asked of D belong to it; any other makes its rows unfit.
 
 Rows within rows. A row `sum of all x >= 3` beside `sum of x of one job <= 1` is a third entry of x. Where the entries
 of a row P in D are among those of a row R (up to one sign s), let `y = P x`: then R is `(R - s P) x + s y`, and P is
-`P x - y = 0` with the sides of P as the bounds of y. That is the same polyhedron under a whole linear map with a
-whole inverse, and y is one more column with two entries, -1 in P and s in R. Each P is put into at most one R, and
+`P x - y = 0` with the sides of P as the bounds of y. That is the same polyhedron under an integer linear map with an
+integer inverse, and y is one more column with two entries, -1 in P and s in R. Each P is put into at most one R, and
 the rows put into one R share no column. So two laminar families of rows are a network.
 
 A solver may still return a point of an edge between two vertices, such as an interior point method does: then the
 kept integers are fixed and a vertex is asked for (`gpusched_dsl/solving/repair.py`).
 
 Takes linear problems with at most one objective: a row that keeps an earlier objective would be no row of a network.
-Columns without a finite bound stay as they are. Where some whole columns have to be searched anyway, counts stay whole
-as well, since it pays to branch on them: capacity planning with at most 40 nodes takes HiGHS 2 s with all counts of
-VMs whole, and 9 s when those of VMs with one GPU are left to the network. Nothing is dropped where less than `WORTH` of
-the whole columns could be continuous: solvers know cuts and rules for whole columns alone.
+Columns without a finite bound stay as they are. If other integer columns must be searched anyway, counts stay
+integer as well, since it pays to branch on them: capacity planning with at most 40 nodes takes HiGHS 2 s with all
+counts of VMs integer, and 9 s if those of VMs with one GPU are continuous. Nothing changes if less than `WORTH` of the
+integer columns could be continuous: some cuts and rules of solvers apply to integer columns only.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _nearby_entries(problem: Problem, chosen: Bools) -> Nonzeros:
 def _settle(problem: Problem, entries: Nonzeros, chosen: Bools, whole_sides: Bools) -> tuple[Nonzeros, Bools]:
     """Return the chosen columns with only suitable rows, with the entries of those rows.
 
-    A row is fit when its sides and all its coefficients are whole, and each of its columns is chosen or whole. A
+    A row is fit when its sides and all its coefficients are integer, and each of its columns is chosen or integer. A
     continuous column that is dropped spoils its rows in turn.
     """
     unfit = ~whole_sides

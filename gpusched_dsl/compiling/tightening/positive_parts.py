@@ -13,7 +13,7 @@ and its cost moves it to one end, say l. Written l_i for x = e_i and l_0 for x =
 for a tardiness `sum_k e_k x_k - t <= d`, L = 0 that is `sum_k max(0, e_k - d) x_k`. A choice i with l_i > h_i is not
 possible: x_i is fixed at 0. The way back computes t = l(x) from the row.
 
-Proof. At whole points the sum is l(x), the best value of t, and with l_i <= h_i there is one. For fractional x, l is
+Proof. At integer points the sum is l(x), the best value of t, and with l_i <= h_i there is one. For fractional x, l is
 convex and h concave; x is the average of 0 and the e_i with weights 1 - sum x_i and x_i, so l(x) <= sum of the
 weighted l_i: the relaxation is never weaker, and as this is <= sum of the weighted h_i <= h(x), no point gets lost.
 Columns that a cost moves up are the same with l and h exchanged.

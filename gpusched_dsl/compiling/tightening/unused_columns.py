@@ -11,7 +11,7 @@ Proof. Move x of any feasible point to that end: all rows still hold, and no obj
 points there is one with x there, also when objectives are optimised in order; and a start loses nothing by the move.
 The problem is infeasible or unbounded after exactly when it was before.
 
-Takes whole columns (the ends rounded inwards) and continuous ones. Left alone: columns that definitions or conditions
+Takes integer columns (the ends rounded inwards) and continuous ones. Left alone: columns that definitions or conditions
 know, those in rows under a condition, those already fixed (a change of their bounds is then no change of structure),
 ends that are infinite, and ends above `LARGEST`, which would drown the sides of rows that they move into.
 """
