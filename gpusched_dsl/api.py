@@ -37,12 +37,12 @@ def load(path: str | Path, *, allow_outside: bool = False, memory: int = DEFAULT
     Imports and data must be in its folder unless `allow_outside`; `memory` is the largest number of bytes for building
     a problem. Raises DiagnosticError with every syntax error.
     """
-    began = time.perf_counter()
+    start = time.perf_counter()
     check_values({"path": path, "memory": memory})
-    found = Diagnostics()
-    workspace = load_workspace(Path(path), found, allow_outside=allow_outside)
-    found.raise_if_errors()
-    return Model(workspace, Permissions(memory, allow_outside), tuple(found), time.perf_counter() - began)
+    diagnostics = Diagnostics()
+    workspace = load_workspace(Path(path), diagnostics, allow_outside=allow_outside)
+    diagnostics.raise_if_errors()
+    return Model(workspace, Permissions(memory, allow_outside), tuple(diagnostics), time.perf_counter() - start)
 
 
 def loads(
@@ -54,13 +54,13 @@ def loads(
     memory: int = DEFAULT_MEMORY,
 ) -> Model:
     """Read a text; its imports and data are relative to the folder `base`. Raises DiagnosticError as `load` does."""
-    began = time.perf_counter()
+    start = time.perf_counter()
     check_values({"memory": memory})
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     folder = None if base is None else Path(base)
-    workspace = workspace_from_text(text, name, found, folder, allow_outside=allow_outside)
-    found.raise_if_errors()
-    return Model(workspace, Permissions(memory, allow_outside), tuple(found), time.perf_counter() - began)
+    workspace = workspace_from_text(text, name, diagnostics, folder, allow_outside=allow_outside)
+    diagnostics.raise_if_errors()
+    return Model(workspace, Permissions(memory, allow_outside), tuple(diagnostics), time.perf_counter() - start)
 
 
 def compile(

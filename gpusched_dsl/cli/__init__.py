@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (see `gsdsl --help`); raise only SystemExit, for help and version."""
     if argv is None:
-        gc.set_threshold(100_000, 50, 50)  # trees and tables live to the end of the process
+        gc.set_threshold(100_000, 50, 50)  # trees and tables remain until the end of the process
     arguments = list(sys.argv[1:] if argv is None else argv)
     _never_fail_at_printing()
     try:
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _guard(arguments: list[str]) -> int:
-    """Run the command; everything that can go wrong becomes a finding and an exit code."""
+    """Run the command; every failure becomes a diagnostic and an exit code."""
     from gpusched_dsl.cli.arguments.parse import parse
     from gpusched_dsl.cli.arguments.parser import UsageError
     from gpusched_dsl.cli.output import Output
@@ -52,7 +52,7 @@ def _guard(arguments: list[str]) -> int:
         diagnostics=options.diagnostics,
         color=options.color,
         quiet=options.quiet,
-        findings_are_output=options.command == "check",
+        diagnostics_are_output=options.command == "check",
     )
     code = _run(options, output, arguments)
     output.finish()
@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
     except DiagnosticError as error:
         output.report(error.diagnostics)
         return exits.BAD_INPUT
-    except UsageError as error:  # what the parser alone could not tell
+    except UsageError as error:  # errors that the parser alone cannot find
         output.report([Diagnostic(error.code, error.message, help=error.help)])
         return exits.USAGE
     except KeyboardInterrupt:
@@ -133,14 +133,14 @@ def _report_usage(error: Exception, arguments: list[str]) -> int:
     as_json = "--diagnostics=json" in arguments or any(
         pair == ("--diagnostics", "json") for pair in pairwise(arguments)
     )
-    output = Output(diagnostics="json" if as_json else "text", findings_are_output="check" in arguments[:1])
+    output = Output(diagnostics="json" if as_json else "text", diagnostics_are_output="check" in arguments[:1])
     output.report([Diagnostic(error.code, error.message, help=error.help)])
     output.finish()
     return exits.USAGE
 
 
 def _leave_running_solver(output: Output) -> None:
-    """After a second Ctrl-C a solver may still run in its thread; leaving without it is the only way to stop it."""
+    """Exit at once if a solver still runs in its thread after Ctrl-C: nothing else can stop it."""
     import threading
 
     if any(thread.name == "solver" and thread.is_alive() for thread in threading.enumerate()):
@@ -149,7 +149,7 @@ def _leave_running_solver(output: Output) -> None:
 
 
 def _never_fail_at_printing() -> None:
-    """A terminal that cannot show a character of the author's gets an escape instead of ending the command."""
+    """Print escapes for characters that a terminal cannot show, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""`gsdsl check`: everything that can be wrong in files, found without a solver."""
+"""`gsdsl check`: checks files completely without a solver."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def run(options: argparse.Namespace, output: Output) -> int:
     several = len(files := gsm_files(options.files)) > 1
     for path in files:
         before = output.errors
-        found = Diagnostics()
-        workspace = load_workspace(path, found, allow_outside=options.allow_outside)
-        if not found.has_errors:
-            check_all(workspace, found, permissions)
-        output.report(found)
+        diagnostics = Diagnostics()
+        workspace = load_workspace(path, diagnostics, allow_outside=options.allow_outside)
+        if not diagnostics.has_errors:
+            check_all(workspace, diagnostics, permissions)
+        output.report(diagnostics)
         if output.errors == before:
             output.say(f"{f'{path}: ' if several else ''}ok: {contents(workspace)}")
     return exits.BAD_INPUT if output.errors else exits.OK
@@ -31,11 +31,11 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 def contents(workspace: Workspace) -> str:
     """`1 model, 2 scenarios, 1 test`, of a file with its imports."""
-    kinds: list[tuple[int, str, str]] = [
+    counts: list[tuple[int, str, str]] = [
         (len(workspace.models), "model", "models"),
         (len(workspace.scenarios), "scenario", "scenarios"),
         (len(workspace.tests), "test", "tests"),
         (len(workspace.policies), "policy", "policies"),
         (len(workspace.onlines), "online block", "online blocks"),
     ]
-    return ", ".join(count_text(n, one, many) for n, one, many in kinds if n) or "nothing declared"
+    return ", ".join(count_text(n, singular, plural) for n, singular, plural in counts if n) or "nothing declared"

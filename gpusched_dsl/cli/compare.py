@@ -9,7 +9,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import open_scenario
-from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
+from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
@@ -30,42 +30,42 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     _check_targets(options)
     clock, watch = Deadline(), ProgressMonitor(output.note)
-    chosen = open_scenario(options, output)
+    scenario = open_scenario(options, output)
     methods = [
-        choose_method(chosen.workspace, name, chosen.scenario.model, judge=options.judge, load=guard)
+        choose_method(scenario.workspace, name, scenario.scenario.model, judge=options.judge, load=guard)
         for name in options.methods
     ]
     judge = SolverMethod(options.judge, load=guard)
     for solver in (*(method for method in methods if not method.is_policy), judge):
         solver.backend()  # their processes start
     config = CompareConfig(
-        scenario=chosen,
+        scenario=scenario,
         methods=methods,
         options=SolveOptions(options.time_limit, options.gap, options.threads),
         seeds=options.seeds,
         bound_by=judge if options.bound else None,
     )
     policies = any(method.is_policy for method in methods)
-    listener = _Announcer(output, watch, policies=policies, only_findings=STDOUT in (options.json, options.csv))
-    found = compare(config, clock=clock, monitor=watch, listener=listener)
-    tell_compiled(sum(row.compile_seconds for row in found.rows), output)
-    _show(found, output)
-    _write(found, options, output)
-    return _exit_code(found)
+    listener = _Announcer(output, watch, policies=policies, only_diagnostics=STDOUT in (options.json, options.csv))
+    comparison = compare(config, clock=clock, monitor=watch, listener=listener)
+    report_compiling(sum(row.compile_seconds for row in comparison.rows), output)
+    _show(comparison, output)
+    _write(comparison, options, output)
+    return _exit_code(comparison)
 
 
 class _Announcer(ProgressListener):
     """Also write the compared scenario before the first method runs."""
 
-    def __init__(self, output: Output, watch: ProgressMonitor, *, policies: bool, only_findings: bool) -> None:
+    def __init__(self, output: Output, watch: ProgressMonitor, *, policies: bool, only_diagnostics: bool) -> None:
         super().__init__(output, watch)
-        self.policies, self.only_findings = policies, only_findings
+        self.policies, self.only_diagnostics = policies, only_diagnostics
 
     def has_built(self, built: Built) -> None:
         output, scenario = self.output, built.scenario
         output.report(built.warnings)
-        if self.only_findings:
-            output.only_findings()
+        if self.only_diagnostics:
+            output.only_diagnostics()
         output.say(f"{scenario.model.name}{f', scenario {scenario.name}' if scenario.name else ''}")
         output.say()
         output.flush()
@@ -74,39 +74,39 @@ class _Announcer(ProgressListener):
 
 
 def _check_targets(options: argparse.Namespace) -> None:
-    """Find out before a long run that its table could not be written."""
+    """Refuse unwritable targets before a long run."""
     if options.json == options.csv == STDOUT:
         raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
     check_targets(options.json, options.csv)
 
 
-def _show(found: Comparison, output: Output) -> None:
-    if found.rows:
-        if not show_comparison(found, output):
+def _show(comparison: Comparison, output: Output) -> None:
+    if comparison.rows:
+        if not show_comparison(comparison, output):
             output.note("the terminal is too narrow for the cost by term: `--csv -` and `--json -` show it")
         output.say()
-    for line in found.footer():
+    for line in comparison.footer():
         output.say(line)
-    output.report(d for row in found.rows for d in row.diagnostics)
-    output.report(found.contradictions)
+    output.report(d for row in comparison.rows for d in row.diagnostics)
+    output.report(comparison.contradictions)
 
 
-def _write(found: Comparison, options: argparse.Namespace, output: Output) -> None:
+def _write(comparison: Comparison, options: argparse.Namespace, output: Output) -> None:
     if options.json is not None:
-        write_document(found.json_text(), options.json, output)
+        write_document(comparison.json_text(), options.json, output)
     if options.csv is not None:
-        write_document(found.csv_text(), options.csv, output)
+        write_document(comparison.csv_text(), options.csv, output)
 
 
-def _exit_code(found: Comparison) -> int:
+def _exit_code(comparison: Comparison) -> int:
     """Return 70 if a value is better than the bound, 0 if a method has a plan, else the code of the first row."""
-    if found.contradictions:
+    if comparison.contradictions:
         return exits.INTERNAL
-    if found.best is not None or any(row.result is not None and row.result.has_point for row in found.rows):
+    if comparison.best is not None or any(row.result is not None and row.result.has_point for row in comparison.rows):
         return exits.OK
-    if found.interrupted or not found.rows:
+    if comparison.interrupted or not comparison.rows:
         return exits.INTERRUPTED
-    statuses = [row.result.status for row in found.rows if row.result is not None]
+    statuses = [row.result.status for row in comparison.rows if row.result is not None]
     if not statuses:
         return exits.BAD_INPUT
     if any(s in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED, Status.BROKEN) for s in statuses):

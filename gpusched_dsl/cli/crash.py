@@ -19,9 +19,9 @@ def wants_traceback(debug: bool) -> bool:
 
 
 def crash_diagnostic(failure: BaseException, argv: list[str]) -> Diagnostic:
-    """The finding GSM9999, after the details have been written to a file of the user's own."""
-    kept = _write_details(failure, argv)
-    notes = (f"the details were written to `{kept}`",) if kept is not None else ()
+    """Write the details to a private file, and return the diagnostic GSM9999."""
+    path = _write_details(failure, argv)
+    notes = (f"the details were written to `{path}`",) if path is not None else ()
     words = str(failure).strip().splitlines()
     what = type(failure).__name__ + (f": {words[0][:200]}" if words else "")
     return Diagnostic(

@@ -11,7 +11,7 @@ STDOUT = "-"
 
 
 def check_targets(*targets: str | None) -> None:
-    """Find out before long work that a file could not be written; raises DiagnosticError (GSM6008)."""
+    """Check before a long computation that files can be written; raise DiagnosticError (GSM6008)."""
     for target in targets:
         if target not in (None, STDOUT):
             check_writable(Path(target))

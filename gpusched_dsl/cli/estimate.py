@@ -23,10 +23,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if is_policy(workspace, options.method):
         announce_compiling(output)
     if options.json == STDOUT:
-        output.only_findings()
+        output.only_diagnostics()
     with watch_progress(output, show=output.shows_progress) as watch:
         watch.begin("running")
-        found = estimate(
+        result = estimate(
             workspace,
             options.job,
             run_config(options),
@@ -35,8 +35,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
             stop=lambda: watch.stop_requested,
             tell=lambda done: watch.begin(f"{count_text(done, 'run')} of {options.samples}"),
         )
-    for line in found.lines():
+    for line in result.lines():
         output.say(line)
     if options.json is not None:
-        write_document(found.json_text(), options.json, output)
-    return exits.OK if found.unfinished < found.samples else exits.NO_SOLUTION_YET
+        write_document(result.json_text(), options.json, output)
+    return exits.OK if result.unfinished < result.samples else exits.NO_SOLUTION_YET

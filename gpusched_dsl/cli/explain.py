@@ -39,76 +39,79 @@ def run(options: argparse.Namespace, output: Output) -> int:
     watch = ProgressMonitor(output.note)
     try:
         with watch_progress(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
-            chosen = choose_instance(options, output)
-            _refuse_policy(chosen, options.backend)
-            loaded = build_problem(chosen, output, fold=allows_aggregation(options.without))
+            instance = choose_instance(options, output)
+            _refuse_policy(instance, options.backend)
+            loaded = build_problem(instance, output, aggregated=allows_aggregation(options.without))
     except StoppedEarly:
-        raise KeyboardInterrupt from None  # nothing is known yet
+        raise KeyboardInterrupt from None  # there is no explanation yet
     solver = backend(options.backend)
     if options.json == STDOUT:
-        output.only_findings()
-    told = describe(
+        output.only_diagnostics()
+    explanation = describe(
         loaded.problem,
         solver,
         loaded.provenance,
         without=frozenset(options.without),
         aggregation=loaded.aggregation,
     )
-    _show_description(told, output)
+    _show_description(explanation, output)
     stopped = False
     if not options.no_why:
         watch.begin("")
         with watch_progress(output, show=output.shows_progress, watch=watch):
-            told = search(told, solver, SearchClock(options.time_limit, watch))
+            explanation = search(explanation, solver, SearchClock(options.time_limit, watch))
             stopped = watch.stop_requested
-        _show_answer(told, output)
+        _show_answer(explanation, output)
     if options.json is not None:
-        write_document(told.json_text(), options.json, output)
-    if told.status == "unknown":
+        write_document(explanation.json_text(), options.json, output)
+    if explanation.status == "unknown":
         return exits.INTERRUPTED if stopped else exits.NO_SOLUTION_YET
-    return EXITS.get(told.status, exits.BAD_INPUT if told.refused else exits.OK)
+    return EXITS.get(explanation.status, exits.BAD_INPUT if explanation.refused else exits.OK)
 
 
-def _refuse_policy(chosen: SelectedScenario | LoadedProblem, name: str) -> None:
-    """Raise UsageError for a policy, and DiagnosticError for a name that no solver has."""
+def _refuse_policy(instance: SelectedScenario | LoadedProblem, name: str) -> None:
+    """Raise UsageError for a policy, and DiagnosticError for an unknown solver."""
     from gpusched_dsl.workflows.method import choose_method
 
-    if isinstance(chosen, SelectedScenario) and choose_method(chosen.workspace, name, chosen.scenario.model).is_policy:
+    if (
+        isinstance(instance, SelectedScenario)
+        and choose_method(instance.workspace, name, instance.scenario.model).is_policy
+    ):
         message = f"`{name}` is a policy, which solves no problem"
         raise UsageError("GSM6002", message, f"`--policy {name}` describes it")
 
 
-def _show_description(told: Explanation, output: Output) -> None:
+def _show_description(explanation: Explanation, output: Output) -> None:
     from gpusched_dsl.explaining.text import grids, header_lines
 
-    for line in header_lines(told):
+    for line in header_lines(explanation):
         output.say(line)
-    for title, grid in grids(told):
+    for title, grid in grids(explanation):
         output.say()
         output.say(title)
         show_grid(grid, output)
-    _tell([*told.reasons, *told.refused, *told.warnings], output)
+    _show_diagnostics([*explanation.reasons, *explanation.refused, *explanation.warnings], output)
     output.flush()
 
 
-def _show_answer(told: Explanation, output: Output) -> None:
+def _show_answer(explanation: Explanation, output: Output) -> None:
     from gpusched_dsl.explaining.text import status_lines
 
     output.say()
-    for line in status_lines(told):
+    for line in status_lines(explanation):
         output.say(line)
-    _tell(told.findings, output)
+    _show_diagnostics(explanation.findings, output)
 
 
-def _tell(found: list[Diagnostic], output: Output) -> None:
-    """Findings are the result of this command: on standard output as text, with the others as JSON."""
+def _show_diagnostics(diagnostics: list[Diagnostic], output: Output) -> None:
+    """Show diagnostics, the result of this command: as text on standard output, or with the others as JSON."""
     if output.as_json:
-        output.report(found)
-    elif found:
+        output.report(diagnostics)
+    elif diagnostics:
         import sys
 
         from gpusched_dsl.language.diagnostics.render import render_text
 
-        text = render_text(found, color=output.colored(sys.stdout)).rpartition("\n\n")[0]
+        text = render_text(diagnostics, color=output.has_colors(sys.stdout)).rpartition("\n\n")[0]
         output.say()
         output.say(text)

@@ -23,7 +23,7 @@ def explain_policy(options: argparse.Namespace, output: Output) -> int:
     """Describe a policy; raise DiagnosticError if it does not exist or its text is wrong."""
     policy = _policy(options, output)
     if options.json == STDOUT:
-        output.only_findings()
+        output.only_diagnostics()
     words = policy_in_words(policy)
     output.say(f"{policy.name} for {policy.model.name}{f': {policy.doc}' if policy.doc else ''}")
     output.say()
@@ -36,19 +36,19 @@ def explain_policy(options: argparse.Namespace, output: Output) -> int:
         for setting in settings:
             output.say(f"   {setting.name} = {setting.text}: {setting.meaning}")
     if options.json is not None:
-        found = {
+        document = {
             "policy": policy.name,
             "model": policy.model.name,
             "doc": policy.doc,
             "words": words,
             "settings": [{"name": s.name, "text": s.text, "meaning": s.meaning, "policy": s.policy} for s in settings],
         }
-        write_document(json_text(found), options.json, output)
+        write_document(json_text(document), options.json, output)
     return exits.OK
 
 
 def _policy(options: argparse.Namespace, output: Output) -> CheckedPolicy:
-    """The policy for the scenario's model; without a scenario that it is for, against the model that it names."""
+    """Return the policy, checked for the model of the scenario; without a scenario, for the model that it names."""
     if options.file is None:
         return any_policy_named(None, options.policy, options.model)
     workspace = read_workspace(Path(options.file), options.allow_outside, output)

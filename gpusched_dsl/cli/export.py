@@ -73,25 +73,25 @@ def _write_formulation(options: argparse.Namespace, output: Output, out: str) ->
 
 
 def _models(workspace: Workspace, name: str | None) -> list[str]:
-    """The model of that name, or all that the file itself declares (those of its scenarios if it declares none)."""
+    """Return the model of that name, or all models of the file (if it declares none, those of its imports)."""
     if name is not None:
         if name not in workspace.models:
             help = did_you_mean(name, workspace.models) or f"the models are {', '.join(workspace.models)}"
             raise DiagnosticError([Diagnostic("GSM6018", f"unknown model `{name}`", help=help)])
         return [name]
-    own = [n for n, m in workspace.models.items() if workspace.main and m.span.source is workspace.main.source]
-    if not own and not workspace.models:
+    own_models = [n for n, m in workspace.models.items() if workspace.main and m.span.source is workspace.main.source]
+    if not own_models and not workspace.models:
         raise DiagnosticError([Diagnostic("GSM6018", "there is no model in this file or in its imports")])
-    return own or list(workspace.models)
+    return own_models or list(workspace.models)
 
 
 def _losses(problem: Problem, form: str) -> list[Diagnostic]:
-    """A warning where the format has no place for the order of several objectives."""
+    """Return a warning if the format does not support several objectives."""
     if form == "json" or len(problem.objectives) <= 1:
         return []
     others = ", ".join(f"`{o.name or f'objective {n}'}`" for n, o in enumerate(problem.objectives[1:], start=2))
-    kept = "named in comments" if form == "lp" else "free rows, which most solvers ignore"
-    message = f"{form.upper()} has only one objective: {others} of lower priority are {kept}"
+    representation = "named in comments" if form == "lp" else "free rows, which most solvers ignore"
+    message = f"{form.upper()} has only one objective: {others} of lower priority are {representation}"
     help = "export as JSON to keep all objectives and their order"
     return [Diagnostic("GSM6017", message, help=help, severity=Severity.WARNING)]
 
@@ -99,7 +99,7 @@ def _losses(problem: Problem, form: str) -> list[Diagnostic]:
 def write_problem(problem: Problem, form: str, file: BinaryIO) -> Problem:
     """Write a problem as `lp`, `mps` or `json` to an unbuffered file and return the content.
 
-    LP and MPS hold linear rows only: other terms are reformulated. Raises DiagnosticError where that cannot be done.
+    LP and MPS have linear rows only: other terms are reformulated. Raises DiagnosticError if this is impossible.
     """
     if form == "json":
         from gpusched_dsl.ir.json.codec import to_json

@@ -19,25 +19,25 @@ STDIN = "-"
 
 def run(options: argparse.Namespace, output: Output) -> int:
     if STDIN in options.files:
-        return _standard_input(options, output)
-    changed, kept, failed = 0, 0, 0
+        return _format_standard_input(options, output)
+    changed, unchanged, failed = 0, 0, 0
     for path in gsm_files(options.files):
-        text = _read(path, output)
+        text = _read_text(path, output)
         formatted = None if text is None else _format(text, str(path), output)
         if text is None or formatted is None:
             failed += 1
         elif text == formatted:
-            kept += 1
+            unchanged += 1
         else:
             changed += 1
-            _change(path, text, formatted, options, output)
-    output.say(_summary(changed, kept, failed, options.check or options.diff))
+            _write_or_show(path, text, formatted, options, output)
+    output.say(_summary(changed, unchanged, failed, options.check or options.diff))
     return exits.BAD_INPUT if failed or (changed and options.check) else exits.OK
 
 
-def _standard_input(options: argparse.Namespace, output: Output) -> int:
+def _format_standard_input(options: argparse.Namespace, output: Output) -> int:
     """Format standard input; only the formatted text (or the difference) goes to standard output."""
-    text = _standard_text(output)
+    text = _read_standard_input(output)
     if text is None:
         return exits.BAD_INPUT
     formatted = _format(text, "<stdin>", output)
@@ -50,8 +50,8 @@ def _standard_input(options: argparse.Namespace, output: Output) -> int:
     return exits.BAD_INPUT if options.check and text != formatted else exits.OK
 
 
-def _standard_text(output: Output) -> str | None:
-    """Standard input as UTF-8 text, whatever the terminal's encoding."""
+def _read_standard_input(output: Output) -> str | None:
+    """Read standard input as UTF-8 text, independent of the encoding of the terminal."""
     raw = getattr(sys.stdin, "buffer", None)
     if raw is None:
         return sys.stdin.read()
@@ -64,7 +64,7 @@ def _standard_text(output: Output) -> str | None:
     return text
 
 
-def _change(path: Path, text: str, formatted: str, options: argparse.Namespace, output: Output) -> None:
+def _write_or_show(path: Path, text: str, formatted: str, options: argparse.Namespace, output: Output) -> None:
     if options.diff:
         output.say(_difference(text, formatted, str(path)).rstrip("\n"))
     elif options.check:
@@ -74,13 +74,13 @@ def _change(path: Path, text: str, formatted: str, options: argparse.Namespace, 
         output.say(f"reformatted {path}")
 
 
-def _read(path: Path, output: Output) -> str | None:
+def _read_text(path: Path, output: Output) -> str | None:
     from gpusched_dsl.language.source_files import Place, read_source
 
     diagnostics = Diagnostics()
-    read = read_source(Place(path, str(path), None), diagnostics)
+    text_and_hash = read_source(Place(path, str(path), None), diagnostics)
     output.report(diagnostics)
-    return None if read is None else read[0].text
+    return None if text_and_hash is None else text_and_hash[0].text
 
 
 def _format(text: str, name: str, output: Output) -> str | None:
@@ -103,10 +103,10 @@ def _difference(text: str, formatted: str, name: str) -> str:
     return "".join(line if line.endswith("\n") else line + "\n\\ no newline at the end\n" for line in lines)
 
 
-def _summary(changed: int, kept: int, failed: int, dry: bool) -> str:
+def _summary(changed: int, unchanged: int, failed: int, dry: bool) -> str:
     parts = [
         f"{count_text(changed, 'file')} {'would be reformatted' if dry else 'reformatted'}" if changed else "",
-        f"{count_text(kept, 'file')} {'are' if kept != 1 else 'is'} already formatted" if kept else "",
+        f"{count_text(unchanged, 'file')} {'are' if unchanged != 1 else 'is'} already formatted" if unchanged else "",
         f"{count_text(failed, 'file')} could not be formatted" if failed else "",
     ]
     return ", ".join(p for p in parts if p) or "nothing to format"

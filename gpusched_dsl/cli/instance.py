@@ -1,4 +1,4 @@
-"""The problem that a command line means: a scenario of a `.gsm` file, or a problem file."""
+"""The problem of a command line: a scenario of a `.gsm` file, or a problem file."""
 
 from __future__ import annotations
 
@@ -60,26 +60,28 @@ class LoadedProblem:
 
 
 def choose_instance(options: argparse.Namespace, output: Output) -> SelectedScenario | LoadedProblem:
-    """The checked scenario, or the problem of a problem file. Raises DiagnosticError with everything wrong."""
+    """Return the checked scenario, or the problem of a problem file; raise DiagnosticError with all errors."""
     path = Path(options.file)
     return _read_problem(path, options) if path.suffix == PROBLEM_SUFFIX else open_scenario(options, output)
 
 
-def build_problem(chosen: SelectedScenario | LoadedProblem, output: Output, *, fold: bool = False) -> LoadedProblem:
-    """Ground the problem as stated, with interchangeable elements aggregated if `fold`; report warnings.
+def build_problem(
+    instance: SelectedScenario | LoadedProblem, output: Output, *, aggregated: bool = False
+) -> LoadedProblem:
+    """Ground the problem as stated, with interchangeable elements merged if `aggregated`; report warnings.
 
-    Raises DiagnosticError with everything wrong.
+    Raises DiagnosticError with all errors.
     """
-    if isinstance(chosen, LoadedProblem):
-        return chosen
-    built = chosen.build(aggregated=fold)
+    if isinstance(instance, LoadedProblem):
+        return instance
+    built = instance.build(aggregated=aggregated)
     output.report(built.warnings)
     return LoadedProblem(built.problem, built.provenance(), built.aggregation)
 
 
 def open_scenario(options: argparse.Namespace, output: Output) -> SelectedScenario:
     """Return the scenario of a `.gsm` file that the command line selects; report its warnings."""
-    began = time.perf_counter()
+    start = time.perf_counter()
     settings = read_settings(options.set)
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
     scenario, warnings = check_solvable(workspace, choose_scenario(workspace, options.scenario), settings)
@@ -90,21 +92,21 @@ def open_scenario(options: argparse.Namespace, output: Output) -> SelectedScenar
         settings=settings,
         warnings=warnings,
         permissions=permissions(options),
-        seconds=time.perf_counter() - began,
+        seconds=time.perf_counter() - start,
     )
 
 
 def read_workspace(path: Path, allow_outside: bool, output: Output) -> Workspace:
     """Read a file and its imports; report warnings. Raises DiagnosticError after syntax errors."""
-    found = Diagnostics()
-    workspace = load_workspace(path, found, allow_outside=allow_outside)
-    found.raise_if_errors()
-    output.report(found)
+    diagnostics = Diagnostics()
+    workspace = load_workspace(path, diagnostics, allow_outside=allow_outside)
+    diagnostics.raise_if_errors()
+    output.report(diagnostics)
     return workspace
 
 
 def read_settings(texts: list[str]) -> dict[str, str]:
-    """`["period=30[min]"]` as a dictionary, the last one of a name winning; DiagnosticError (GSM6003) without a `=`."""
+    """Return `["period=30[min]"]` as a dictionary; the last value of a name wins. Raises DiagnosticError (GSM6003)."""
     settings: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -122,10 +124,10 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
     from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.ir.json.codec import from_json
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     _refuse_policy(getattr(options, "backend", "highs"), path)
-    for given, option in ((options.scenario, "--scenario"), (options.set, "--set")):
-        if given:
+    for value, option in ((options.scenario, "--scenario"), (options.set, "--set")):
+        if value:
             message = f"`{option}` needs a `.gsm` file: `{path}` is a compiled problem with fixed data"
             raise DiagnosticError([Diagnostic("GSM6016", message)])
     try:
@@ -136,13 +138,13 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
         reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
         raise DiagnosticError([Diagnostic("GSM4020", f"cannot read `{path}`: {reason}")]) from failure
     problem = from_json(data)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     provenance = Provenance(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})
     return LoadedProblem(problem, provenance)
 
 
 def _refuse_policy(name: str, path: Path) -> None:
-    """Raise DiagnosticError (GSM6016) for a policy, which reads a model."""
+    """Raise DiagnosticError (GSM6016) for a policy, which needs a model."""
     from gpusched_dsl.backends.registry import backend_names
     from gpusched_dsl.policies.library import is_policy
 

@@ -1,4 +1,4 @@
-"""Messages about the compilation of policy kernels: it takes a while and happens once."""
+"""Messages about the compilation of policy kernels, which is slow and happens once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.language.text.numbers import seconds_text
 
-LEAST_SECONDS = 1.0  # less is not worth a word
+LEAST_SECONDS = 1.0  # shorter compilations are not reported
 
 
 def announce_compiling(output: Output) -> None:
@@ -20,7 +20,7 @@ def announce_compiling(output: Output) -> None:
         output.note("compiling the heuristic kernels: only once, up to a minute")
 
 
-def tell_compiled(seconds: float, output: Output) -> None:
+def report_compiling(seconds: float, output: Output) -> None:
     """Report that the kernels were compiled; later runs load them."""
     if seconds >= LEAST_SECONDS:
         output.note(f"compiled the heuristic kernels in {seconds_text(seconds)}; later runs load them from the cache")

@@ -12,12 +12,12 @@ from gpusched_dsl.workflows.listener import Listener
 class ProgressListener(Listener):
     """Shows the progress of long work in one line if `shown`, and handles Ctrl-C meanwhile."""
 
-    def __init__(self, output: Output, watch: ProgressMonitor, *, shown: bool = True) -> None:
+    def __init__(self, output: Output, watch: ProgressMonitor, *, show: bool = True) -> None:
         self.output, self.watch = output, watch
-        self.shown = shown and output.shows_progress
+        self.shows = show and output.shows_progress
 
     def working_context(self) -> AbstractContextManager[object]:
-        return watch_progress(self.output, show=self.shown, watch=self.watch)
+        return watch_progress(self.output, show=self.shows, watch=self.watch)
 
     def begin(self, doing: str) -> None:
         self.watch.begin(doing)

@@ -17,19 +17,19 @@ from gpusched_dsl.language.workspace import load_workspace
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    """0 when events are over, whether the run has ended or can be resumed."""
+    """Return 0 at the end of the events, even if the run has not ended and can be resumed."""
     for name in ("methods", "replay", "json", "csv", "html", "bound"):
         if getattr(options, name, None):
             message = f"`--{name}` is only for simulated runs, not for `--live`"
             raise UsageError("GSM6002", message, "remove one of them")
     from gpusched_dsl.workflows.live import run_live_loop
 
-    output.only_findings()
-    found = Diagnostics()
-    workspace = load_workspace(Path(options.file), found, allow_outside=options.allow_outside)
-    found.raise_if_errors()
-    output.report(found)
-    ended = run_live_loop(
+    output.only_diagnostics()
+    diagnostics = Diagnostics()
+    workspace = load_workspace(Path(options.file), diagnostics, allow_outside=options.allow_outside)
+    diagnostics.raise_if_errors()
+    output.report(diagnostics)
+    has_ended = run_live_loop(
         workspace,
         options.live,
         sys.stdout.buffer,
@@ -38,11 +38,11 @@ def run(options: argparse.Namespace, output: Output) -> int:
         tell_from=options.tell_from,
         defect=lambda failure: crash_diagnostic(failure, sys.argv),
     )
-    if not ended:
-        kept = (
+    if not has_ended:
+        journal_note = (
             f"all of them are in {options.journal}"
             if options.journal
             else ("without `--journal` they are not recorded")
         )
-        output.note(f"no more events; {kept}")
+        output.note(f"no more events; {journal_note}")
     return exits.OK

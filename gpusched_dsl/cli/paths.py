@@ -1,4 +1,4 @@
-"""The files that a command line names: files as they are, folders as the `.gsm` files in them."""
+"""The files of a command line: named files, and the `.gsm` files in named folders."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ SUFFIX = ".gsm"
 
 
 def gsm_files(names: Iterable[str]) -> list[Path]:
-    """Every file named, and every `.gsm` file below every folder named, each once, folders in alphabetical order.
+    """Return the named files and the `.gsm` files below the named folders, each once, folders in alphabetical order.
 
-    Raises DiagnosticError (GSM6004) when a folder cannot be read or holds none. A file that does not exist is left to
-    whoever reads it.
+    Raises DiagnosticError (GSM6004) if a folder cannot be read or has no such file. Named files may not exist.
     """
     found: dict[Path, None] = {}
     wrong: list[Diagnostic] = []
@@ -38,7 +37,7 @@ def gsm_files(names: Iterable[str]) -> list[Path]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Files in a folder and its folders; hidden ones and symbolic links to folders are passed over."""
+    """Yield the files below a folder; skip hidden files and symbolic links to folders."""
     for entry in folder.iterdir():
         if entry.name.startswith("."):
             continue

@@ -19,19 +19,19 @@ from gpusched_dsl.reporting.grid import Grid, GridColumn
 def run(options: argparse.Namespace, output: Output) -> int:
     check_targets(options.json)
     if options.json == STDOUT:
-        output.only_findings()
+        output.only_diagnostics()
     if options.rules:
-        found: dict[str, Any] = {"rules": [rule.to_dict() for rule in listed_rules()]}
+        document: dict[str, Any] = {"rules": [rule.to_dict() for rule in listed_rules()]}
         _show_rules(output)
     else:
         workspace = None
         if options.file is not None:
             workspace = read_workspace(Path(options.file), options.allow_outside, output)
         policies = listed_policies(workspace, options.model)
-        found = {"policies": [policy.to_dict() for policy in policies]}
+        document = {"policies": [policy.to_dict() for policy in policies]}
         _show_policies(policies, output)
     if options.json is not None:
-        write_document(json_text(found), options.json, output)
+        write_document(json_text(document), options.json, output)
     return exits.OK
 
 
@@ -40,14 +40,14 @@ def _show_policies(policies: list[ListedPolicy], output: Output) -> None:
     if not policies:
         output.say("there are no policies for these models")
     model: str | None = None
-    for listed in policies:
-        policy = listed.policy
+    for entry in policies:
+        policy = entry.policy
         if policy.model != model:
             output.say(f"{chr(10) if model else ''}for {policy.model or 'no model'}")
             model = policy.model
         output.say()
-        output.say(f"  {output.styled(policy.name, '1')}{f': {policy.doc}' if policy.doc else ''}")
-        output.say(f"    {listed.file}{f', extends {policy.extends}' if policy.extends else ''}")
+        output.say(f"  {output.style(policy.name, '1')}{f': {policy.doc}' if policy.doc else ''}")
+        output.say(f"    {entry.file}{f', extends {policy.extends}' if policy.extends else ''}")
         for text, origin in policy.lines:
             output.say(f"    {text}{f'   # from {origin}' if origin != policy.name else ''}")
         for setting in policy.settings:

@@ -28,14 +28,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
             check_writable(Path(path))
     _check_kind(options.out)
     if STDOUT in (options.out, options.json):
-        output.only_findings()
-    found = Diagnostics()
+        output.only_diagnostics()
+    diagnostics = Diagnostics()
     try:
-        frame = _fit(options, output, found) if options.action == "fit" else _summarise(options, found)
+        frame = _fit(options, output, diagnostics) if options.action == "fit" else _summarise(options, diagnostics)
     except DiagnosticError as error:
-        output.report([*found, *error.diagnostics])
+        output.report([*diagnostics, *error.diagnostics])
         return exits.BAD_INPUT
-    output.report(found)
+    output.report(diagnostics)
     if frame is None:
         return exits.BAD_INPUT
     if options.out is not None or options.action == "summarise":
@@ -43,18 +43,18 @@ def run(options: argparse.Namespace, output: Output) -> int:
     return exits.OK
 
 
-def _fit(options: argparse.Namespace, output: Output, found: Diagnostics) -> pl.DataFrame | None:
+def _fit(options: argparse.Namespace, output: Output, diagnostics: Diagnostics) -> pl.DataFrame | None:
     from gpusched_dsl.profiles.fitting import FitSettings, fit_profile
     from gpusched_dsl.profiles.learners import require
     from gpusched_dsl.profiles.profile import read_profile
     from gpusched_dsl.profiles.report import document_of, lines_of
 
     require()
-    profile = read_profile(Path(options.table), found, jobs=_path(options.jobs), gpus=_path(options.gpus))
+    profile = read_profile(Path(options.table), diagnostics, jobs=_path(options.jobs), gpus=_path(options.gpus))
     if profile is None:
         return None
     settings = FitSettings(options.folds, options.seed, options.group, options.learner)
-    fitted = fit_profile(profile, settings, found)
+    fitted = fit_profile(profile, settings, diagnostics)
     if fitted is None:
         return None
     for line in lines_of(fitted):
@@ -68,10 +68,10 @@ def _fit(options: argparse.Namespace, output: Output, found: Diagnostics) -> pl.
     return fitted.table()
 
 
-def _summarise(options: argparse.Namespace, found: Diagnostics) -> pl.DataFrame | None:
+def _summarise(options: argparse.Namespace, diagnostics: Diagnostics) -> pl.DataFrame | None:
     from gpusched_dsl.profiles.summary import summarise
 
-    return summarise(Path(options.table), found, split=options.split, gpus=_path(options.gpus))
+    return summarise(Path(options.table), diagnostics, split=options.split, gpus=_path(options.gpus))
 
 
 def _path(name: str | None) -> Path | None:

@@ -26,7 +26,7 @@ REFRESHES_PER_SECOND = 8
 
 
 def leave() -> NoReturn:
-    """End at once, while a solver may still be at work in its thread: only the operating system can stop it there."""
+    """Exit at once, although a solver may still run in its thread: only the operating system can stop it."""
     with suppress(Exception):  # a print may just have been interrupted
         print("interrupted", file=sys.stderr, flush=True)
     os._exit(INTERRUPTED)
@@ -36,19 +36,19 @@ class ProgressMonitor:
     """The monitor of a solve: remembers the last progress and whether the user wants to stop."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
-        self.began = time.perf_counter()
+        self.start_time = time.perf_counter()
         self.latest: SolverProgress | None = None
         self.stop_requested = False
         self.doing = ""
-        self.building = ""  # the stage of building that is being done, "" where something is solved
+        self.building = ""  # the current stage of building, "" during a solve
         self._say = say
 
     def begin(self, doing: str) -> None:
         """Set the current stage; its time starts now."""
-        self.doing, self.building, self.latest, self.began = doing, "", None, time.perf_counter()
+        self.doing, self.building, self.latest, self.start_time = doing, "", None, time.perf_counter()
 
     def stage(self, name: str) -> None:
-        """A stage of building begins, or the solver."""
+        """Note that a stage of building or the solver starts."""
         self.building = "" if name == SOLVING else name
 
     def progress(self, progress: SolverProgress) -> None:
@@ -64,13 +64,13 @@ class ProgressMonitor:
     def line(self) -> str:
         """`incumbent 12.3   bound 11.9   gap 3.2 %   14 s   120 nodes`, of a policy `best 12.3   120 plans   14 s`.
 
-        While a problem is built: `grounding   3 s`. `doing` stands before it: what is done where several things are.
+        While a problem is built: `grounding   3 s`. The prefix `doing` is the current one of several tasks.
         """
-        seconds = time.perf_counter() - self.began
+        seconds = time.perf_counter() - self.start_time
         before = f"{self.doing}   " if self.doing else ""
-        return before + self._told(seconds)
+        return before + self._progress_text(seconds)
 
-    def _told(self, seconds: float) -> str:
+    def _progress_text(self, seconds: float) -> str:
         if self.building:
             return f"{self.building}   {seconds_text(seconds)}"
         if self.latest is None:
@@ -109,8 +109,8 @@ def _install(watch: ProgressMonitor) -> dict[signal.Signals, Any]:
     """Install handlers of Ctrl-C and SIGTERM unless others are installed; return the previous handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
-    own = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    return {n: signal.signal(n, watch.ask_to_stop) for n, usual in own.items() if signal.getsignal(n) is usual}
+    defaults = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    return {n: signal.signal(n, watch.ask_to_stop) for n, usual in defaults.items() if signal.getsignal(n) is usual}
 
 
 @contextmanager

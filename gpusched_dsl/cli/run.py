@@ -16,7 +16,7 @@ from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
-from gpusched_dsl.cli.solver_options import own_options
+from gpusched_dsl.cli.solver_options import solver_options
 from gpusched_dsl.cli.tables import show_comparison
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.contradiction import CODE
@@ -24,7 +24,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text, number_text, seconds_text, with_unit
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 
-DISAGREES = "GSM9003"  # a replay that is not the run event by event
+DISAGREES = "GSM9003"  # a replay that differs from the simulation by events
 
 if TYPE_CHECKING:
     from gpusched_dsl.online.loops.base import SimulationLoop
@@ -47,31 +47,33 @@ def run(options: argparse.Namespace, output: Output) -> int:
         raise UsageError("GSM6002", "`--start` and `--tell-from` are only for live runs", "add `--live SOURCE`")
     methods = options.methods or (options.method,)
     _check(options, methods)
-    found = Diagnostics()
-    workspace = load_workspace(Path(options.file), found, allow_outside=options.allow_outside)
-    found.raise_if_errors()
-    output.report(found)
+    diagnostics = Diagnostics()
+    workspace = load_workspace(Path(options.file), diagnostics, allow_outside=options.allow_outside)
+    diagnostics.raise_if_errors()
+    output.report(diagnostics)
     config = replace(
         run_config(options),
         threads=options.threads,
         gap=options.gap,
-        solver_options=own_options(options.solver_option),
+        solver_options=solver_options(options.solver_option),
         replay=options.replay,
         bound=options.bound,
         verify=options.verify,
     )
     _announce(workspace, config, methods, output)
     if STDOUT in (options.json, options.csv, options.html):
-        output.only_findings()
+        output.only_diagnostics()
     watch = RunProgressMonitor(output.note)
     if len(methods) == 1:
         with watch_progress(output, show=output.shows_progress, watch=watch):
             config = replace(config, method=methods[0])
-            result = run_method(workspace, config, stop=watch.asked_to_stop, tell=watch.hear, note=output.note)
-        return _tell_one(result, options, output)
+            result = run_method(workspace, config, stop=watch.wants_to_stop, tell=watch.observe, note=output.note)
+        return _report_run(result, options, output)
     with watch_progress(output, show=output.shows_progress, watch=watch):
-        compared = run_methods(workspace, methods, config, stop=watch.asked_to_stop, tell=watch.hear, begin=watch.begin)
-    return _tell_several(compared, options, output)
+        comparison = run_methods(
+            workspace, methods, config, stop=watch.wants_to_stop, tell=watch.observe, begin=watch.begin
+        )
+    return _report_comparison(comparison, options, output)
 
 
 def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
@@ -101,15 +103,15 @@ def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...],
     from gpusched_dsl.workflows.method import choose_method
 
     scenario, _ = check_solvable(workspace, choose_scenario(workspace, config.scenario), dict(config.settings))
-    chosen = [choose_method(workspace, name, scenario.model) for name in methods]
-    if any(method.is_policy for method in chosen):
+    chosen_methods = [choose_method(workspace, name, scenario.model) for name in methods]
+    if any(method.is_policy for method in chosen_methods):
         announce_compiling(output)
 
 
-# --- what came of it -------------------------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------------------------
 
 
-def _tell_one(result: RunResult, options: argparse.Namespace, output: Output) -> int:
+def _report_run(result: RunResult, options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.reporting.runs.summary import summary_lines, title
 
     output.say(title(result))
@@ -129,27 +131,27 @@ def _tell_one(result: RunResult, options: argparse.Namespace, output: Output) ->
     return exit_code([result])
 
 
-def _tell_several(found: RunComparison, options: argparse.Namespace, output: Output) -> int:
-    _show(found, output)
-    output.report(finding for row in found.rows for finding in row.diagnostics)
-    told = found.contradictions
-    own = (warning for result in found.results for warning in result.warnings if warning.code != CODE)
-    output.report((*own, *told))
+def _report_comparison(comparison: RunComparison, options: argparse.Namespace, output: Output) -> int:
+    _show(comparison, output)
+    output.report(d for row in comparison.rows for d in row.diagnostics)
+    contradictions = comparison.contradictions
+    warnings = (warning for result in comparison.results for warning in result.warnings if warning.code != CODE)
+    output.report((*warnings, *contradictions))
     if options.json is not None:
-        write_document(found.json_text(), options.json, output)
+        write_document(comparison.json_text(), options.json, output)
     if options.csv is not None:
-        write_document(found.csv_text(), options.csv, output)
+        write_document(comparison.csv_text(), options.csv, output)
     if options.html is not None:
         from gpusched_dsl.reporting.runs.page import page
 
-        write_document(page(found.results, found.grid(), found.footer()), options.html, output)
-    if found.contradictions:
+        write_document(page(comparison.results, comparison.grid(), comparison.footer()), options.html, output)
+    if comparison.contradictions:
         return exits.INTERNAL
-    return exits.INTERRUPTED if found.interrupted else exit_code(list(found.results))
+    return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
 
 
 def exit_code(results: list[RunResult]) -> int:
-    """70 where a total is below its bound, 1 after an error, 130 after Ctrl-C, 5 where a run did not end, else 0."""
+    """Return 70 if a total is below its bound, 1 after an error, 130 after Ctrl-C, 5 if a run did not end, else 0."""
     ends = {result.ended for result in results}
     if any(w.code in (CODE, DISAGREES) for result in results for w in result.warnings):
         return exits.INTERNAL
@@ -160,15 +162,15 @@ def exit_code(results: list[RunResult]) -> int:
     return exits.OK if ends <= set(FINISHED) else exits.NO_SOLUTION_YET
 
 
-def _show(found: RunComparison, output: Output) -> None:
+def _show(comparison: RunComparison, output: Output) -> None:
     """Print the methods, the table and the lines below it."""
-    first = found.results[0]
+    first = comparison.results[0]
     online, scenario = first.outcome.online, first.run_info.scenario
     output.say(f"{online.base.name}, online block {online.name}{f', scenario {scenario}' if scenario else ''}")
     output.say()
-    show_comparison(found, output)
+    show_comparison(comparison, output)
     output.say()
-    for line in found.footer():
+    for line in comparison.footer():
         output.say(line)
 
 
@@ -187,35 +189,35 @@ class RunProgressMonitor(ProgressMonitor):
         super().begin(doing)
         self.reader = None
 
-    def hear(self, driver: SimulationLoop) -> None:
+    def observe(self, loop: SimulationLoop) -> None:
         """Note that the run begins, or has computed a plan."""
         from gpusched_dsl.online.progress import ProgressReader
 
-        if self.reader is None or self.reader.driver is not driver:
-            self.reader = ProgressReader(driver)
+        if self.reader is None or self.reader.driver is not loop:
+            self.reader = ProgressReader(loop)
 
     def ask_to_stop(self, number: int, frame: FrameType | None) -> None:
         if self.stop_requested:
             leave()
         self.stop_requested = True
-        if self.reader is None:  # there is nothing to keep of a run that has not begun
+        if self.reader is None:  # there is no result before the first plan
             raise KeyboardInterrupt
         self._say("stopping without the current plan; press Ctrl-C again to exit at once")
 
-    def asked_to_stop(self) -> bool:
+    def wants_to_stop(self) -> bool:
         return self.stop_requested
 
-    def _told(self, seconds: float) -> str:
+    def _progress_text(self, seconds: float) -> str:
         """`12.5 h   40 done, 3 present, 57 future   12.3 $   210 plans, 42 per second   5.0 s`."""
         if self.reader is None:
             return f"reading the data   {seconds_text(seconds)}"
-        at = self.reader.read()
-        speed = f", {at.plans / at.seconds:.3g} per second" if at.seconds > 0 and at.plans else ""
+        current = self.reader.read()
+        speed = f", {current.plans / current.seconds:.3g} per second" if current.seconds > 0 and current.plans else ""
         parts = [
-            with_unit(f"{at.now:.5g}", at.unit),
-            f"{at.done:,} done, {at.there:,} present, {at.to_come:,} future",
-            with_unit(number_text(round(at.total, 4)), at.money),
-            f"{count_text(at.plans, 'plan')}{speed}",
-            seconds_text(at.seconds),
+            with_unit(f"{current.now:.5g}", current.unit),
+            f"{current.done:,} done, {current.there:,} present, {current.to_come:,} future",
+            with_unit(number_text(round(current.total, 4)), current.money),
+            f"{count_text(current.plans, 'plan')}{speed}",
+            seconds_text(current.seconds),
         ]
         return "   ".join(parts)

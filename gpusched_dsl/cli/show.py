@@ -10,7 +10,7 @@ from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.schedule import schedule, totals
 from gpusched_dsl.reporting.summary import result_lines
 
-MOST_ROWS = 400  # of the table; a longer schedule is for files
+MOST_ROWS = 400  # of the table; files have the complete schedule
 
 
 def show_result(result: Result, output: Output) -> None:
@@ -23,14 +23,14 @@ def show_result(result: Result, output: Output) -> None:
 
 
 def show_placement(placed: Placement, output: Output) -> None:
-    """The placement with a line above that counts it, as a rich table on a terminal."""
+    """Print a summary line and the table of the placement."""
     grid = schedule(placed)
     if not grid.rows:
         output.say("placement: empty, nothing is placed")
         return
     output.say(_caption(placed))
-    shown = grid.head(MOST_ROWS)
-    show_grid(shown, output)
+    first_rows = grid.head(MOST_ROWS)
+    show_grid(first_rows, output)
     if grid.rows > MOST_ROWS:
         output.say(f"  ... and {grid.rows - MOST_ROWS:,} more rows; `--csv` and `--json` write all of them")
 
@@ -41,6 +41,6 @@ def _caption(placed: Placement) -> str:
     for role, one in (("job", "job"), ("node", "node")):
         if role in placed.table.columns:
             parts.append(count_text(placed.table[role].n_unique(), one))
-    counted = " on ".join(parts) or count_text(placed.table.height, "row")
+    counts_text = " on ".join(parts) or count_text(placed.table.height, "row")
     costs = [f"cost {with_unit(number_text(v), placed.units.get(n, ''))}" for n, v in totals(placed).items()]
-    return ", ".join([f"placement: {counted}", *costs])
+    return ", ".join([f"placement: {counts_text}", *costs])

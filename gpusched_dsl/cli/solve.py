@@ -10,12 +10,12 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import LoadedProblem, choose_instance
-from gpusched_dsl.cli.kernels import announce_compiling, tell_compiled
+from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.cli.show import show_result
-from gpusched_dsl.cli.solver_options import own_options
+from gpusched_dsl.cli.solver_options import solver_options
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import check_writable
@@ -36,22 +36,22 @@ SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     _check_targets(options)
-    asked = _solver_options(options)
+    solve_options = _solver_options(options)
     clock = Deadline()
-    wanted = choose_instance(options, output)
-    method = _method(wanted, options)
+    instance = choose_instance(options, output)
+    method = _method(instance, options)
     if options.bound and not method.is_policy:
         message = f"`--bound` is only for policies: `{options.backend}` proves a bound itself"
         raise UsageError("GSM6002", message, "remove it")
-    method.backend()  # its process starts
+    method.backend()  # starts its process
     if options.json == STDOUT:
-        output.only_findings()
+        output.only_diagnostics()
     listener = _Announcer(options, output, ProgressMonitor(output.note), method)
-    if isinstance(wanted, LoadedProblem):
-        result = _solve_compiled(wanted, method, asked, clock, listener)
+    if isinstance(instance, LoadedProblem):
+        result = _solve_compiled(instance, method, solve_options, clock, listener)
     else:
         config = SolveConfig(
-            scenario=wanted, method=method, options=asked, warm_start=options.warm_start, bound=options.bound
+            scenario=instance, method=method, options=solve_options, warm_start=options.warm_start, bound=options.bound
         )
         result = _solve_scenario(config, clock, listener)
     output.report(result.warnings)
@@ -62,15 +62,15 @@ def run(options: argparse.Namespace, output: Output) -> int:
     return exit_code(result)
 
 
-def _method(wanted: SelectedScenario | LoadedProblem, options: argparse.Namespace) -> Method:
-    """The solver or policy of `--backend`. A solver that writes its log works in this process."""
+def _method(instance: SelectedScenario | LoadedProblem, options: argparse.Namespace) -> Method:
+    """Return the solver or policy of `--backend`. With `--verbose`, a solver runs in this process."""
     from gpusched_dsl.backends.isolation.backend import guard
     from gpusched_dsl.backends.registry import backend
 
     load = backend if options.verbose else guard
-    if isinstance(wanted, LoadedProblem):
+    if isinstance(instance, LoadedProblem):
         return SolverMethod(options.backend, load=load)
-    return choose_method(wanted.workspace, options.backend, wanted.scenario.model, judge=options.judge, load=load)
+    return choose_method(instance.workspace, options.backend, instance.scenario.model, judge=options.judge, load=load)
 
 
 def _solve_scenario(config: SolveConfig, clock: Deadline, listener: _Announcer) -> Result:
@@ -81,8 +81,10 @@ def _solve_scenario(config: SolveConfig, clock: Deadline, listener: _Announcer) 
         announce_compiling(output)
     listener.watch.stage(READING)
     solved = solve_scenario(config, clock=clock, monitor=listener.watch, listener=listener)
-    made = [solved.solution.statistics] if solved.plan is None else [solved.plan.statistics, solved.solution.statistics]
-    tell_compiled(sum(statistics.get("compile_seconds", 0.0) for statistics in made), output)
+    statistics_of_plans = (
+        [solved.solution.statistics] if solved.plan is None else [solved.plan.statistics, solved.solution.statistics]
+    )
+    report_compiling(sum(statistics.get("compile_seconds", 0.0) for statistics in statistics_of_plans), output)
     seconds = solved.solution.statistics.get("bound_seconds")
     if seconds is not None and solved.solution.bound is None:
         output.note(f"{config.method.judge().name} proved no bound in {seconds_text(seconds)}")
@@ -90,16 +92,22 @@ def _solve_scenario(config: SolveConfig, clock: Deadline, listener: _Announcer) 
 
 
 def _solve_compiled(
-    wanted: LoadedProblem, method: Method, asked: SolveOptions, clock: Deadline, listener: _Announcer
+    loaded: LoadedProblem, method: Method, solve_options: SolveOptions, clock: Deadline, listener: _Announcer
 ) -> Result:
     from gpusched_dsl.solving.starts import entries_of_file
 
     path = listener.options.warm_start
     start = None if path is None else entries_of_file(Path(path))
-    listener.announce(wanted.problem.name, size_text(wanted.problem))
+    listener.announce(loaded.problem.name, size_text(loaded.problem))
     with listener.working_context():
         return solve_compiled(
-            wanted.problem, wanted.provenance, method.backend(), asked, start, clock=clock, monitor=listener.watch
+            loaded.problem,
+            loaded.provenance,
+            method.backend(),
+            solve_options,
+            start,
+            clock=clock,
+            monitor=listener.watch,
         )
 
 
@@ -107,7 +115,7 @@ class _Announcer(ProgressListener):
     """Also write the problem before the solve begins."""
 
     def __init__(self, options: argparse.Namespace, output: Output, watch: ProgressMonitor, method: Method) -> None:
-        super().__init__(output, watch, shown=not options.verbose)
+        super().__init__(output, watch, show=not options.verbose)
         self.options, self.method = options, method
 
     def has_read(self, built: Built) -> None:
@@ -116,12 +124,12 @@ class _Announcer(ProgressListener):
     def has_built(self, built: Built) -> None:
         from gpusched_dsl.compiling.symmetry.full_size import full_size
 
-        folded, sizes = built.aggregated, []
-        if folded is not None:
-            sizes.append(size_text(full_size(folded.quotient)))
+        aggregated, sizes = built.aggregated, []
+        if aggregated is not None:
+            sizes.append(size_text(full_size(aggregated.quotient)))
             if not self.method.is_policy:
-                sizes.append(f"with {folded.quotient.root} aggregated: {size_text(folded.problem)}")
-        elif not self.method.is_policy:  # for a policy the problem is never grounded whole
+                sizes.append(f"with {aggregated.quotient.root} aggregated: {size_text(aggregated.problem)}")
+        elif not self.method.is_policy:  # for a policy the complete problem is never grounded
             sizes.append(size_text(built.problem))
         scenario = f", scenario {built.scenario.name}" if built.scenario.name else ""
         self.announce(f"{built.scenario.model.name}{scenario}", *sizes)
@@ -148,7 +156,7 @@ def exit_code(result: Result) -> int:
 
 
 def _check_targets(options: argparse.Namespace) -> None:
-    """Find out before a long solve that its result could not be written."""
+    """Refuse unwritable targets before a long solve."""
     check_targets(options.json)
     if options.csv is not None:
         check_writable(Path(options.csv), folder=True)
@@ -157,7 +165,7 @@ def _check_targets(options: argparse.Namespace) -> None:
 def _solver_options(options: argparse.Namespace) -> SolveOptions:
     from gpusched_dsl.backends.protocol import SolveOptions
 
-    extra = own_options(options.solver_option)
+    extra = solver_options(options.solver_option)
     if options.verbose:
         extra = {**SOLVER_LOG.get(options.backend, {}), **extra}
     return SolveOptions(

@@ -10,16 +10,16 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 Value = bool | int | float | str
 
 
-def own_options(texts: Sequence[str]) -> dict[str, Value]:
-    """`name=value` by name, with values of the type that they look like; raises GSM6003 for anything else."""
-    found: dict[str, Value] = {}
+def solver_options(texts: Sequence[str]) -> dict[str, Value]:
+    """Return the values of `name=value` texts by name, as numbers if possible; raise DiagnosticError (GSM6003)."""
+    values: dict[str, Value] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name or not value:
             help = "write `name=value`, such as `--solver-option mip_heuristic_effort=0.2`"
             raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` does not set a value", help=help)])
-        found[name] = _plain_value(value)
-    return found
+        values[name] = _plain_value(value)
+    return values
 
 
 def _plain_value(text: str) -> Value:

@@ -18,11 +18,11 @@ def show_grid(grid: Grid, output: Output, *, indent: str = "  ") -> None:
         output.say(plain(grid, indent=indent).rstrip("\n"))
 
 
-def show_comparison(found: MethodComparison[Any], output: Output) -> bool:
+def show_comparison(comparison: MethodComparison[Any], output: Output) -> bool:
     """Show a comparison; return whether the terminal is wide enough for the cost by term, which is left out if not."""
-    grid = found.grid()
+    grid = comparison.grid()
     fits = not output.is_terminal or output.quiet or _width(grid) <= output.console().width
-    show_grid(grid if fits else found.grid(terms=False), output)
+    show_grid(grid if fits else comparison.grid(terms=False), output)
     return fits
 
 

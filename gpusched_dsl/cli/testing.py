@@ -26,46 +26,52 @@ IN_SUMMARY = {
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    began = time.perf_counter()
+    start = time.perf_counter()
     files = gsm_files(options.files)
     counts: Counter[Verdict] = Counter()
     for path in files:
         counts += _run_file(path, options, permissions(options), output, heading=len(files) > 1)
     _refuse_nothing(counts, output, options)
     summary = ", ".join(f"{counts[o]} {word}" for o, word in IN_SUMMARY.items() if counts[o]) or "nothing was run"
-    output.say(f"\n{summary} in {seconds_text(time.perf_counter() - began)}")
+    output.say(f"\n{summary} in {seconds_text(time.perf_counter() - start)}")
     return exits.BAD_INPUT if output.errors else exits.OK
 
 
 def _run_file(
     path: Path, options: argparse.Namespace, allowed: Permissions, output: Output, *, heading: bool
 ) -> Counter[Verdict]:
-    found = Diagnostics()
-    workspace = load_workspace(path, found, allow_outside=options.allow_outside)
-    output.report(found)
+    diagnostics = Diagnostics()
+    workspace = load_workspace(path, diagnostics, allow_outside=options.allow_outside)
+    output.report(diagnostics)
     counts: Counter[Verdict] = Counter()
-    if found.has_errors:
+    if diagnostics.has_errors:
         counts[Verdict.BROKEN] += 1
         return counts
-    for ended in run_tests(
+    for test_run in run_tests(
         workspace, permissions=allowed, containing=options.filter, backend=options.backend, every=options.every_backend
     ):
         if heading and not counts:
             output.say(str(path))
-        counts[ended.outcome] += 1
-        _tell(ended, output)
+        counts[test_run.outcome] += 1
+        _report(test_run, output)
     return counts
 
 
-def _tell(ended: Run, output: Output) -> None:
-    word = output.styled(f"{WORDS[ended.outcome]:<5}", STYLES[ended.outcome])
-    behind = f"   ({ended.reason})" if ended.reason else f"   ({seconds_text(ended.seconds)})" if ended.method else ""
-    output.say(f"  {word} {ended.title}{behind}")
-    output.report(ended.diagnostics, counted=False)
+def _report(test_run: Run, output: Output) -> None:
+    word = output.style(f"{WORDS[test_run.outcome]:<5}", STYLES[test_run.outcome])
+    behind = (
+        f"   ({test_run.reason})"
+        if test_run.reason
+        else f"   ({seconds_text(test_run.seconds)})"
+        if test_run.method
+        else ""
+    )
+    output.say(f"  {word} {test_run.title}{behind}")
+    output.report(test_run.diagnostics, counted=False)
 
 
 def _refuse_nothing(counts: Counter[Verdict], output: Output, options: argparse.Namespace) -> None:
-    """Raise DiagnosticError (GSM6013) when there was no test at all: a green run of nothing would mislead."""
+    """Raise DiagnosticError (GSM6013) if no test ran: success without tests would be misleading."""
     if counts or output.errors:
         return
     narrowed = options.filter or options.backend

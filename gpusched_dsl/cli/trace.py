@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.data.formats.shape import Format, FormatTable
 
 STDOUT = "-"
-# Options of formats that have one of their own on the command line.
+# Options of formats that are also options of the command line.
 OPTIONS = ("first", "skip", "after", "before", "status", "vc", "most_gpus", "least_duration", "clock")
 
 
@@ -40,12 +40,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
         if path not in (None, STDOUT):
             check_writable(Path(path))
     if options.csv == STDOUT:
-        output.only_findings()
+        output.only_diagnostics()
     use = _use(options)
-    found, table = _read(options.file, use)
+    table_format, table = _read_table(options.file, use)
     from gpusched_dsl.data.formats.reports import lines_of_table
 
-    for line in lines_of_table(found, table):
+    for line in lines_of_table(table_format, table):
         output.say(line)
     if options.csv is not None:
         _write(table.frame, options.csv, table.frame.write_csv().encode(), output)
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _list(name: str, output: Output) -> int:
-    """All formats and generators in a line each, or one of them wholly."""
+    """List all formats and generators, or describe one of them."""
     from gpusched_dsl.data.formats.registry import generator, reader
     from gpusched_dsl.data.formats.reports import lines_of_format, lines_of_list
 
@@ -68,10 +68,10 @@ def _list(name: str, output: Output) -> int:
             output.say(line)
         return exits.OK
     for title, generated in (("formats of files: `data FILE as NAME`", False), ("generators: `generate NAME`", True)):
-        known = names(generated)
-        if known:
+        known_names = names(generated)
+        if known_names:
             output.say(title)
-            for line in lines_of_list((generator if generated else reader)(each) for each in known):
+            for line in lines_of_list((generator if generated else reader)(format_name) for format_name in known_names):
                 output.say(line)
             output.say()
     output.say("`gsdsl trace --formats NAME` lists columns and options")
@@ -84,33 +84,33 @@ def _refuse_unknown(name: str, generated: bool) -> None:
     except KeyError:
         from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
-        known = (*names(False), *names(True))
-        help = did_you_mean(name, known) or f"they are {', '.join(known)}"
+        known_names = (*names(False), *names(True))
+        help = did_you_mean(name, known_names) or f"they are {', '.join(known_names)}"
         raise DiagnosticError([Diagnostic("GSM1518", f"unknown format `{name}`", help=help)]) from None
 
 
 def _use(options: argparse.Namespace) -> Use:
-    """The format and its options, checked as those of a data statement are."""
+    """Return the format and its options, checked like those of a data statement."""
     from gpusched_dsl.language import tree
     from gpusched_dsl.language.parsing.parser import parse
     from gpusched_dsl.language.scenarios.data_formats import FormatChecker
     from gpusched_dsl.language.source import Source
 
     _refuse_unknown(options.format, False)
-    kinds = {option.name: option.type for option in describe_format(options.format, False).options}
-    given = [(name, getattr(options, name)) for name in OPTIONS if getattr(options, name) is not None]
-    given += [_pair(text) for text in options.option]
-    written = ", ".join(f"{name} = {json.dumps(v) if kinds.get(name) is str else v}" for name, v in given)
-    text = f'data "FILE" as {options.format}{f" ({written})" if written else ""} {{ }}'
-    found = Diagnostics()
-    blocks = parse(Source("command line", f"scenario s {{\n  {text}\n}}\n"), found).blocks
-    found.raise_if_errors()
+    types = {option.name: option.type for option in describe_format(options.format, False).options}
+    values = [(name, getattr(options, name)) for name in OPTIONS if getattr(options, name) is not None]
+    values += [_pair(text) for text in options.option]
+    values_text = ", ".join(f"{name} = {json.dumps(v) if types.get(name) is str else v}" for name, v in values)
+    text = f'data "FILE" as {options.format}{f" ({values_text})" if values_text else ""} {{ }}'
+    diagnostics = Diagnostics()
+    blocks = parse(Source("command line", f"scenario s {{\n  {text}\n}}\n"), diagnostics).blocks
+    diagnostics.raise_if_errors()
     scenario = blocks[0]
     assert isinstance(scenario, tree.Scenario)
     statement = scenario.statements[0]
     assert isinstance(statement, tree.Data)
-    use = FormatChecker(found).use(statement)
-    found.raise_if_errors()
+    use = FormatChecker(diagnostics).use(statement)
+    diagnostics.raise_if_errors()
     assert use is not None
     return use[0]
 
@@ -122,7 +122,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _read(file: str, use: Use) -> tuple[Format, FormatTable]:
+def _read_table(file: str, use: Use) -> tuple[Format, FormatTable]:
     from gpusched_dsl.data.formats.registry import reader
     from gpusched_dsl.data.sources.formatted import read_formatted
 
@@ -130,10 +130,10 @@ def _read(file: str, use: Use) -> tuple[Format, FormatTable]:
     try:
         if not path.exists():
             raise Unreadable(Fault("GSM2001", f"data file `{file}` does not exist"))
-        read = read_formatted(use, Located(path.resolve(), file), FileLimits())
+        result = read_formatted(use, Located(path.resolve(), file), FileLimits())
     except Unreadable as error:
         raise DiagnosticError([_diagnostic(fault) for fault in error.faults]) from None
-    return reader(use.name), read.table
+    return reader(use.name), result.table
 
 
 def _diagnostic(fault: Fault) -> Diagnostic:

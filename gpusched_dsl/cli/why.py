@@ -25,9 +25,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if is_policy(workspace, options.method):
         announce_compiling(output)
     if options.json == STDOUT:
-        output.only_findings()
+        output.only_diagnostics()
     with watch_progress(output, show=output.shows_progress) as watch:
-        found = why(
+        explanation = why(
             workspace,
             options.job,
             options.at,
@@ -35,8 +35,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
             judge=judge,
             clock=SearchClock(options.patience, watch),
         )
-    for line in found.lines():
+    for line in explanation.lines():
         output.say(line)
     if options.json is not None:
-        write_document(found.json_text(), options.json, output)
+        write_document(explanation.json_text(), options.json, output)
     return exits.OK

@@ -60,8 +60,8 @@ class ModelRuns(ModelScenarios):
         if not isinstance(method, str):
             check_values({"methods": method})
         if self._values.names and journal is not None:
-            listed = ", ".join(f"`{name}`" for name in self._values.names)
-            raise ValueError(f"a journal knows the files of a run, and {listed} was set: state it in the scenario")
+            names = ", ".join(f"`{name}`" for name in self._values.names)
+            raise ValueError(f"a journal knows the files of a run, and {names} was set: state it in the scenario")
         check_option_values(stop=stop, tell=tell)
         config = self._run_config(
             scenario, settings, online=online, method=method if isinstance(method, str) else "highs", seed=seed,
@@ -164,16 +164,16 @@ class ModelRuns(ModelScenarios):
         scenario: str | None,
         settings: Mapping[str, Setting] | None,
         journal: str | Path | None = None,
-        **given: Any,
+        **options: Any,
     ) -> RunConfig:
         """Return the options of a run, each checked (GSM4011), with the values from `set`."""
         from gpusched_dsl.online.run_config import RunConfig
 
-        check_option_values(scenario=scenario, settings=settings, journal=journal, **given)
-        for name in {"seed", "time_limit", "gap", "threads"} & given.keys():
-            given[name] = plain_number(given[name])
+        check_option_values(scenario=scenario, settings=settings, journal=journal, **options)
+        for name in {"seed", "time_limit", "gap", "threads"} & options.keys():
+            options[name] = plain_number(options[name])
         selected = self._select(self._scenario(scenario, settings))
         return RunConfig(
             scenario=selected.scenario.name, settings=selected.settings, replaced=selected.replaced,
-            journal=None if journal is None else Path(journal), permissions=self._permissions, **given,
+            journal=None if journal is None else Path(journal), permissions=self._permissions, **options,
         )  # fmt: skip

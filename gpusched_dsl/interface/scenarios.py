@@ -72,12 +72,12 @@ class ModelScenarios:
         """
         from gpusched_dsl.workflows.check import check_all
 
-        found = Diagnostics()
-        found.extend(self._warnings)
-        check_all(self._workspace, found, self._permissions)
+        diagnostics = Diagnostics()
+        diagnostics.extend(self._warnings)
+        check_all(self._workspace, diagnostics, self._permissions)
         if strict:
-            found.raise_if_errors()
-        return tuple(found)
+            diagnostics.raise_if_errors()
+        return tuple(diagnostics)
 
     def __repr__(self) -> str:
         main = self._workspace.main
@@ -90,7 +90,7 @@ class ModelScenarios:
         name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
         key = (name, tuple(texts.items()))
         if key not in self._checked:
-            began = time.perf_counter()
+            start = time.perf_counter()
             checked, warnings = check_solvable(self._workspace, name, texts)
             self._checked[key] = SelectedScenario(
                 workspace=self._workspace,
@@ -98,7 +98,7 @@ class ModelScenarios:
                 settings=texts,
                 warnings=(*self._warnings, *warnings),
                 permissions=self._permissions,
-                seconds=self._parse_seconds + time.perf_counter() - began,
+                seconds=self._parse_seconds + time.perf_counter() - start,
             )
         return self._checked[key]
 

@@ -253,13 +253,13 @@ def test_how_far_a_policy_is(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_compiling_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    from gpusched_dsl.cli.kernels import tell_compiled
+    from gpusched_dsl.cli.kernels import report_compiling
     from gpusched_dsl.cli.output import Output
 
-    tell_compiled(4.2, Output())
+    report_compiling(4.2, Output())
     assert capsys.readouterr().err == "compiled the heuristic kernels in 4.20 s; later runs load them from the cache\n"
-    tell_compiled(0.2, Output())
-    tell_compiled(0.0, Output())
+    report_compiling(0.2, Output())
+    report_compiling(0.0, Output())
     assert capsys.readouterr().err == ""
 
 

@@ -278,7 +278,7 @@ def test_stopping_after_a_plan(gsdsl: Run, three: Path, monkeypatch: pytest.Monk
     def after_three_plans(watch: RunProgressMonitor) -> bool:
         return watch.reader is not None and len(watch.reader.driver.steps) >= 3
 
-    monkeypatch.setattr(RunProgressMonitor, "asked_to_stop", after_three_plans)
+    monkeypatch.setattr(RunProgressMonitor, "wants_to_stop", after_three_plans)
     done = run(gsdsl, three, "--methods", "FIFO,Greedy", "--json", "-", code=130)
     found = json.loads(done.out)
     assert list(complaints(found, SCHEMA)) == []
@@ -292,7 +292,7 @@ def test_stopping_after_a_plan(gsdsl: Run, three: Path, monkeypatch: pytest.Monk
 
 def test_the_line_of_progress(gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    real = RunProgressMonitor.hear
+    real = RunProgressMonitor.observe
 
     def hear(self: RunProgressMonitor, driver: Any) -> None:
         if not lines:
@@ -300,7 +300,7 @@ def test_the_line_of_progress(gsdsl: Run, three: Path, monkeypatch: pytest.Monke
         real(self, driver)
         lines.append(self.line())
 
-    monkeypatch.setattr(RunProgressMonitor, "hear", hear)
+    monkeypatch.setattr(RunProgressMonitor, "observe", hear)
     run(gsdsl, three, "--method", "FIFO")
     assert lines[0].startswith("reading the data   ")
     shown = [re.sub(r", [\d.e+]+ per second|   [\d.]+ s$", "", line) for line in lines[1:]]
