@@ -188,14 +188,14 @@ class _OnlineChecker:
     def _window(self, window: tree.Window | None, slots: NamedSet | None) -> CheckedWindow | None:
         if window is None:
             return None
-        ahead = self._counted(window.lookahead, "the lookahead")
-        commit = self._counted(window.commit, "the commitment")
+        ahead = self._integer_data(window.lookahead, "the lookahead")
+        commit = self._integer_data(window.commit, "the commitment")
         if slots is None or ahead is None or commit is None:
             return None
         name = window.index.names[0].text if window.index.names else "_"
         return CheckedWindow(window.span, IndexVar(name, slots.types[0], window.span), slots.name, ahead, commit)
 
-    def _counted(self, expr: tree.Expr, what: str) -> TypedExpr | None:
+    def _integer_data(self, expr: tree.Expr, what: str) -> TypedExpr | None:
         typed = self.checker.number(expr, unit=DIMENSIONLESS)
         if typed is None or not self.checker.data_only(typed, what) or not self.checker.is_whole(typed):
             return None
@@ -242,7 +242,7 @@ class _OnlineChecker:
             return None
         assert trigger.every is not None
         if trigger.unit is not None:
-            typed = self._counted(trigger.every, "the time between plans")
+            typed = self._integer_data(trigger.every, "the time between plans")
             if trigger.unit.text not in _SLOT_WORDS:
                 self.diagnostics.error(
                     "GSM1622",

@@ -1,7 +1,7 @@
 """Carried values: they are read, equal the executed decisions, accumulate, and are integer if required.
 
-Right sides of `carry` read the scenario's own values, never those of another `carry`, so carries cannot form a circle,
-and none can add to what an earlier one wrote: only `now`, `done` and `remaining` know of more than the last plan.
+Right sides of `carry` read the values of the scenario, never those of another `carry`, so carries cannot be circular,
+and none can add to an earlier value: only `now`, `done` and `remaining` depend on more than the last plan.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator as Iterates
 from dataclasses import dataclass
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.online.carry_analysis.integrality import is_whole_by_itself
-from gpusched_dsl.language.blocks.online.carry_analysis.slots import Seen, variables_in
+from gpusched_dsl.language.blocks.online.carry_analysis.integrality import is_implied_integer
+from gpusched_dsl.language.blocks.online.carry_analysis.slots import WindowView, variables_in
 from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -36,21 +36,23 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.tree_walk import nodes_in
 
 
-def prove_carries(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics, workspace: HasPolicies | None) -> None:
+def prove_carries(
+    online: CheckedOnline, view: WindowView, diagnostics: Diagnostics, workspace: HasPolicies | None
+) -> None:
     """Report GSM1647 (never read), GSM1648 (fractions) and GSM1649 (not the executed decisions)."""
-    carries = _Carries(online, seen, diagnostics)
-    read = {*_read_by_model(online), *(() if workspace is None else _read_by_policies(workspace))}
+    carries = _Carries(online, view, diagnostics)
+    read = {*_params_of_model(online), *(() if workspace is None else _names_of_policies(workspace))}
     for carry in online.carries:
         target = online.base.params[carry.target]
         if carry.target not in read:
-            carries.unread(carry, target, workspace is None)
-        carries.fraction(carry, target)
-        carries.sums(carry)
+            carries.report_unread(carry, target, workspace is None)
+        carries.check_fraction(carry, target)
+        carries.check_sums(carry)
         if online.window is not None:
-            carries.executed(carry)
+            carries.check_executed(carry)
 
 
-def _read_by_model(online: CheckedOnline) -> Iterates[str]:
+def _params_of_model(online: CheckedOnline) -> Iterates[str]:
     """Return the parameters in the model, outside of their own declarations, and in charges."""
     model = online.base
     parts: list[Part | None] = []
@@ -74,16 +76,22 @@ def _read_by_model(online: CheckedOnline) -> Iterates[str]:
         if part is not None:
             yield from _params(part)
     for param in model.params.values():
-        for own in (param.indexing, param.value, param.default, param.within, *(b.value for b in param.bounds)):
-            if own is not None:
-                yield from (name for name in _params(own) if name != param.name)
+        for part_of_param in (
+            param.indexing,
+            param.value,
+            param.default,
+            param.within,
+            *(b.value for b in param.bounds),
+        ):
+            if part_of_param is not None:
+                yield from (name for name in _params(part_of_param) if name != param.name)
 
 
 def _params(part: Part) -> Iterates[str]:
     return (p.name for p in walk(part) if isinstance(p, ParamRef))
 
 
-def _read_by_policies(workspace: HasPolicies) -> Iterates[str]:
+def _names_of_policies(workspace: HasPolicies) -> Iterates[str]:
     for policy in workspace.policies.values():
         yield from (n.text for n in nodes_in(policy, tree.Name))
         yield from (n.name.text for n in nodes_in(policy, tree.Subscript))
@@ -92,10 +100,10 @@ def _read_by_policies(workspace: HasPolicies) -> Iterates[str]:
 @dataclass
 class _Carries:
     online: CheckedOnline
-    seen: Seen
+    view: WindowView
     diagnostics: Diagnostics
 
-    def unread(self, carry: CheckedCarry, target: CheckedParam, alone: bool) -> None:
+    def report_unread(self, carry: CheckedCarry, target: CheckedParam, alone: bool) -> None:
         self.diagnostics.error(
             "GSM1647",
             f"`{carry.target}` is carried but never read by the model{'' if alone else ' and its policies'}",
@@ -106,10 +114,10 @@ class _Carries:
             severity=Severity.WARNING,
         )
 
-    def fraction(self, carry: CheckedCarry, target: CheckedParam) -> None:
-        if not isinstance(target.type, Numeric) or not target.type.integer or _whole(carry.value):
+    def check_fraction(self, carry: CheckedCarry, target: CheckedParam) -> None:
+        if not isinstance(target.type, Numeric) or not target.type.integer or _is_integer(carry.value):
             return
-        if isinstance(carry.value, VariableRef) and is_whole_by_itself(self.seen, carry.value.name):
+        if isinstance(carry.value, VariableRef) and is_implied_integer(self.view, carry.value.name):
             return
         variable = next((p for p in walk(carry.value) if isinstance(p, VariableRef | LetRef) and p.decision), None)
         places = [Label(target.span, f"`{carry.target}` is declared `{target.kind}`")]
@@ -131,7 +139,7 @@ class _Carries:
             severity=Severity.WARNING,
         )
 
-    def sums(self, carry: CheckedCarry) -> None:
+    def check_sums(self, carry: CheckedCarry) -> None:
         """Check sums: `spent = spent + ...` adds the last plan to the value of the scenario, not to the
         previous total.
         """
@@ -154,52 +162,52 @@ class _Carries:
                     )
                     return
 
-    def executed(self, carry: CheckedCarry) -> None:
-        """Decisions of slots that are planned, but will be planned again before they are executed."""
-        for part, known in self._decisions(carry.value, frozenset(carry.variables)):
+    def check_executed(self, carry: CheckedCarry) -> None:
+        """Report decisions of slots that will be planned again before they are executed."""
+        for part, slots in self._decisions(carry.value, frozenset(carry.variables)):
             if isinstance(part, Reduction):
-                self._planned(carry, part, "adds up all planned slots, not only the executed ones")
+                self._report_planned_slots(carry, part, "adds up all planned slots, not only the executed ones")
                 continue
-            for subscript in self.seen.subscripts(part):
-                if not self._is_executed(subscript, known):
+            for subscript in self.view.subscripts(part):
+                if not self._is_executed(subscript, slots):
                     what = f"reads slot `{subscript.span.text}`, not the last executed slot"
-                    self._planned(carry, part, what)
+                    self._report_planned_slots(carry, part, what)
 
     def _decisions(
-        self, expr: TypedExpr, known: frozenset[IndexVar]
+        self, expr: TypedExpr, slots: frozenset[IndexVar]
     ) -> Iterates[tuple[VariableRef | LetRef | Reduction, frozenset[IndexVar]]]:
         """Return references to decisions with their possible slots; aggregates over all slots, also in `let`s."""
-        waiting: list[tuple[Part, frozenset[IndexVar]]] = [(expr, known)]
+        waiting: list[tuple[Part, frozenset[IndexVar]]] = [(expr, slots)]
         while waiting:
             part, inside = waiting.pop()
             if isinstance(part, Reduction):
-                own = self.seen.bound(part.indexing)
-                if own and part.body.decision and not _until_committed(part):
+                own_slots = self.view.slot_variables(part.indexing)
+                if own_slots and part.body.decision and not _ends_at_committed(part):
                     yield part, inside
-                inside |= frozenset(own)
+                inside |= frozenset(own_slots)
             elif isinstance(part, LetRef) and part.decision:
                 yield part, inside
-                let = self.seen.model.lets[part.name]
-                for each in self.seen.expanded(let.value):
+                let = self.view.model.lets[part.name]
+                for each in self.view.with_lets(let.value):
                     if isinstance(each, Reduction) and each.decision and self._sums_slots(each, let.indexing.variables):
                         yield each, inside
             elif isinstance(part, VariableRef):
                 yield part, inside
             waiting += [(child, inside) for child in children(part)]
 
-    def _sums_slots(self, part: Reduction, own: tuple[IndexVar, ...]) -> bool:
-        slots = self.seen.bound(part.indexing)
-        fixed = frozenset().union(*(variables_in(c) for c in part.indexing.conditions)) & frozenset(own)
-        return bool(slots) and not fixed
+    def _sums_slots(self, part: Reduction, let_variables: tuple[IndexVar, ...]) -> bool:
+        slots = self.view.slot_variables(part.indexing)
+        fixed_slots = frozenset().union(*(variables_in(c) for c in part.indexing.conditions)) & frozenset(let_variables)
+        return bool(slots) and not fixed_slots
 
-    def _is_executed(self, subscript: TypedExpr, known: frozenset[IndexVar]) -> bool:
-        reach = self.seen.reach(subscript)
+    def _is_executed(self, subscript: TypedExpr, slots: frozenset[IndexVar]) -> bool:
+        reach = self.view.reach(subscript)
         if reach.base is not None:
-            return reach.base in known
+            return reach.base in slots
         names = set(_params(subscript))
-        return "committed" in names and not _later(subscript)
+        return "committed" in names and not _is_after_committed(subscript)
 
-    def _planned(self, carry: CheckedCarry, part: TypedExpr, what: str) -> None:
+    def _report_planned_slots(self, carry: CheckedCarry, part: TypedExpr, what: str) -> None:
         assert self.online.window is not None
         self.diagnostics.error(
             "GSM1649",
@@ -215,24 +223,24 @@ class _Carries:
         )
 
 
-def _whole(expr: TypedExpr) -> bool:
+def _is_integer(expr: TypedExpr) -> bool:
     """Whether a number is always integer; `running` and `requested` are 0 or 1."""
     kind = numeric_type(expr)
     match expr:
         case ParamRef(name="running" | "requested"):
             return True
         case Negate(operand=operand):
-            return _whole(operand)
+            return _is_integer(operand)
         case Arithmetic(op="+" | "-" | "*", left=left, right=right) | IfThenElse(then=left, otherwise=right):
-            return _whole(left) and _whole(right)
+            return _is_integer(left) and _is_integer(right)
     return kind is not None and kind.integer
 
 
-def _until_committed(part: Reduction) -> bool:
+def _ends_at_committed(part: Reduction) -> bool:
     return any("committed" in set(_params(c)) for c in part.indexing.conditions)
 
 
-def _later(subscript: TypedExpr) -> bool:
+def _is_after_committed(subscript: TypedExpr) -> bool:
     """Whether a subscript is a slot after `committed`."""
     if isinstance(subscript, Shift):
         return isinstance(subscript.offset, Constant) and subscript.offset.value > 0

@@ -1,10 +1,10 @@
-"""Jobs, times and charges: plans learn how far jobs are, no slot is without a plan, and amounts are charged once."""
+"""Jobs, times and charges: plans get the progress of jobs, every slot has a plan, and amounts are charged once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpusched_dsl.language.blocks.online.carry_analysis.slots import Seen
+from gpusched_dsl.language.blocks.online.carry_analysis.slots import WindowView
 from gpusched_dsl.language.blocks.online.slot_counts import slot_count_errors
 from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
 from gpusched_dsl.language.blocks.policies.policy import check_policy
@@ -21,57 +21,59 @@ _LOST = {
 }
 
 
-def prove_jobs(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics, workspace: HasPolicies | None) -> None:
+def prove_jobs(
+    online: CheckedOnline, view: WindowView, diagnostics: Diagnostics, workspace: HasPolicies | None
+) -> None:
     """Report GSM1650 and GSM1651 (progress), GSM1652 (times), GSM1654 (charges) and GSM1655 (fallback)."""
-    jobs = _Jobs(online, seen, diagnostics)
+    jobs = _Jobs(online, view, diagnostics)
     if online.arrival is not None:
         if online.window is None:
-            jobs.events()
+            jobs.check_times()
         else:
-            jobs.progress()
+            jobs.check_progress()
     for error in slot_count_errors(online, _number):
         diagnostics.add(error)
     for charge in online.charges:
-        jobs.charge(charge)
+        jobs.check_charge(charge)
     if workspace is not None and online.fallback is not None and online.fallback in workspace.policies:
-        jobs.fallback(workspace, online.fallback)
+        jobs.check_fallback(workspace, online.fallback)
 
 
 @dataclass
 class _Jobs:
     online: CheckedOnline
-    seen: Seen
+    view: WindowView
     diagnostics: Diagnostics
 
     # --- progress ----------------------------------------------------------------------------------------------------
 
-    def events(self) -> None:
+    def check_times(self) -> None:
         """Check that the times of the placement depend on a carried value."""
         placement = self.online.base.placement
         assert self.online.arrival is not None
         for item in placement.all("lasts", "due") if placement is not None else ():
-            if self.seen.carried_in(item.value) or not self._of_jobs(item):
+            if self.view.carried_params(item.value) or not self._of_jobs(item):
                 continue
-            what, known = _LOST[item.role]
-            named = f"{known}[{self.online.arrival.job.name}]" if known == "remaining" else known
+            what, clock_name = _LOST[item.role]
+            clock_text = f"{clock_name}[{self.online.arrival.job.name}]" if clock_name == "remaining" else clock_name
             self.diagnostics.error(
                 "GSM1650",
                 f"{what}: `{item.role}` reads no carried value",
                 item.value.span,
                 "the same in every plan",
                 secondary=[Label(self.online.arrival.span, f"jobs arrive in `{self.online.name}`")],
-                help=f"carry a parameter that it reads, with `{named}` on the right side",
+                help=f"carry a parameter that it reads, with `{clock_text}` on the right side",
                 severity=Severity.WARNING,
             )
 
     def _of_jobs(self, item: CheckedPlacementItem) -> bool:
-        """Whether it depends on the job: a time that is equal for all jobs is that of a round."""
+        """Whether an item depends on the job: a time that is equal for all jobs is that of a round."""
         placement = self.online.base.placement
         job = placement.value("job") if placement is not None else None
         names = set() if job is None else {p.variable for p in walk(job) if isinstance(p, IndexRef)}
         return any(isinstance(p, IndexRef) and p.variable in names for p in walk(item.value))
 
-    def progress(self) -> None:
+    def check_progress(self) -> None:
         """Check that a block with slots states the progress of a job per slot. A run refuses blocks reported here."""
         missing = [name for name, value in (("work", self.online.work), ("speed", self.online.speed)) if value is None]
         if not missing:
@@ -92,13 +94,15 @@ class _Jobs:
 
     # --- charges -----------------------------------------------------------------------------------------------------
 
-    def charge(self, charge: CheckedCharge) -> None:
+    def check_charge(self, charge: CheckedCharge) -> None:
         per = dict(charge.unit.dimension).get("time", 0)
         if self.online.window is not None:
             if per < 0:
-                self._unit(charge, f"is a rate, in `{charge.unit}`", "multiply by the length of a slot", "by slots")
+                self._report_unit(
+                    charge, f"is a rate, in `{charge.unit}`", "multiply by the length of a slot", "by slots"
+                )
             elif not self._of_slots(charge):
-                self._unit(
+                self._report_unit(
                     charge,
                     "is charged for every plan, independent of the number of executed slots",
                     "add up over the slots: `sum[h in Slots] ...`",
@@ -106,7 +110,7 @@ class _Jobs:
                     Severity.WARNING,
                 )
         elif per >= 0 and charge.unit.dimension:
-            self._unit(
+            self._report_unit(
                 charge,
                 f"is an amount, in `{charge.unit}`, without a duration",
                 f"state a rate, in `{_per_hour(charge.unit)}`: it is charged for the duration of each plan",
@@ -114,28 +118,32 @@ class _Jobs:
             )
 
     def _of_slots(self, charge: CheckedCharge) -> bool:
-        if self.seen.bound(charge.indexing):
+        if self.view.slot_variables(charge.indexing):
             return True
-        return any(isinstance(p, Reduction) and self.seen.bound(p.indexing) for p in self.seen.expanded(charge.value))
+        return any(
+            isinstance(p, Reduction) and self.view.slot_variables(p.indexing) for p in self.view.with_lets(charge.value)
+        )
 
-    def _unit(self, charge: CheckedCharge, what: str, help: str, how: str, severity: Severity = Severity.ERROR) -> None:
+    def _report_unit(
+        self, charge: CheckedCharge, what: str, help: str, how: str, severity: Severity = Severity.ERROR
+    ) -> None:
         window = self.online.window
         place = Label(self.online.span if window is None else window.span, f"`{self.online.name}` goes {how}")
         self.diagnostics.error(
             "GSM1654", f"`{charge.name}` {what}", charge.value.span, "", secondary=[place], help=help, severity=severity
         )
 
-    # --- what to fall back on ----------------------------------------------------------------------------------------
+    # --- fallback ----------------------------------------------------------------------------------------------------
 
-    def fallback(self, workspace: HasPolicies, name: str) -> None:
-        """A policy of the text must fit the model; one of the standard library is looked up when the block runs."""
+    def check_fallback(self, workspace: HasPolicies, name: str) -> None:
+        """Check that a policy of the text fits the model; a policy of the library is checked when the block runs."""
         policy = workspace.policies[name]
-        found = Diagnostics()
-        check_policy(workspace, policy, found, self.online.base)
-        alone = Diagnostics()
-        check_policy(workspace, policy, alone)
-        wrong = next((d for d in found if d.severity is Severity.ERROR), None)
-        if wrong is None or alone.has_errors:  # what is wrong with the policy itself is told where it stands
+        diagnostics = Diagnostics()
+        check_policy(workspace, policy, diagnostics, self.online.base)
+        own_diagnostics = Diagnostics()
+        check_policy(workspace, policy, own_diagnostics)
+        error = next((d for d in diagnostics if d.severity is Severity.ERROR), None)
+        if error is None or own_diagnostics.has_errors:  # errors of the policy itself are reported there
             return
         self.diagnostics.error(
             "GSM1655",
@@ -143,7 +151,7 @@ class _Jobs:
             self.online.span,
             "used if no plan is found in time",
             secondary=[Label(policy.name.span, "this policy")],
-            notes=[wrong.message],
+            notes=[error.message],
             help=f"name a policy for `{self.online.base.name}`",
         )
 

@@ -1,8 +1,8 @@
-"""Rules over several slots, which need the slots before the window, and decisions for all slots, which must be carried.
+"""Rules over several slots, which need the slots before the window, and decisions for all slots; both need carries.
 
-`sum[q in Slots where h - 3 < q and q <= h] starts[k, q] <= on[k, h]` keeps a node on for three slots; cut off at
-the edge of a window it forgets the nodes that have just been started. What is left of such a rule must be carried, and
-read by a rule for the first slots.
+`sum[q in Slots where h - 3 < q and q <= h] starts[k, q] <= on[k, h]` keeps a node on for three slots; cut off at the
+edge of a window, it ignores nodes that were started before. The rest of such a rule must be carried, and a rule for the
+first slots must read it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpusched_dsl.language.blocks.online.carry_analysis.scopes import RowReporter, decided_slots, listed_slots, scopes
-from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen
+from gpusched_dsl.language.blocks.online.carry_analysis.scopes import (
+    RowReporter,
+    classify_slots,
+    scopes,
+    slots_of_decisions,
+)
+from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, WindowView
 from gpusched_dsl.language.checked import CheckedParam, NamedSet, VariableRef
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checking.walk import Part, walk
@@ -20,41 +25,41 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 
-def prove_ties(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics) -> None:
-    """Reports GSM1645 (rules over several slots) and GSM1653 (decisions for all slots)."""
-    ties = _Ties(online, seen, RowReporter(online, diagnostics))
-    for owner in seen.owners:
-        ties.ties(owner)
+def prove_links(online: CheckedOnline, view: WindowView, diagnostics: Diagnostics) -> None:
+    """Report GSM1645 (rules over several slots) and GSM1653 (decisions for all slots)."""
+    ties = _Links(online, view, RowReporter(online, diagnostics))
+    for owner in view.owners:
+        ties.check_links(owner)
         if owner.constraint:
-            ties.lasting(owner)
-    for param in seen.model.params.values():
-        ties.counted(param)
+            ties.check_slotless_variables(owner)
+    for param in view.model.params.values():
+        ties.check_counts(param)
 
 
 @dataclass
-class _Ties:
+class _Links:
     online: CheckedOnline
-    seen: Seen
-    teller: RowReporter
+    view: WindowView
+    reporter: RowReporter
 
-    def ties(self, owner: Owner) -> None:
-        """Aggregates over slots near another slot, and rows for pairs of slots."""
-        if self.seen.carried_in(owner.indexing, owner.body, edges=False):
+    def check_links(self, owner: Owner) -> None:
+        """Check aggregates over slots near another slot, and rows for pairs of slots."""
+        if self.view.carried_params(owner.indexing, owner.body, edges=False):
             return
-        if self.tracked & self.seen.families(owner.body):
+        if self.carried_families & self.view.families(owner.body):
             return
-        outer = self.seen.bound(owner.indexing)
-        pairs = frozenset(outer) - listed_slots(owner.indexing, outer, ()).equal
-        if len(decided_slots(owner.body, pairs)) > 1:
-            self._cut(owner, owner.span)
-        for part, around in scopes(self.seen, owner.body, outer):
-            own = self.seen.bound(part.indexing)
-            if decided_slots(part.body, listed_slots(part.indexing, own, around).tied):
-                self._cut(owner, part.span)
+        outer = self.view.slot_variables(owner.indexing)
+        pairs = frozenset(outer) - classify_slots(owner.indexing, outer, ()).equal
+        if len(slots_of_decisions(owner.body, pairs)) > 1:
+            self._report_cut(owner, owner.span)
+        for part, around in scopes(self.view, owner.body, outer):
+            own_slots = self.view.slot_variables(part.indexing)
+            if slots_of_decisions(part.body, classify_slots(part.indexing, own_slots, around).tied):
+                self._report_cut(owner, part.span)
 
-    def _cut(self, owner: Owner, span: Span) -> None:
+    def _report_cut(self, owner: Owner, span: Span) -> None:
         what = f"constraint `{owner.name}`" if owner.constraint else f"term `{owner.name}`"
-        self.teller.tell(
+        self.reporter.report(
             "GSM1645",
             f"{what} links several slots, and its part before the window is lost",
             span,
@@ -65,22 +70,22 @@ class _Ties:
         )
 
     @cached_property
-    def tracked(self) -> frozenset[str]:
-        """Return variables that some rule links slot by slot to a carried value, other than by the previous slot."""
+    def carried_families(self) -> frozenset[str]:
+        """Return the variables that a rule links slot by slot to a carried value, except by the previous slot."""
         found: set[str] = set()
-        for owner in self.seen.owners:
-            by_slot = owner.constraint and self.seen.bound(owner.indexing)
-            if by_slot and self.seen.carried_in(owner.indexing, owner.body, edges=False):
-                found |= self.seen.families(owner.body)
+        for owner in self.view.owners:
+            by_slot = owner.constraint and self.view.slot_variables(owner.indexing)
+            if by_slot and self.view.carried_params(owner.indexing, owner.body, edges=False):
+                found |= self.view.families(owner.body)
         return frozenset(found)
 
-    def counted(self, param: CheckedParam) -> None:
-        """Derived parameters that count or add up the slots until another one."""
-        if param.value is None or self.seen.carried_in(param.value) or self._knows_before(param.value):
+    def check_counts(self, param: CheckedParam) -> None:
+        """Check derived parameters that count or sum the slots before another slot."""
+        if param.value is None or self.view.carried_params(param.value) or self._refers_to_earlier_slots(param.value):
             return
-        for part, around in scopes(self.seen, param.value, self.seen.bound(param.indexing)):
-            if listed_slots(part.indexing, self.seen.bound(part.indexing), around).bounded:
-                self.teller.tell(
+        for part, around in scopes(self.view, param.value, self.view.slot_variables(param.indexing)):
+            if classify_slots(part.indexing, self.view.slot_variables(part.indexing), around).bounded:
+                self.reporter.report(
                     "GSM1645",
                     f"`{param.name}` counts only from the beginning of each window",
                     part.span,
@@ -90,22 +95,22 @@ class _Ties:
                     severity=Severity.WARNING,
                 )
 
-    def _knows_before(self, part: Part) -> bool:
+    def _refers_to_earlier_slots(self, part: Part) -> bool:
         """Whether a rule refers to the time before the first slot of the window."""
-        sets = [self.seen.model.sets[p.name].value for p in walk(part) if isinstance(p, NamedSet)]
-        return any(self.seen.is_first(p) for whole in (part, *sets) if whole is not None for p in walk(whole))
+        sets = [self.view.model.sets[p.name].value for p in walk(part) if isinstance(p, NamedSet)]
+        return any(self.view.is_first(p) for root in (part, *sets) if root is not None for p in walk(root))
 
-    def lasting(self, owner: Owner) -> None:
-        """Variables without a slot that rows of single slots read."""
-        if not self.seen.bound(owner.indexing):
+    def check_slotless_variables(self, owner: Owner) -> None:
+        """Check variables without a slot in rows of single slots."""
+        if not self.view.slot_variables(owner.indexing):
             return
-        kept = frozenset().union(*(self.seen.families(c.value) for c in self.online.carries))
-        own = [p for p in self.seen.expanded(owner.body) if isinstance(p, VariableRef)]
-        if not any(self.seen.subscripts(p) for p in own):
+        carried = frozenset().union(*(self.view.families(c.value) for c in self.online.carries))
+        variables = [p for p in self.view.with_lets(owner.body) if isinstance(p, VariableRef)]
+        if not any(self.view.subscripts(p) for p in variables):
             return
-        for part in own:
-            if not self.seen.subscripts(part) and part.name not in kept and self._of_no_slot(part.name):
-                self.teller.tell(
+        for part in variables:
+            if not self.view.subscripts(part) and part.name not in carried and self._is_slotless(part.name):
+                self.reporter.report(
                     "GSM1653",
                     f"`{part.name}` is one decision for all slots, but every window decides it again",
                     part.span,
@@ -116,5 +121,5 @@ class _Ties:
                     once=part.name,
                 )
 
-    def _of_no_slot(self, name: str) -> bool:
-        return not self.seen.bound(self.seen.model.variables[name].indexing)
+    def _is_slotless(self, name: str) -> bool:
+        return not self.view.slot_variables(self.view.model.variables[name].indexing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator as Iterates
 from dataclasses import dataclass, field
 
-from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen, variables_in
+from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, WindowView, variables_in
 from gpusched_dsl.language.checked import (
     ComparisonChain,
     IndexRef,
@@ -24,10 +24,10 @@ from gpusched_dsl.language.source import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """The slots of an index list: compared with another slot, the same as another slot, and free.
+class ListedSlots:
+    """The slots of an index list: `tied` are compared with another slot, `equal` equal one, others are `free`.
 
-    Those of `tied` that a condition by itself puts before or after another slot are `bounded`.
+    `bounded` are the `tied` slots that a condition puts before or after another slot.
     """
 
     tied: frozenset[IndexVar]
@@ -36,21 +36,23 @@ class Listed:
     bounded: frozenset[IndexVar]
 
 
-def listed_slots(indexing: TypedIndexing, own: tuple[IndexVar, ...], around: tuple[IndexVar, ...]) -> Listed:
-    """Return the conditions of an index list on its own slots, and on those bound around it."""
+def classify_slots(
+    indexing: TypedIndexing, own_slots: tuple[IndexVar, ...], around: tuple[IndexVar, ...]
+) -> ListedSlots:
+    """Classify the slots of an index list by its conditions; `around` are the slots of outer lists."""
     tied: set[IndexVar] = set()
     equal: set[IndexVar] = set()
     bounded: set[IndexVar] = set()
-    all_slots = frozenset((*own, *around))
+    all_slots = frozenset((*own_slots, *around))
     for iterator in indexing.iterators:
-        mine = frozenset(iterator.variables) & frozenset(own)
-        if len(mine) > 1 or (mine and variables_in(iterator.domain) & all_slots):
-            tied |= mine
+        slots_of_iterator = frozenset(iterator.variables) & frozenset(own_slots)
+        if len(slots_of_iterator) > 1 or (slots_of_iterator and variables_in(iterator.domain) & all_slots):
+            tied |= slots_of_iterator
     for condition in indexing.conditions:
         mentioned = variables_in(condition) & all_slots
         if len(mentioned) < 2:
             continue
-        mentioned &= frozenset(own)
+        mentioned &= frozenset(own_slots)
         compares = isinstance(condition, ComparisonChain)
         same = isinstance(condition, ComparisonChain) and set(condition.ops) == {"=="}
         if same and all(isinstance(p, IndexRef) for p in children(condition)):
@@ -59,11 +61,11 @@ def listed_slots(indexing: TypedIndexing, own: tuple[IndexVar, ...], around: tup
             tied |= mentioned
             bounded |= mentioned if compares and not same else set()
     tied -= equal
-    return Listed(frozenset(tied), frozenset(equal), frozenset(own) - tied - equal, frozenset(bounded))
+    return ListedSlots(frozenset(tied), frozenset(equal), frozenset(own_slots) - tied - equal, frozenset(bounded))
 
 
-def decided_slots(expr: TypedExpr, slots: frozenset[IndexVar]) -> frozenset[IndexVar]:
-    """Those of some slots for which an expression reads decisions."""
+def slots_of_decisions(expr: TypedExpr, slots: frozenset[IndexVar]) -> frozenset[IndexVar]:
+    """Return the given slots for which an expression reads decisions."""
     found: frozenset[IndexVar] = frozenset()
     for part in walk(expr):
         if isinstance(part, VariableRef | LetRef) and part.decision:
@@ -72,20 +74,20 @@ def decided_slots(expr: TypedExpr, slots: frozenset[IndexVar]) -> frozenset[Inde
 
 
 def scopes(
-    seen: Seen, expr: TypedExpr, outer: tuple[IndexVar, ...]
+    view: WindowView, expr: TypedExpr, outer: tuple[IndexVar, ...]
 ) -> Iterates[tuple[Reduction, tuple[IndexVar, ...]]]:
-    """Return every aggregate with the slots that are bound around it, also in `let`s (with their own slots)."""
+    """Yield every aggregate with the slots of outer lists, also in `let`s (with their own slots)."""
     waiting: list[tuple[Part, tuple[IndexVar, ...]]] = [(expr, outer)]
-    told: set[str] = set()
+    visited_lets: set[str] = set()
     while waiting:
         part, around = waiting.pop()
         if isinstance(part, Reduction):
             yield part, around
-            around = (*around, *seen.bound(part.indexing))
-        elif isinstance(part, LetRef) and part.name not in told:
-            told.add(part.name)
-            let = seen.model.lets[part.name]
-            waiting.append((let.value, seen.bound(let.indexing)))
+            around = (*around, *view.slot_variables(part.indexing))
+        elif isinstance(part, LetRef) and part.name not in visited_lets:
+            visited_lets.add(part.name)
+            let = view.model.lets[part.name]
+            waiting.append((let.value, view.slot_variables(let.indexing)))
         waiting += [(child, around) for child in children(part)]
 
 
@@ -95,9 +97,9 @@ class RowReporter:
 
     online: CheckedOnline
     diagnostics: Diagnostics
-    told: set[tuple[str, Span]] = field(default_factory=set)
+    reported: set[tuple[str, Span]] = field(default_factory=set)
 
-    def tell(
+    def report(
         self,
         code: str,
         message: str,
@@ -110,9 +112,9 @@ class RowReporter:
         once: str = "",
     ) -> None:
         key = (code + once, self.online.span if once else span if owner is None else owner.span)
-        if key in self.told:
+        if key in self.reported:
             return
-        self.told.add(key)
+        self.reported.add(key)
         assert self.online.window is not None
         places = [Label(self.online.window.span, f"windows of `{self.online.name}`")]
         if owner is not None and owner.span != span:

@@ -1,4 +1,4 @@
-"""The indices of a model that are slots of the window, the distance of a subscript from one, and the read names."""
+"""Slot indices of a model: their positions, the distance of a subscript from an index, and the read names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Reference = ParamRef | VariableRef | LetRef
 
 @dataclass(frozen=True, slots=True)
 class SlotReference:
-    """A subscript of a slot position: `offset` slots after `base` (None: not known); without a base a fixed slot."""
+    """A slot subscript: `offset` slots after `base` (None: unknown); without a base a fixed slot."""
 
     base: IndexVar | None
     offset: int | None
@@ -59,8 +59,8 @@ class Owner:
 
 
 @dataclass
-class Seen:
-    """A model with the eyes of a window over the set `slots` ("" when there is none).
+class WindowView:
+    """A model seen from a window over the set `slots` ("" without a window).
 
     `carried` are the parameters that the block carries.
     """
@@ -69,19 +69,19 @@ class Seen:
     slots: str
     carried: frozenset[str]
     _sets: dict[str, tuple[bool, ...]] = field(default_factory=dict)
-    _known: set[IndexVar] = field(default_factory=set)
+    _slot_variables: set[IndexVar] = field(default_factory=set)
     _reads: dict[tuple[str, bool], frozenset[str]] = field(default_factory=dict)
 
     @classmethod
-    def by(cls, online: CheckedOnline) -> Seen:
+    def of(cls, online: CheckedOnline) -> WindowView:
         slots = "" if online.window is None else online.window.slots
         return cls(online.base, slots, frozenset(c.target for c in online.carries))
 
-    # --- what there is -----------------------------------------------------------------------------------------------
+    # --- parts of the model ------------------------------------------------------------------------------------------
 
     @cached_property
     def owners(self) -> tuple[Owner, ...]:
-        """All constraints and terms."""
+        """Return all constraints and terms."""
         rows = (Owner(c.name, c.span, c.indexing, c.body, True) for c in self.model.constraints.values())
         terms = (
             Owner(t.name or o.name or "objective", t.span, TypedIndexing(), t.value, False)
@@ -111,13 +111,13 @@ class Seen:
         return self.model.sets[self.slots].root if self.slots else None
 
     def positions(self, domain: TypedSet) -> tuple[bool, ...]:
-        """Which components of a set are slots."""
+        """Return which components of a set are slots."""
         match domain:
             case NamedSet(name=name):
-                found = self._named(name, len(domain.types))
+                found = self._positions_of_set(name, len(domain.types))
             case ComprehensionSet(element=element, indexing=indexing):
-                own = set(self.bound(indexing))
-                found = tuple(self.reach(e).base in own for e in element)
+                own_slots = set(self.slot_variables(indexing))
+                found = tuple(self.reach(e).base in own_slots for e in element)
             case SetOperation(op="cross", left=left, right=right):
                 found = (*self.positions(left), *self.positions(right))
             case SetOperation(left=left, right=right):
@@ -130,7 +130,7 @@ class Seen:
             for f, t in zip(found, domain.types, strict=True)
         )
 
-    def _named(self, name: str, arity: int) -> tuple[bool, ...]:
+    def _positions_of_set(self, name: str, arity: int) -> tuple[bool, ...]:
         if name == self.slots:
             return (True,)
         if name not in self._sets:
@@ -141,15 +141,15 @@ class Seen:
                 self._sets[name] = self.positions(inner)
         return self._sets[name]
 
-    def bound(self, indexing: TypedIndexing) -> tuple[IndexVar, ...]:
+    def slot_variables(self, indexing: TypedIndexing) -> tuple[IndexVar, ...]:
         """Return the variables of an index list that are slots; process outer lists first."""
         found: list[IndexVar] = []
         for iterator in indexing.iterators:
             of_slots = self.positions(iterator.domain)
-            if isinstance(iterator.domain, IntegerRange):  # `q in h-2..h` is about slots as `h` is
-                of_slots = (bool(variables_in(iterator.domain) & self._known),)
+            if isinstance(iterator.domain, IntegerRange):  # in `q in h-2..h`, `q` is a slot because `h` is
+                of_slots = (bool(variables_in(iterator.domain) & self._slot_variables),)
             found += [v for v, slot in zip(iterator.variables, of_slots, strict=True) if slot]
-            self._known.update(found)
+            self._slot_variables.update(found)
         return tuple(found)
 
     def subscripts(self, reference: Reference) -> tuple[TypedExpr, ...]:
@@ -183,13 +183,12 @@ class Seen:
         """Whether this is `first(Slots)`: of a window, its own first slot."""
         return isinstance(part, SetFunction) and part.name == "first" and any(self.positions(part.domain))
 
-    # --- what is read ------------------------------------------------------------------------------------------------
+    # --- read names --------------------------------------------------------------------------------------------------
 
     def params(self, part: Part, *, edges: bool = True) -> frozenset[str]:
         """Return the parameters that a part reads, also through `let`s, derived parameters and sets of memberships.
 
-        Without `edges`, what only stands for values before the window is left out: the other side of `else`, and of a
-        choice by the slot.
+        Without `edges`, skip alternatives for values before the window: fallbacks of `else`, and choices by slots.
         """
         found: set[str] = set()
         waiting: list[Part] = [part]
@@ -202,7 +201,7 @@ class Seen:
             elif not edges and isinstance(each, IfThenElse) and any(self.is_first(p) for p in walk(each.condition)):
                 continue
             elif isinstance(each, TypedIndexing):
-                waiting += each.conditions  # sets that are gone through say little of what a rule is about
+                waiting += each.conditions  # the sets of iterators are not the subject of a rule
             else:
                 waiting += children(each)
         return frozenset(found)
@@ -211,7 +210,7 @@ class Seen:
         key = (name, edges)
         if key in self._reads:
             return self._reads[key]
-        self._reads[key] = frozenset()  # a circle has been reported
+        self._reads[key] = frozenset()  # a circular definition was reported
         parts: list[Part | None] = []
         found: set[str] = set()
         if name in self.model.params:
@@ -231,27 +230,27 @@ class Seen:
         self._reads[key] = frozenset(found)
         return self._reads[key]
 
-    def carried_in(self, *parts: Part, edges: bool = True) -> frozenset[str]:
-        """The carried parameters among those that parts read."""
+    def carried_params(self, *parts: Part, edges: bool = True) -> frozenset[str]:
+        """Return the carried parameters that parts read."""
         return frozenset().union(*(self.params(p, edges=edges) for p in parts)) & self.carried
 
     def families(self, part: Part) -> frozenset[str]:
         """Return the variables that a part reads, also through `let`s."""
-        return frozenset(p.name for p in self.expanded(part) if isinstance(p, VariableRef))
+        return frozenset(p.name for p in self.with_lets(part) if isinstance(p, VariableRef))
 
-    def expanded(self, part: Part) -> Iterates[Part]:
-        """Return all of a part, and of its `let`s, each once."""
-        waiting, seen = [part], set()
+    def with_lets(self, part: Part) -> Iterates[Part]:
+        """Yield all nodes of a part and of its `let`s, each once."""
+        waiting, visited = [part], set()
         while waiting:
             for each in walk(waiting.pop()):
                 yield each
-                if isinstance(each, LetRef) and each.name not in seen:
-                    seen.add(each.name)
+                if isinstance(each, LetRef) and each.name not in visited:
+                    visited.add(each.name)
                     waiting.append(self.model.lets[each.name].value)
 
 
 def variables_in(part: Part) -> frozenset[IndexVar]:
-    """The index variables that occur in a part."""
+    """Return the index variables in a part."""
     return frozenset(p.variable for p in walk(part) if isinstance(p, IndexRef))
 
 
@@ -266,5 +265,5 @@ def _constant(expr: TypedExpr) -> int | None:
 
 
 def _plus(reach: SlotReference, offset: int | None) -> SlotReference:
-    known = reach.offset is not None and offset is not None
-    return SlotReference(reach.base, (reach.offset or 0) + (offset or 0) if known else None)
+    is_known = reach.offset is not None and offset is not None
+    return SlotReference(reach.base, (reach.offset or 0) + (offset or 0) if is_known else None)

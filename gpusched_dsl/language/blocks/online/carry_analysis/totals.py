@@ -1,7 +1,7 @@
 """Totals over all slots: a window has only its own slots, but every window must satisfy the complete total.
 
-`sum[h in Slots] train[b, h] >= epochs[b]` asks every window for all epochs, unless `epochs` is what is left of them. A
-demand that is not tracked is surely wrong: all work is done again. A limit may be meant for each window: a warning.
+`sum[h in Slots] train[b, h] >= epochs[b]` requires all epochs in every window, unless `epochs` is the remaining number.
+A demand that is not tracked is an error: all work is repeated. A limit may apply to each window: it is a warning.
 """
 
 from __future__ import annotations
@@ -10,8 +10,13 @@ from collections.abc import Iterator as Iterates
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gpusched_dsl.language.blocks.online.carry_analysis.scopes import RowReporter, decided_slots, listed_slots, scopes
-from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, Seen
+from gpusched_dsl.language.blocks.online.carry_analysis.scopes import (
+    RowReporter,
+    classify_slots,
+    scopes,
+    slots_of_decisions,
+)
+from gpusched_dsl.language.blocks.online.carry_analysis.slots import Owner, WindowView
 from gpusched_dsl.language.checked import (
     Arithmetic,
     ComparisonChain,
@@ -33,22 +38,22 @@ from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
-_OTHER_WAY = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
+_OPPOSITE = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
 
 
-def prove_totals(online: CheckedOnline, seen: Seen, diagnostics: Diagnostics) -> None:
-    """Reports GSM1646."""
-    totals = _Totals(seen, RowReporter(online, diagnostics))
-    for owner in seen.owners:
+def prove_totals(online: CheckedOnline, view: WindowView, diagnostics: Diagnostics) -> None:
+    """Report GSM1646."""
+    totals = _Totals(view, RowReporter(online, diagnostics))
+    for owner in view.owners:
         if owner.constraint:
-            totals.budgets(owner)
+            totals.check_budgets(owner)
         else:
-            totals.peaks(owner)
+            totals.check_peaks(owner)
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """An aggregate over all slots; `sign` of its part of the row (None: not known), `span` of it in that row."""
+    """An aggregate over all slots; `sign` is its sign in the row (None: unknown), `span` its place in the row."""
 
     op: str
     sign: int | None
@@ -58,37 +63,37 @@ class Total:
 
 @dataclass
 class _Totals:
-    seen: Seen
-    teller: RowReporter
+    view: WindowView
+    reporter: RowReporter
 
-    def budgets(self, owner: Owner) -> None:
-        if self.seen.carried_in(owner.indexing, owner.body, edges=False):
+    def check_budgets(self, owner: Owner) -> None:
+        if self.view.carried_params(owner.indexing, owner.body, edges=False):
             return
-        around = self.seen.bound(owner.indexing)
+        around = self.view.slot_variables(owner.indexing)
         for comparison, sure in _comparisons(owner.body):
             if isinstance(comparison, Reduction) and self._is_total(comparison, around):
-                self._budget(owner, Total("any", 1, comparison.span, comparison), ">=", comparison, sure)
+                self._check_budget(owner, Total("any", 1, comparison.span, comparison), ">=", comparison, sure)
             if not isinstance(comparison, ComparisonChain):
                 continue
             for (left, right), op in zip(pairwise(comparison.operands), comparison.ops, strict=True):
                 found = [*self._totals(left, 1, around), *self._totals(right, -1, around)]
                 for total in found:
-                    self._budget(owner, total, op, comparison, sure)
+                    self._check_budget(owner, total, op, comparison, sure)
 
-    def _budget(self, owner: Owner, total: Total, op: str, row: TypedExpr, sure: bool) -> None:
+    def _check_budget(self, owner: Owner, total: Total, op: str, row: TypedExpr, sure: bool) -> None:
         if total.sign is not None and total.sign < 0:
-            op = _OTHER_WAY[op]
+            op = _OPPOSITE[op]
         demand, cap = op in (">=", ">") and total.sign is not None, op in ("<=", "<") and total.sign is not None
         if (total.op == "max" and cap) or (total.op == "min" and demand):
-            return  # the same as a rule for each slot
-        scaled, plain, defines = self._scaled(row), self._plain(row), _defines(row)
+            return  # equivalent to a rule for each slot
+        scaled, plain, defines = self._is_scaled(row), self._compares_totals_only(row), _defines(row)
         if (cap and scaled) or (demand and defines):
             return
         certain = not cap and sure and not scaled and not plain and not defines and total.sign is not None
         what = (
             "requires the complete amount in every window" if not cap else "allows the complete amount in every window"
         )
-        self.teller.tell(
+        self.reporter.report(
             "GSM1646",
             f"constraint `{owner.name}` {what}: its total over all slots is not tracked",
             total.span,
@@ -100,17 +105,17 @@ class _Totals:
         )
 
     def _totals(self, expr: TypedExpr, sign: int | None, around: tuple[IndexVar, ...]) -> Iterates[Total]:
-        """The aggregates over all slots in an expression, with the sign that they have in it."""
+        """Yield the aggregates over all slots in an expression, with their signs."""
         parts: list[tuple[TypedExpr, int | None]] = []
-        flipped = None if sign is None else -sign
+        opposite = None if sign is None else -sign
         match expr:
             case Arithmetic(op="+" | "-" as op, left=left, right=right):
-                parts = [(left, sign), (right, sign if op == "+" else flipped)]
+                parts = [(left, sign), (right, sign if op == "+" else opposite)]
             case Arithmetic(op=op, left=left, right=right):
-                turned = flipped if _negative(left) or _negative(right) else sign
-                parts = [(left, turned), (right, turned if op == "*" else None)]
+                factor_sign = opposite if _is_negative(left) or _is_negative(right) else sign
+                parts = [(left, factor_sign), (right, factor_sign if op == "*" else None)]
             case Negate(operand=operand):
-                parts = [(operand, flipped)]
+                parts = [(operand, opposite)]
             case IfThenElse(then=then, otherwise=otherwise):
                 parts = [(then, sign), (otherwise, sign)]
             case Fallback(reference=reference):
@@ -118,34 +123,34 @@ class _Totals:
             case Function(name=name, arguments=arguments):
                 parts = [(a, sign if name in ("min", "max") else None) for a in arguments]
             case LetRef(name=name):
-                let = self.seen.model.lets[name]
-                for total in self._totals(let.value, sign, self.seen.bound(let.indexing)):
+                let = self.view.model.lets[name]
+                for total in self._totals(let.value, sign, self.view.slot_variables(let.indexing)):
                     yield Total(total.op, total.sign, expr.span, total.expr)
             case Reduction(op=op, body=body):
                 if self._is_total(expr, around):
                     yield Total(op, sign, expr.span, expr)
                 else:
-                    around = (*around, *self.seen.bound(expr.indexing))
+                    around = (*around, *self.view.slot_variables(expr.indexing))
                     parts = [(body, sign if op in ("sum", "min", "max") else None)]
-        for part, own in parts:
-            yield from self._totals(part, own, around)
+        for part, part_sign in parts:
+            yield from self._totals(part, part_sign, around)
 
     def _is_total(self, expr: Reduction, around: tuple[IndexVar, ...]) -> bool:
-        """Whether an aggregate covers all slots, and decisions of them."""
-        own = self.seen.bound(expr.indexing)
-        return bool(decided_slots(expr.body, listed_slots(expr.indexing, own, around).free))
+        """Whether an aggregate covers all slots and reads decisions of them."""
+        own_slots = self.view.slot_variables(expr.indexing)
+        return bool(slots_of_decisions(expr.body, classify_slots(expr.indexing, own_slots, around).free))
 
-    def _scaled(self, row: TypedExpr) -> bool:
+    def _is_scaled(self, row: TypedExpr) -> bool:
         """Whether the row also counts or sums data of the slots, so that it concerns the complete window."""
-        for part in self.seen.expanded(row):
-            if isinstance(part, Reduction) and not part.decision and self.seen.bound(part.indexing):
+        for part in self.view.with_lets(row):
+            if isinstance(part, Reduction) and not part.decision and self.view.slot_variables(part.indexing):
                 return True
-            if isinstance(part, SetFunction) and part.name == "count" and any(self.seen.positions(part.domain)):
+            if isinstance(part, SetFunction) and part.name == "count" and any(self.view.positions(part.domain)):
                 return True
         return False
 
-    def _plain(self, row: TypedExpr) -> bool:
-        """Whether the row compares totals with nothing but 0 and each other."""
+    def _compares_totals_only(self, row: TypedExpr) -> bool:
+        """Whether the row compares totals only with 0 and with each other."""
         waiting: list[TypedExpr] = [row]
         while waiting:
             expr = waiting.pop()
@@ -159,18 +164,18 @@ class _Totals:
                 case Reduction(op="sum") if self._is_total(expr, ()):
                     pass
                 case LetRef(name=name) if expr.decision:
-                    waiting.append(self.seen.model.lets[name].value)
+                    waiting.append(self.view.model.lets[name].value)
                 case _:
                     return False
         return True
 
-    def peaks(self, owner: Owner) -> None:
-        """Terms that pay for the largest value of all slots."""
-        if self.seen.carried_in(owner.body, edges=False):
+    def check_peaks(self, owner: Owner) -> None:
+        """Check terms that charge the largest value of all slots."""
+        if self.view.carried_params(owner.body, edges=False):
             return
-        for part, around in scopes(self.seen, owner.body, ()):
+        for part, around in scopes(self.view, owner.body, ()):
             if part.op in ("max", "min") and self._is_total(part, around):
-                self.teller.tell(
+                self.reporter.report(
                     "GSM1646",
                     f"term `{owner.name}` concerns the complete horizon, but each window has only its own slots",
                     part.span,
@@ -206,5 +211,5 @@ def _defines(row: TypedExpr) -> bool:
     return isinstance(row, ComparisonChain) and any(isinstance(o, VariableRef) for o in row.operands)
 
 
-def _negative(expr: TypedExpr) -> bool:
+def _is_negative(expr: TypedExpr) -> bool:
     return isinstance(expr, Negate) or (isinstance(expr, Constant) and expr.value < 0)
