@@ -409,7 +409,7 @@ def test_policy_keys() -> None:
 
 def test_policy_rules() -> None:
     place = policy_rule("place best_fit, new_node exclusive, swap(5, a), grow by speedup;")
-    assert [([w.text for w in r.words], [shown(a) for a in r.arguments], shown(r.of)) for r in place.rules] == [
+    assert [([w.text for w in r.words], [shown(a) for a in r.arguments], shown(r.by)) for r in place.rules] == [
         (["best_fit"], [], "-"),
         (["new_node", "exclusive"], [], "-"),
         (["swap"], ["5", "a"], "-"),
@@ -418,7 +418,7 @@ def test_policy_rules() -> None:
     order = policy_rule("randomise order swapping with probability 1 / (1 + w[j]);")
     assert (shown(order.target), shown(order.probability), order.count) == ("order", "(1 / (1 + w[j]))", None)
     choose = policy_rule("randomise choose from 3 by inverse cost;")
-    assert (shown(choose.target), shown(choose.count), [w.text for w in choose.of]) == (
+    assert (shown(choose.target), shown(choose.count), [w.text for w in choose.by]) == (
         "choose",
         "3",
         ["inverse", "cost"],

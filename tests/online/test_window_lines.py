@@ -128,7 +128,7 @@ def test_an_estimate_knows_the_failures_before_its_time() -> None:
 def test_the_relaxation_bounds_no_run_in_which_a_job_never_came() -> None:
     """The model has two jobs, the run one: the total is below the relaxation because of that alone."""
     outcome = run(text("a 0 1 9 0  b 9 4 9 0"), method="First")
-    bound = relaxation_bound(RunResult(outcome, RunInfo("First")).reading)
+    bound = relaxation_bound(RunResult(outcome, RunInfo("First")).history)
     assert bound.value is None
     assert bound.how.startswith("jobs arrive after the last slot")
 

@@ -136,7 +136,7 @@ def bounded(case: WindowCase, result: RunResult) -> list[str]:
     """The relaxation of the whole horizon bounds a run that does all work and pays what the model says."""
     charged = {"energy", "lateness", *(["booting"] if case.boots else []), *(["starting"] if case.starts else [])}
     other = case.outages or case.ends or case.stretch or case.delays or case.charged or case.forecast != case.actual
-    found = relaxation_bound(result.reading)
+    found = relaxation_bound(result.history)
     if other or not charged <= set(case.charges) or found.how in (UNFINISHED, NEVER_CAME):
         return []
     return [] if found.value is not None and not found.refuted_by(result.total) else [f"bound {found}"]
