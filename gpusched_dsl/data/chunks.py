@@ -11,7 +11,7 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import Constant, LiteralSet, StringLiteral
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
-from gpusched_dsl.language.scenarios.assignments import ONE, TableAssignment
+from gpusched_dsl.language.scenarios.assignments import ONE, MatrixAssignment, TableAssignment
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
@@ -55,6 +55,27 @@ class TableOrigin:
         if at is None:
             at = 0 if self.given.column is None else self.given.keys + self.given.column
         return self.given.table.cells[row * self.given.width + at].span
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MatrixOrigin:
+    given: MatrixAssignment
+
+    @property
+    def statement(self) -> Span:
+        return self.given.span
+
+    def place(self, row: int, component: int | None = None) -> Place:
+        given = self.given
+        columns = len(given.matrix.columns)
+        line, column = divmod(row, columns) if given.values else (row, row)
+        if component is None:
+            return given.matrix.cells[line * given.width + given.rows + column].span
+        source = given.components[component]
+        if isinstance(source, int):
+            cells = given.matrix.columns[column:] if source == given.rows else given.matrix.cells[line * given.width :]
+            return cells[0 if source == given.rows else source].span
+        return source.span
 
 
 @dataclass(frozen=True, eq=False, slots=True)

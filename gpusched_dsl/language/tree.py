@@ -434,6 +434,27 @@ class Table(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixLabel(TableCell):
+    """A label in the head of a matrix; `bare` before the `:` is the name of a set."""
+
+    bare: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix(Statement):
+    """`table time[Jobs, Machines] in h: m1 m2 = a 1 2  b 3 4;`: the labels of the columns, then the cells by rows.
+
+    `keys` has the name of a set for subscripts that run over rows and columns, and a label for a fixed subscript.
+    """
+
+    target: Identifier
+    keys: tuple[MatrixLabel, ...]
+    columns: tuple[MatrixLabel, ...]
+    cells: tuple[TableCell, ...]
+    unit: UnitNode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DataColumn(Node):
     """A column of a file: `seconds[s]`, `"On-demand ($/h)"[$/h]`; `function` is an aggregate such as `mean`."""
 

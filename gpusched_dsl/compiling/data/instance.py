@@ -30,6 +30,7 @@ from gpusched_dsl.data.binding import (
     chunk_of,
     label_chunk,
     literal_chunk,
+    read_matrix,
     read_table,
     report_failed_check,
     report_out_of_range,
@@ -60,6 +61,7 @@ from gpusched_dsl.language.scenarios.assignments import (
     ExpressionAssignment,
     FileAssignment,
     LawAssignment,
+    MatrixAssignment,
     TableAssignment,
 )
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
@@ -301,6 +303,8 @@ class _Builder:
                 chunk = self._labels(given) if isinstance(declared, CheckedSet) else self._value(declared, given)
             elif isinstance(given, TableAssignment):
                 chunk = read_table(given)
+            elif isinstance(given, MatrixAssignment):
+                chunk = read_matrix(given)
             else:
                 assert isinstance(given, FileAssignment)
                 file = self.reader.read(given, self.diagnostics)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, TableOrigin, first_mixed
+from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, first_mixed
 from gpusched_dsl.data.sources.files import Fault, FileColumns, FileLimits, Located, Unreadable, locate
 from gpusched_dsl.data.sources.formatted import Formatted, draw, read_formatted, report_dropped
 from gpusched_dsl.data.sources.tables import is_text, read_located
@@ -15,7 +15,7 @@ from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import Assignment, FileAssignment, TableAssignment
+from gpusched_dsl.language.scenarios.assignments import Assignment, FileAssignment, MatrixAssignment, TableAssignment
 from gpusched_dsl.language.scenarios.formats import Use
 from gpusched_dsl.language.source import Span
 
@@ -206,3 +206,25 @@ def read_table(given: TableAssignment) -> ColumnChunk:
         values = column_of([cell.label if given.labels else cell.value for cell in column])
     mixed = first_mixed([isinstance(label, str) for label in keys[0]])
     return ColumnChunk(tuple(map(column_of, keys)), values, TableOrigin(given), given.factor, mixed=mixed)
+
+
+def read_matrix(given: MatrixAssignment) -> ColumnChunk:
+    """Read the values of a matrix row by row with their keys, or the labels of its rows or columns for a set."""
+    matrix, width = given.matrix, given.width
+    columns = [column.label for column in matrix.columns]
+    lines = len(matrix.cells) // width
+    keys: list[list[str | int | None]] = []
+    for source in given.components:
+        if not isinstance(source, int):
+            keys.append([source.label] * (lines * len(columns)))
+        elif source == given.rows:
+            keys.append(columns * lines if given.values else columns)
+        else:
+            labels = [cell.label for cell in matrix.cells[source::width]]
+            keys.append([label for label in labels for _ in columns] if given.values else labels)
+    values = None
+    if given.values:
+        cells = [cell for at, cell in enumerate(matrix.cells) if at % width >= given.rows]
+        values = column_of([cell.label if given.labels else cell.value for cell in cells])
+    mixed = first_mixed([isinstance(label, str) for label in keys[0]])
+    return ColumnChunk(tuple(map(column_of, keys)), values, MatrixOrigin(given), given.factor, mixed=mixed)

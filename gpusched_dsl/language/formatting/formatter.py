@@ -40,7 +40,8 @@ def format_text(source_text: str, name: str = "<text>") -> str:
     for line in lines:
         line.text = _text(source, line, spacing)
     for block in file.blocks:
-        for table in nodes_in(block, tree.Table):
+        tables: list[tree.Table | tree.Matrix] = [*nodes_in(block, tree.Table), *nodes_in(block, tree.Matrix)]
+        for table in tables:
             _align(table, lines, spacing)
     result = join_lines(lines)
     _require_same(lexed, result)
@@ -73,7 +74,7 @@ def _gap(source: Source, number: int, spacing: Spacing) -> str:
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _align(table: tree.Table, lines: list[FormattedLine], spacing: Spacing) -> None:
+def _align(table: tree.Table | tree.Matrix, lines: list[FormattedLine], spacing: Spacing) -> None:
     """Put the cells of a table with one row a line into columns under the names in its head."""
     tokens = spacing.tokens
     numbers = spacing.within(table.span.start, table.span.end)
@@ -89,14 +90,17 @@ def _align(table: tree.Table, lines: list[FormattedLine], spacing: Spacing) -> N
     grid = [row for row in cells if row is not None]
     columns = [_column_text(c, spacing) for c in table.columns]
     keys = len(grid[0]) - len(columns)
-    if keys < 1 or any(len(row) != len(grid[0]) for row in grid):
+    if keys < isinstance(table, tree.Table) or any(len(row) != len(grid[0]) for row in grid):
         return
     widths = [max(len(row[i]) for row in grid) for i in range(len(grid[0]))]
-    begin = head.text[: head.text.index(":") + 1]
+    begin = _text_to_colon(head, spacing)
     row_indent = head.indent + INDENT
     key_end = row_indent + sum(widths[:keys]) + len(_CELL_GAP) * (keys - 1)
     first = max(head.indent + len(begin), key_end) + len(_CELL_GAP)
-    widths[keys - 1] += first - len(_CELL_GAP) - key_end
+    if keys:
+        widths[keys - 1] += first - len(_CELL_GAP) - key_end
+    else:
+        row_indent = first
     for i, column in enumerate(columns):
         widths[keys + i] = max(widths[keys + i], len(column))
     padded = [c.ljust(w) for c, w in zip(columns, widths[keys:], strict=True)]
@@ -123,7 +127,17 @@ def _cells(line: FormattedLine, spacing: Spacing) -> list[str] | None:
     return texts or None
 
 
-def _column_text(column: tree.TableColumn, spacing: Spacing) -> str:
+def _text_to_colon(head: FormattedLine, spacing: Spacing) -> str:
+    """Return the beginning of the head of a table, with the colon before its columns."""
+    text = ""
+    for number in head.tokens:
+        text += (spacing.before(number) if number != head.tokens[0] else "") + str(spacing.tokens[number])
+        if spacing.tokens[number].type == "COLON":
+            break
+    return text
+
+
+def _column_text(column: tree.TableColumn | tree.MatrixLabel, spacing: Spacing) -> str:
     inside = spacing.within(column.span.start, column.span.end)
     return "".join((spacing.before(i) if i != inside[0] else "") + str(spacing.tokens[i]) for i in inside)
 

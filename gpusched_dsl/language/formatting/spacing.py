@@ -91,8 +91,10 @@ class Spacing:
             self.cell.append(cells)
             if token.type in _PAIRS and i not in self.braces:
                 opened.append(i)
-            if token.type == "EQUAL" and self._type(first) == "TABLE":
-                cells = True
+            if self._type(first) == "TABLE" and (
+                token.type == "EQUAL" or (token.type == "COLON" and self._type(first + 2) == "LSQB")
+            ):
+                cells = token.type == "EQUAL" or not opened
 
     def _in_units(self, units: Sequence[tuple[int, int]]) -> list[bool]:
         inside: list[bool] = []

@@ -64,8 +64,20 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
         return f"put parentheses around the complete `{token} ...`", None
     if token.type == "ELSE" and any(o.token.type == "LPAR" for o in reader.open):
         return "only a subscripted name can have an `else`: `(x[k, h-1] else was[k])`", None
-    if reader.tokens[reader.first].type == "TABLE" and "DOT" in reader.driver.expected():
+    if reader.statement_type == "TABLE":
+        return _table(reader, token, before)
+    return _NONE
+
+
+def _table(reader: StatementReader, token: Token, before: Token | None) -> Advice:
+    if "DOT" in reader.driver.expected():
         return "quote a label that is not a plain word", None
+    if before is None:
+        return _NONE
+    if reader.open[-1].token.type == "LSQB" and str(token) in ("x", "*", "cross"):  # `time[Jobs x Machines]`
+        return "separate the sets by commas", Edit(reader.source.span(before.end_pos or 0, token.end_pos or 0), ",")
+    if token.type == "LSQB" and before.type == "RSQB":  # `time[Jobs, Machines][h]`
+        return "write the unit after `in`, as in `table time[Jobs, Machines] in h: ...`", None
     return _NONE
 
 

@@ -22,6 +22,7 @@ class RunBuilder(DeclarationBuilder):
             "assign": self._assign,
             "draw": self._draw,
             "table": self._table,
+            "matrix": self._matrix,
             "data": self._data,
             "generate": self._generate,
             "solve": self._solve,
@@ -85,6 +86,31 @@ class RunBuilder(DeclarationBuilder):
             cells=tuple(self._cell(c) for c in trees if c.data != "table_column"),
         )
 
+    def _matrix(self, children: Children, span: Span) -> tree.Matrix:
+        target, keys, unit, columns, *cells = children
+        assert isinstance(keys, Tree)
+        assert isinstance(columns, Tree)
+        rows = [c for c in cells if isinstance(c, Tree)]
+        heads = [c for c in columns.children if isinstance(c, Tree)]
+        self._separated(heads)
+        self._separated(rows)
+        return tree.Matrix(
+            span=span,
+            target=self.identifier(target),
+            keys=tuple(self._matrix_label(k) for k in keys.children if isinstance(k, Tree)),
+            columns=tuple(self._matrix_label(c) for c in heads),
+            cells=tuple(self._cell(c) for c in rows),
+            unit=None if unit is None else self.optional_unit(unit.children[0] if isinstance(unit, Tree) else None),
+        )
+
+    def _matrix_label(self, label: ParseTree) -> tree.MatrixLabel:
+        token = label.children[-1]
+        assert isinstance(token, Token)
+        value: float | str = self._label(token)
+        if token.type == "NUMBER":
+            value = self.number_value(token)[0] * (-1 if len(label.children) > 1 else 1)
+        return tree.MatrixLabel(span=self.span(label), value=value, bare=token.type == "NAME")
+
     def _separated(self, cells: list[ParseTree]) -> None:
         """Refuse touching cells, such as `n-1`, and a sign separated from its number: both are ambiguous."""
         at = 0
@@ -94,7 +120,7 @@ class RunBuilder(DeclarationBuilder):
                 last += 1
             if last > at:
                 self._touching(self.span(cells[at]).to(self.span(cells[last])), len(cells[at : last + 1]))
-            elif cells[at].data == "negative_cell":
+            elif cells[at].data == "negative_cell" or len(cells[at].children) > 1:
                 span = self.span(cells[at])
                 if not span.text[1].isdecimal() and span.text[1] != ".":
                     self.diagnostics.error(

@@ -80,6 +80,12 @@ class StatementReader:
 
     # --- places -----------------------------------------------------------------------------------------------------
 
+    @property
+    def statement_type(self) -> str:
+        """The first terminal of the statement; the first token itself does not know that it is a keyword."""
+        start = self.tokens[self.first].start_pos if self.tokens else None
+        return next((token.type for token in reversed(self.taken) if token.start_pos == start), "")
+
     def span(self, token: Token) -> Span:
         return self.source.span(token.start_pos or 0, token.end_pos or 0)
 

@@ -65,6 +65,27 @@ class TableAssignment(Assignment):
         return self.keys + len(self.table.columns)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixAssignment(Assignment):
+    """The values of a matrix, or for a set (`values` false) the labels of its rows or columns.
+
+    Each row has `rows` labels and then one cell per column. `components` gives for each subscript its fixed label, or
+    the number of its label in the row; the number `rows` stands for the label of the column.
+    `factor` takes the unit of the matrix to the declared one. `labels`: the values are labels or texts, not numbers.
+    """
+
+    matrix: tree.Matrix
+    components: tuple[int | tree.TableCell, ...]
+    rows: int
+    values: bool = True
+    factor: Fraction = ONE
+    labels: bool = False
+
+    @property
+    def width(self) -> int:
+        return self.rows + len(self.matrix.columns)
+
+
 @dataclass(frozen=True, slots=True)
 class SlotKey:
     """`slot(time, 15[min])`, `slot(time, 15[min], "2018-06-01")`: slots of `micros` µs, numbered from 0.

@@ -29,11 +29,20 @@ class ColumnChecker:
     # --- units -------------------------------------------------------------------------------------------------------
 
     def factor(
-        self, name: str, unit: tree.UnitNode | None, span: Span, target: CheckedParam, own: Unit | None = None
+        self,
+        name: str,
+        unit: tree.UnitNode | None,
+        span: Span,
+        target: CheckedParam,
+        own: Unit | None = None,
+        *,
+        what: str = "column",
+        help: str | None = None,
     ) -> Fraction | None:
         """Return the factor for the numbers of a column; None if its unit is incompatible, which is reported.
 
-        `own` is the unit that the format of the file states: the numbers are in it, whatever unit is written.
+        `own` is the unit that the format of the file states: the numbers are in it, whatever unit is written. `what`
+        has the numbers, and `help` is the remedy for a missing unit.
         """
         declared = Label(target.span, f"`{target.name}` is declared here")
         if not isinstance(target.type, Numeric):
@@ -41,7 +50,7 @@ class ColumnChecker:
                 return ONE
             self.diagnostics.error(
                 "GSM1307",
-                f"`{target.name}` is {describe(target.type)}, so its column has no unit",
+                f"`{target.name}` is {describe(target.type)}, so its {what} has no unit",
                 unit.span,
                 "no unit here",
                 secondary=[declared],
@@ -54,11 +63,11 @@ class ColumnChecker:
                 return ONE
             self.diagnostics.error(
                 "GSM1303",
-                f"column `{name}` needs a unit: `{target.name}` is declared in `{wanted}`",
+                f"{what} `{name}` needs a unit: `{target.name}` is declared in `{wanted}`",
                 span,
                 "no unit",
                 secondary=[because],
-                help=f"write `{span.text}[{wanted}]` if it is in `{wanted}`",
+                help=help or f"write `{span.text}[{wanted}]` if it is in `{wanted}`",
             )
             return None
         place = span if unit is None else unit.span
@@ -124,7 +133,7 @@ class ColumnChecker:
     def shape(self, table: tree.Table, keys: int) -> bool:
         """Whether the cells form complete rows that begin at the visible line breaks; reports GSM1509."""
         width = keys + len(table.columns)
-        line = _line_off(table.cells, keys, width)
+        line = misplaced_line(table.cells, keys, width)
         if line is None and len(table.cells) % width == 0:
             return True
         names = ", ".join(f"`{name.text}`" for name in (*table.keys, *(c.name for c in table.columns)))
@@ -316,7 +325,7 @@ class ColumnChecker:
         return None
 
 
-def _line_off(cells: tuple[tree.TableCell, ...], keys: int, width: int) -> list[tree.TableCell] | None:
+def misplaced_line(cells: tuple[tree.TableCell, ...], keys: int, width: int) -> list[tree.TableCell] | None:
     """Return the first line with cells that do not fit rows of `width`, or None.
 
     A line has whole rows, or a row goes on over lines of its own. A row that begins or ends within a line shows that a

@@ -17,12 +17,14 @@ from gpusched_dsl.language.scenarios.assignments import (
     ExpressionAssignment,
     FileAssignment,
     LawAssignment,
+    MatrixAssignment,
     TableAssignment,
 )
 from gpusched_dsl.language.scenarios.columns import ColumnChecker
 from gpusched_dsl.language.scenarios.data_formats import FormatChecker
 from gpusched_dsl.language.scenarios.formats import Described
 from gpusched_dsl.language.scenarios.labels import check_labels
+from gpusched_dsl.language.scenarios.matrices import MatrixChecker
 from gpusched_dsl.language.scenarios.values import ValueChecker
 from gpusched_dsl.language.source import Span
 
@@ -41,14 +43,15 @@ class AssignmentTable:
         self.checker = checker
         self.values = ValueChecker(checker)
         self.columns = ColumnChecker(diagnostics)
+        self.matrices = MatrixChecker(model, self.columns, diagnostics)
         self.formats = FormatChecker(diagnostics)
         self._given: dict[str, list[Assignment]] = {}
-        self._table_keys: dict[str, TableAssignment] = {}
+        self._table_keys: dict[str, TableAssignment | MatrixAssignment] = {}
 
     def add_level(self, level: int, statements: Iterable[tree.Statement]) -> None:
         """Check the statements of one scenario, which replace or patch the values of older ones."""
         here: dict[str, list[Assignment]] = {}
-        keys: dict[str, TableAssignment] = {}
+        keys: dict[str, TableAssignment | MatrixAssignment] = {}
         for statement in statements:
             for given in self._statement(level, statement, keys):
                 here.setdefault(given.target, []).append(given)
@@ -93,13 +96,15 @@ class AssignmentTable:
     # --- statements --------------------------------------------------------------------------------------------------
 
     def _statement(
-        self, level: int, statement: tree.Statement, keys: dict[str, TableAssignment]
+        self, level: int, statement: tree.Statement, keys: dict[str, TableAssignment | MatrixAssignment]
     ) -> Iterable[Assignment]:
         match statement:
             case tree.Assign():
                 yield from self._assign(level, statement)
             case tree.Table():
                 yield from self._table(level, statement, keys)
+            case tree.Matrix():
+                yield from self._matrix(level, statement, keys)
             case tree.Data(format=None):
                 for item in statement.items:
                     yield from self._item(level, statement, item)
@@ -142,7 +147,29 @@ class AssignmentTable:
             help=f"give the complete set: `{target.name} = {{ ... }};`",
         )
 
-    def _table(self, level: int, table: tree.Table, keys: dict[str, TableAssignment]) -> Iterable[Assignment]:
+    def _matrix(
+        self, level: int, matrix: tree.Matrix, keys: dict[str, TableAssignment | MatrixAssignment]
+    ) -> Iterable[Assignment]:
+        target = self._target(matrix.target)
+        if isinstance(target, CheckedSet):
+            self.diagnostics.error(
+                "GSM1510",
+                f"`{target.name}` is a set, but a matrix gives the values of a parameter",
+                matrix.target.span,
+                "a set",
+                secondary=[declaration_label(target)],
+                help=f"write `{target.name} = {{ ... }};`",
+            )
+        elif target is not None:
+            for given in self.matrices.check(level, matrix, target):
+                if given.values:
+                    yield given
+                else:
+                    keys.setdefault(given.target, given)
+
+    def _table(
+        self, level: int, table: tree.Table, keys: dict[str, TableAssignment | MatrixAssignment]
+    ) -> Iterable[Assignment]:
         sets = [self._key_set(key) for key in table.keys]
         seen: dict[str, tree.Identifier] = {}
         params: list[CheckedParam | None] = []
