@@ -441,7 +441,7 @@ class MatrixLabel(TableCell):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix(Statement):
+class MatrixTable(Statement):
     """`table time[Jobs, Machines] in h: m1 m2 = a 1 2  b 3 4;`: the labels of the columns, then the cells by rows.
 
     `keys` has the name of a set for subscripts that run over rows and columns, and a label for a fixed subscript.

@@ -40,7 +40,7 @@ def format_text(source_text: str, name: str = "<text>") -> str:
     for line in lines:
         line.text = _text(source, line, spacing)
     for block in file.blocks:
-        tables: list[tree.Table | tree.Matrix] = [*nodes_in(block, tree.Table), *nodes_in(block, tree.Matrix)]
+        tables: list[tree.Table | tree.MatrixTable] = [*nodes_in(block, tree.Table), *nodes_in(block, tree.MatrixTable)]
         for table in tables:
             _align(table, lines, spacing)
     result = join_lines(lines)
@@ -74,7 +74,7 @@ def _gap(source: Source, number: int, spacing: Spacing) -> str:
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _align(table: tree.Table | tree.Matrix, lines: list[FormattedLine], spacing: Spacing) -> None:
+def _align(table: tree.Table | tree.MatrixTable, lines: list[FormattedLine], spacing: Spacing) -> None:
     """Put the cells of a table with one row a line into columns under the names in its head."""
     tokens = spacing.tokens
     numbers = spacing.within(table.span.start, table.span.end)

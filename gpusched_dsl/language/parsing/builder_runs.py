@@ -86,7 +86,7 @@ class RunBuilder(DeclarationBuilder):
             cells=tuple(self._cell(c) for c in trees if c.data != "table_column"),
         )
 
-    def _matrix(self, children: Children, span: Span) -> tree.Matrix:
+    def _matrix(self, children: Children, span: Span) -> tree.MatrixTable:
         target, keys, unit, columns, *cells = children
         assert isinstance(keys, Tree)
         assert isinstance(columns, Tree)
@@ -94,7 +94,7 @@ class RunBuilder(DeclarationBuilder):
         heads = [c for c in columns.children if isinstance(c, Tree)]
         self._separated(heads)
         self._separated(rows)
-        return tree.Matrix(
+        return tree.MatrixTable(
             span=span,
             target=self.identifier(target),
             keys=tuple(self._matrix_label(k) for k in keys.children if isinstance(k, Tree)),

@@ -74,7 +74,7 @@ class MatrixAssignment(Assignment):
     `factor` takes the unit of the matrix to the declared one. `labels`: the values are labels or texts, not numbers.
     """
 
-    matrix: tree.Matrix
+    matrix: tree.MatrixTable
     components: tuple[int | tree.TableCell, ...]
     rows: int
     values: bool = True

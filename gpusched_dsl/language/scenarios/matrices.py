@@ -37,7 +37,7 @@ class MatrixChecker:
         self.columns = columns
         self.diagnostics = diagnostics
 
-    def check(self, level: int, matrix: tree.Matrix, target: CheckedParam) -> Iterator[MatrixAssignment]:
+    def check(self, level: int, matrix: tree.MatrixTable, target: CheckedParam) -> Iterator[MatrixAssignment]:
         """Return the values of the parameter, and the labels of rows and columns for the sets that may need them."""
         keys = self._keys(matrix, target)
         if keys is None:
@@ -74,7 +74,7 @@ class MatrixChecker:
 
     # --- the head ----------------------------------------------------------------------------------------------------
 
-    def _keys(self, matrix: tree.Matrix, target: CheckedParam) -> list[_Key] | None:
+    def _keys(self, matrix: tree.MatrixTable, target: CheckedParam) -> list[_Key] | None:
         found = [self._key(key) for key in matrix.keys]
         keys = [key for key in found if key is not None]
         if len(keys) < len(found):
@@ -152,7 +152,7 @@ class MatrixChecker:
 
     # --- the cells ---------------------------------------------------------------------------------------------------
 
-    def _complete(self, matrix: tree.Matrix, rows: int, labels: bool) -> bool:
+    def _complete(self, matrix: tree.MatrixTable, rows: int, labels: bool) -> bool:
         """Whether the cells form complete rows that begin at the visible line breaks; reports GSM1509."""
         columns, cells = len(matrix.columns), matrix.cells
         width = rows + columns
@@ -184,7 +184,7 @@ class MatrixChecker:
         )
         return False
 
-    def _distinct(self, matrix: tree.Matrix, rows: int) -> bool:
+    def _distinct(self, matrix: tree.MatrixTable, rows: int) -> bool:
         """Whether no row and no column occurs twice; reports GSM1506."""
         width = rows + len(matrix.columns)
         starts = range(0, len(matrix.cells), width) if rows else ()
@@ -235,7 +235,7 @@ def _components(keys: Sequence[_Key]) -> tuple[tuple[int | tree.TableCell, ...],
     return tuple(found), running - 1
 
 
-def _listed_sets(level: int, matrix: tree.Matrix, keys: Sequence[_Key], rows: int) -> Iterator[MatrixAssignment]:
+def _listed_sets(level: int, matrix: tree.MatrixTable, keys: Sequence[_Key], rows: int) -> Iterator[MatrixAssignment]:
     """The sets that the columns and the rows list completely: one set runs over all of their labels."""
     over = [key for key in keys if key.over is not None]
     parts = [([rows], over[-1])] if over[-1].arity == 1 else []

@@ -103,7 +103,7 @@ class AssignmentTable:
                 yield from self._assign(level, statement)
             case tree.Table():
                 yield from self._table(level, statement, keys)
-            case tree.Matrix():
+            case tree.MatrixTable():
                 yield from self._matrix(level, statement, keys)
             case tree.Data(format=None):
                 for item in statement.items:
@@ -148,7 +148,7 @@ class AssignmentTable:
         )
 
     def _matrix(
-        self, level: int, matrix: tree.Matrix, keys: dict[str, TableAssignment | MatrixAssignment]
+        self, level: int, matrix: tree.MatrixTable, keys: dict[str, TableAssignment | MatrixAssignment]
     ) -> Iterable[Assignment]:
         target = self._target(matrix.target)
         if isinstance(target, CheckedSet):
