@@ -193,7 +193,7 @@ class RunProgressMonitor(ProgressMonitor):
         """Note that the run begins, or has computed a plan."""
         from gpusched_dsl.online.progress import ProgressReader
 
-        if self.reader is None or self.reader.driver is not loop:
+        if self.reader is None or self.reader.loop is not loop:
             self.reader = ProgressReader(loop)
 
     def ask_to_stop(self, number: int, frame: FrameType | None) -> None:

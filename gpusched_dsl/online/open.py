@@ -14,11 +14,12 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.loops.setup import RunSetup, set_up
 from gpusched_dsl.online.loops.slots import SlotLoop
+from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
@@ -60,14 +61,14 @@ def open_run(
     *,
     journal: StepJournal | None = None,
     stop: Callable[[], bool] = lambda: False,
-    tell: Callable[[SimulationLoop], None] = lambda driver: None,
+    on_plan: Callable[[SimulationLoop], None] = lambda loop: None,
     external: bool = False,
 ) -> EventLoop | SlotLoop:
     """A loop that is ready to run; with `external`, one that events from outside drive.
 
     Raises DiagnosticError with everything wrong in text, data and names.
     """
-    return loop_of(setup_of(workspace, config, external=external), journal=journal, stop=stop, tell=tell)
+    return loop_of(setup_of(workspace, config, external=external), journal=journal, stop=stop, on_plan=on_plan)
 
 
 def setup_of(workspace: Workspace, config: RunConfig, *, external: bool = False) -> RunSetup:
@@ -91,7 +92,7 @@ def loop_of(
     *,
     journal: StepJournal | None = None,
     stop: Callable[[], bool] = lambda: False,
-    tell: Callable[[SimulationLoop], None] = lambda driver: None,
+    on_plan: Callable[[SimulationLoop], None] = lambda loop: None,
     fast: bool = True,
 ) -> EventLoop | SlotLoop:
     """A loop at the beginning of a run, a LiveEventLoop if the run is `external`; without `fast`, no fast replay."""
@@ -103,11 +104,11 @@ def loop_of(
     else:
         against = (RECORDED,) if recorded else (BY_SLOT,) if setup.window is not None else ()
     if setup.window is not None:
-        return SlotLoop(setup, journal, stop, tell, examine, against)
+        return SlotLoop(setup, journal, stop, on_plan, examine, against)
     if setup.external:
-        return LiveEventLoop(setup, journal, stop, tell, examine, against)
+        return LiveEventLoop(setup, journal, stop, on_plan, examine, against)
     replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
-    return EventLoop(setup, journal, stop, tell, examine, against, replay)
+    return EventLoop(setup, journal, stop, on_plan, examine, against, replay)
 
 
 def _policy_of(planner: Planner) -> CheckedPolicy | None:

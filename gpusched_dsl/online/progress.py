@@ -15,14 +15,14 @@ from gpusched_dsl.online.simulation.world import DONE, FUTURE
 
 @dataclass(eq=False)
 class CostSamples:
-    """Receives every plan (`SimulationLoop.tell`). `times`, and the amounts by term at them (`Ledger.totals`)."""
+    """Receives every plan (`SimulationLoop.on_plan`). `times`, and the amounts by term at them (`Ledger.totals`)."""
 
     times: list[float] = field(default_factory=list)
     amounts: list[dict[str, float]] = field(default_factory=list)
 
-    def __call__(self, driver: SimulationLoop) -> None:
-        self.times.append(driver.world.now)
-        self.amounts.append(dict(driver.world.ledger.totals))
+    def __call__(self, loop: SimulationLoop) -> None:
+        self.times.append(loop.world.now)
+        self.amounts.append(dict(loop.world.ledger.totals))
 
     def curve(self, outcome: RunOutcome) -> tuple[Floats, Floats]:
         """Money over time, from the first plan to the end of the run."""
@@ -49,18 +49,18 @@ class RunProgress:
 class ProgressReader:
     """Reads the progress of a run, also from another thread during the run."""
 
-    def __init__(self, driver: SimulationLoop) -> None:
-        begun = driver.outcome("")
-        self.driver, self.began = driver, time.perf_counter()
-        self.others = frozenset(begun.quantities)
-        self.unit, self.money = ("" if unit == "1" else unit for unit in (begun.unit, begun.money))
+    def __init__(self, loop: SimulationLoop) -> None:
+        outcome = loop.outcome("")
+        self.loop, self.began = loop, time.perf_counter()
+        self.others = frozenset(outcome.quantities)
+        self.unit, self.money = ("" if unit == "1" else unit for unit in (outcome.unit, outcome.money))
 
     def read(self) -> RunProgress:
         """As it is now."""
-        world = self.driver.world
+        world = self.loop.world
         to_come = int(((world.status == FUTURE) & np.isfinite(world.arrival)).sum())
         total = sum(v for name, v in tuple(world.ledger.totals.items()) if name not in self.others)
         return RunProgress(
             world.now, self.unit, int((world.status == DONE).sum()), len(world.present()), to_come, total, self.money,
-            len(self.driver.steps), time.perf_counter() - self.began,
+            len(self.loop.steps), time.perf_counter() - self.began,
         )  # fmt: skip

@@ -10,8 +10,8 @@ from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.live.clock import LiveClock, start_of
 from gpusched_dsl.online.live.stream import run_live
 from gpusched_dsl.online.live.trial import Defect, plain_defect
-from gpusched_dsl.online.loops.base import StepJournal
 from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.run_config import RunConfig
 

@@ -85,7 +85,7 @@ def _run_method(
     info = replace(info, seconds=time.perf_counter() - start)
     if config.verify == "full" and "instants" in outcome.extra:
         with CtrlC(control):
-            loop = loop_of(setup, stop=wants_to_stop, tell=observe, fast=False)
+            loop = loop_of(setup, stop=wants_to_stop, on_plan=observe, fast=False)
             outcome, info = _verify_replay(outcome, info, loop)
     result = RunResult(outcome, info, samples)
     if config.bound and outcome.online.window is not None:
@@ -108,7 +108,7 @@ def _drive(
             recorder = stack.enter_context(Recorder(config.journal, setup, info, replay=config.replay))
             if note is not None and (line := recorder.opening()):
                 note(line)
-        loop = loop_of(setup, journal=None if recorder is None else recorder.steps, stop=stop, tell=observe)
+        loop = loop_of(setup, journal=None if recorder is None else recorder.steps, stop=stop, on_plan=observe)
         if tell is not None:
             tell(loop)
         outcome, errors = _run_to_end(loop)
@@ -203,8 +203,8 @@ def _run_to_end(loop: EventLoop | SlotLoop) -> tuple[RunOutcome, tuple[Diagnosti
         if not loop.steps:
             raise
         return loop.outcome("error"), tuple(error.diagnostics)
-    if loop.failures and all(step.method == AS_BEFORE for step in outcome.steps):
-        raise DiagnosticError([failures.first for failures in loop.failures.values()])
+    if loop.diagnostics.failures and all(step.method == AS_BEFORE for step in outcome.steps):
+        raise DiagnosticError([failures.first for failures in loop.diagnostics.failures.values()])
     return outcome, ()
 
 

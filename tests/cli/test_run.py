@@ -276,7 +276,7 @@ def test_a_run_that_is_stuck(gsdsl: Run, tmp_path: Path) -> None:
 
 def test_stopping_after_a_plan(gsdsl: Run, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def after_three_plans(watch: RunProgressMonitor) -> bool:
-        return watch.reader is not None and len(watch.reader.driver.steps) >= 3
+        return watch.reader is not None and len(watch.reader.loop.steps) >= 3
 
     monkeypatch.setattr(RunProgressMonitor, "wants_to_stop", after_three_plans)
     done = run(gsdsl, three, "--methods", "FIFO,Greedy", "--json", "-", code=130)
@@ -294,10 +294,10 @@ def test_the_line_of_progress(gsdsl: Run, three: Path, monkeypatch: pytest.Monke
     lines: list[str] = []
     real = RunProgressMonitor.observe
 
-    def hear(self: RunProgressMonitor, driver: Any) -> None:
+    def hear(self: RunProgressMonitor, loop: Any) -> None:
         if not lines:
             lines.append(self.line())
-        real(self, driver)
+        real(self, loop)
         lines.append(self.line())
 
     monkeypatch.setattr(RunProgressMonitor, "observe", hear)

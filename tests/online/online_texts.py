@@ -8,8 +8,9 @@ from typing import Any
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.setup import RunSetup
+from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import RunOutcome
@@ -89,11 +90,13 @@ def driver(
     *,
     journal: StepJournal | None = None,
     stop: Callable[[], bool] = lambda: False,
-    tell: Callable[[SimulationLoop], None] = lambda loop: None,
+    on_plan: Callable[[SimulationLoop], None] = lambda loop: None,
     fast: bool = True,
     **given: Any,
 ) -> SimulationLoop:
-    return loop_of(setup(text, online, scenario, method, **given), journal=journal, stop=stop, tell=tell, fast=fast)
+    return loop_of(
+        setup(text, online, scenario, method, **given), journal=journal, stop=stop, on_plan=on_plan, fast=fast
+    )
 
 
 def setup(

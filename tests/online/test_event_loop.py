@@ -261,7 +261,7 @@ class Recorded:
     def __init__(self, steps: list[Mapping[str, Any]]) -> None:
         self.steps, self.read = steps, 0
 
-    def recorded(self) -> Mapping[str, Any] | None:
+    def read_next(self) -> Mapping[str, Any] | None:
         self.read += 1
         return self.steps[self.read - 1] if self.read <= len(self.steps) else None
 

@@ -127,4 +127,4 @@ def test_live_facts_are_taken_and_arrivals_are_refused() -> None:
     # The solver fails without the new job too, which is not to blame now.
     [decided] = loop.on_event({**new, "time": 3.0})
     assert decided.method == "Greedy"
-    assert [f.count for f in loop.failures.values()] == [2]
+    assert [f.count for f in loop.diagnostics.failures.values()] == [2]

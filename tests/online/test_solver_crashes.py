@@ -61,7 +61,7 @@ def test_highs_works_in_another_process_and_a_run_survives_its_crash() -> None:
                 os.kill(process._child.pid, signal.SIGSEGV)
                 process._child.wait(10)
 
-    outcome = driver(JOBS, "Events", "S", "highs", tell=kill).run()
+    outcome = driver(JOBS, "Events", "S", "highs", on_plan=kill).run()
     assert killed
     assert os.getpid() not in killed
     assert [step.method for step in outcome.steps] == ["highs"] * len(calm.steps)

@@ -68,7 +68,7 @@ def test_a_defective_planner_is_found() -> None:
     loop = driver(machines(2, JOBS))
     loop.planner, loop.fast_replay, loop.stop = Doubled(), None, lambda: bool(loop.steps)
     loop.run()
-    assert ["`once[j0]` is 2, at most 1" in warning.message for warning in loop.warnings] == [True]
+    assert ["`once[j0]` is 2, at most 1" in warning.message for warning in loop.diagnostics.warnings] == [True]
 
 
 @pytest.mark.parametrize("verify", ["typo", "", 1, None])

@@ -104,16 +104,16 @@ def test_a_copy_leaves_the_run_alone() -> None:
 def test_failures_to_come_are_drawn_from_what_is_left_of_their_law() -> None:
     """While a node is down, it comes back within 1.5 h of its failure; exponential times to failure know no age."""
     loop = opened(NOISY, "Broken", "Greedy", 3)
-    outage = loop.outages[0]
+    outage = loop.nodes.outages[0]
     failed = float(outage.next[0])
     loop.world.now = failed + 1.2
     outage.at(failed, 1e-9)
-    again = [float(outage.drawn_anew(failed + 1.2, seed).next[0]) for seed in range(200)]
+    again = [float(outage.redraw(failed + 1.2, seed).next[0]) for seed in range(200)]
     assert min(again) > failed + 1.2
     assert max(again) <= failed + 1.5 + 1e-9
     outage.at(float(outage.next[0]), 1e-9)
     since = float(outage.since[0])
-    waits = np.array([outage.drawn_anew(since + 10, seed).next[0] - since - 10 for seed in range(400)])
+    waits = np.array([outage.redraw(since + 10, seed).next[0] - since - 10 for seed in range(400)])
     assert abs(waits.mean() - 3) < 3 * 3 / np.sqrt(400)
 
 

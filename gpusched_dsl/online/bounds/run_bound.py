@@ -101,7 +101,7 @@ def _least(reading: RunHistory) -> Floats:
     world = outcome.world
     if has_unfinished_jobs(reading):
         raise _NoBoundError(UNFINISHED)
-    if len(world.status) != len(outcome.base.whole(reading.jobs_root)):
+    if len(world.status) != len(outcome.base.all_codes(reading.jobs_root)):
         raise _NoBoundError("jobs arrived that are not in the scenario")
     ways = _Configurations(reading)
     time, rate = ways.whole()
@@ -216,10 +216,10 @@ class _Configurations:
         outcome, base = self.reading.outcome, self.reading.outcome.base
         raised = np.asarray(flags, dtype=np.float64)
         clock = LoopClock(now, left, outcome.world.work * (1.0 - left), raised, raised)
-        store = base.instance_of(self.part, self.carrier.carried(self.part, clock, None)).store
+        store = base.instance_of(self.part, self.carrier.carried_values(self.part, clock, None)).store
         cluster = cluster_of(outcome.online.base, store, base.limits)
         reader = EntryReader(outcome.online, store, base.limits, self.part)
-        entries = reader.entries(cluster.ways)
+        entries = reader.allocations_of(cluster.ways)
         work = outcome.world.work[entries.job] * left[entries.job]
         pace = np.where(np.isnan(entries.speed), work / entries.lasts, entries.speed)
         return _State(cluster, entries, pace, self._rate(cluster, entries, reader))
@@ -232,7 +232,7 @@ class _Configurations:
             if np.isnan(gpus).any():
                 raise _NoBoundError("the size of nodes depends on more than their type")
             return entries.node_price * entries.uses / gpus
-        if charged == "" and reader.rated:
+        if charged == "" and reader.has_node_rates:
             return entries.uses * _least_shares(cluster, entries) / reader.hours
         return entries.rate
 

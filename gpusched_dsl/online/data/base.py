@@ -36,14 +36,14 @@ class Base:
         return self.instance.store
 
     @cached_property
-    def given(self) -> frozenset[str]:
+    def input_names(self) -> frozenset[str]:
         """Return given values of the scenario, or their replacements: derived values are recomputed for every plan."""
-        told = {name for name, givens in self.instance.scenario.given.items() if givens}
-        told |= self.instance.made_of.replaced.keys()
+        names = {name for name, givens in self.instance.scenario.given.items() if givens}
+        names |= self.instance.made_of.replaced.keys()
         roots = {name for name, declared in self.model.sets.items() if declared.root == name}
-        return frozenset(name for name in self.model.data_order if name in told or name in roots)
+        return frozenset(name for name in self.model.data_order if name in names or name in roots)
 
-    def whole(self, root: str) -> Codes:
+    def all_codes(self, root: str) -> Codes:
         """The codes of all elements of a root set."""
         return np.arange(len(self.store.universes[root].labels), dtype=np.int64)
 
@@ -54,11 +54,11 @@ class Base:
     def part(self, kept: Mapping[str, Codes]) -> InstanceView:
         """Return a part with some elements of some root sets, and all elements of the others; codes are sorted."""
         kept = {root: np.sort(codes) for root, codes in kept.items()}
-        self._newest[:] = [InstanceView(self.store.universes, kept, earlier=next(iter(self._newest), None))]
-        return self._newest[0]
+        self._latest_part[:] = [InstanceView(self.store.universes, kept, earlier=next(iter(self._latest_part), None))]
+        return self._latest_part[0]
 
     @cached_property
-    def _newest(self) -> list[InstanceView]:
+    def _latest_part(self) -> list[InstanceView]:
         """Return the latest part: root sets with the same elements are not cut again."""
         return []
 
@@ -69,7 +69,7 @@ class Base:
 
         Raises DiagnosticError where carried values break the bounds or checks of the model, as `build_instance` does.
         """
-        ready = {name: self._slice(name, part) for name in self.model.data_order if name in self.given}
+        ready = {name: self._slice(name, part) for name in self.model.data_order if name in self.input_names}
         ready.update(carried)
         return build_instance(
             self._bare,
@@ -85,12 +85,12 @@ class Base:
         return replace(self.instance.scenario, given={})
 
     @cached_property
-    def _uncut(self) -> dict[str, Ready]:
+    def _full_values(self) -> dict[str, Ready]:
         """Return one object for all plans of values that no part cuts: derived values are computed once."""
         return {}
 
     @cached_property
-    def _cut(self) -> dict[str, tuple[tuple[Component, ...], Ready]]:
+    def _slices(self) -> dict[str, tuple[tuple[Component, ...], Ready]]:
         """Return values cut by the latest part, with its components: the same object while these are equal."""
         return {}
 
@@ -101,21 +101,21 @@ class Base:
             if declared.root == name:
                 return part.small.get(name, store.universes[name])
             components = store.sets[name].components
-            made: Ready = SetSlice(store.sets[name], part)
+            slice_: Ready = SetSlice(store.sets[name], part)
         elif name in model.params:
             param = store.params[name]
             components = param.domain.components
-            made = ParamSlice(model.params[name], param, part)
+            slice_ = ParamSlice(model.params[name], param, part)
             kind = getattr(model.params[name].type, "root", None)
             if kind is not None:
                 components = (*components, store.universes[kind])
         else:
             components = store.randoms[name].domain.components
-            made = LawSlice(store.randoms[name], part)
+            slice_ = LawSlice(store.randoms[name], part)
         if not part.is_restricted(components):
-            return self._uncut.setdefault(name, made)
+            return self._full_values.setdefault(name, slice_)
         left = tuple(map(part.component, components))
-        known = self._cut.get(name)
+        known = self._slices.get(name)
         if known is None or any(ours is not before for ours, before in zip(left, known[0], strict=True)):
-            known = self._cut[name] = (left, made)
+            known = self._slices[name] = (left, slice_)
         return known[1]

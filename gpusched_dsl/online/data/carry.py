@@ -75,7 +75,7 @@ class Carrier:
         """Return the variables with values that are kept from one plan to the next."""
         return frozenset().union(*self.reads.values())
 
-    def carried(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> dict[str, KnownValues]:
+    def carried_values(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> dict[str, KnownValues]:
         """The carried parameters of the next plan; those that read a plan keep their given values before the first."""
         store = self.store_at(part, clock, last)
         found = {}
@@ -176,8 +176,8 @@ class _Maker:
         return whole
 
 
-def without(standing: CurrentPlan, variable: str, kept: Bools) -> CurrentPlan:
-    """The plan without some entries of a variable."""
-    given = standing.values[variable]
-    left = VariableValues(tuple(c[kept] for c in given.codes), given.values[kept])
-    return replace(standing, values={**standing.values, variable: left})
+def drop_values(current_plan: CurrentPlan, variable: str, kept: Bools) -> CurrentPlan:
+    """Return the plan with only the `kept` values of a variable."""
+    values = current_plan.values[variable]
+    remaining = VariableValues(tuple(c[kept] for c in values.codes), values.values[kept])
+    return replace(current_plan, values={**current_plan.values, variable: remaining})

@@ -36,7 +36,7 @@ def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]
     ready: dict[str, Ready] = {}
     whole = InstanceView({**old.universes, root: universe}, {})
     for name in base.model.data_order:
-        if name not in base.given and name not in replaced:
+        if name not in base.input_names and name not in replaced:
             continue
         if name in base.model.sets and base.model.sets[name].root == name:
             ready[name] = universe if name == root else old.universes[name]
@@ -55,7 +55,7 @@ def with_values(base: Base, changes: Mapping[str, Sequence[tuple[tuple[str | int
     Raises DiagnosticError (GSM5207) for a key that its parameter does not have, and as a build does.
     """
     whole = InstanceView(base.store.universes, {})
-    ready: dict[str, Ready] = {n: base._slice(n, whole) for n in base.model.data_order if n in base.given}
+    ready: dict[str, Ready] = {n: base._slice(n, whole) for n in base.model.data_order if n in base.input_names}
     for name, pairs in changes.items():
         ready[name] = _changed(base, name, [key for key, _ in pairs], [value for _, value in pairs])
     return _rebuild(base, ready)
@@ -134,7 +134,7 @@ def _alone(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]) -
     whole = InstanceView(base.store.universes, {})
     ready = {
         name: base._slice(name, whole)
-        for name in base.given
+        for name in base.input_names
         if name not in of_jobs and name not in replaced and name in model.data_order and name not in model.randoms
     }
     return build_instance(

@@ -78,7 +78,7 @@ class Compared:
         self.differences: list[str] = []
         self.compared = 0
 
-    def recorded(self) -> None:
+    def read_next(self) -> None:
         return None
 
     def write(self, step: Mapping[str, Any]) -> None:

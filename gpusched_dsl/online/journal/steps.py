@@ -22,7 +22,7 @@ class JournalSteps:
         """Whether there are recorded steps that the loop has not reached yet."""
         return self._passed < len(self.journal)
 
-    def recorded(self) -> Mapping[str, Any] | None:
+    def read_next(self) -> Mapping[str, Any] | None:
         """The next step as it was written; None when all were given."""
         if not self.replaying:
             return None

@@ -14,7 +14,7 @@ from gpusched_dsl.online.live.clock import LiveClock
 from gpusched_dsl.online.live.lines import open_lines
 from gpusched_dsl.online.live.session import LiveLoop, LiveRun
 from gpusched_dsl.online.live.trial import Defect, plain_defect
-from gpusched_dsl.online.loops.base import StepJournal
+from gpusched_dsl.online.loops.step_journal import StepJournal
 
 
 def run_live(

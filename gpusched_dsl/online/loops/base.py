@@ -1,80 +1,50 @@
-"""The code that all loops share: the instance of now, asking for a plan, putting the plan into effect."""
+"""The code that all loops share: building the current instance, planning, putting the plan into effect."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.compiling.data.slicing import InstanceView
+from gpusched_dsl.ir.arrays import Codes, Ints
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
-from gpusched_dsl.ir.domains import Domain
-from gpusched_dsl.language.checked_online import CHANGES
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.units import convertible, number_factor
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock, without
+from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock
 from gpusched_dsl.online.data.plan_codes import PlanCodes
-from gpusched_dsl.online.journal.plan_codec import plan_data, plan_from
+from gpusched_dsl.online.data.policy_memory import PolicyMemory
+from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.setup import RunSetup
-from gpusched_dsl.online.planners.failures import Failures, is_of_solving
-from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, PlanningRequest
+from gpusched_dsl.online.loops.stated_charges import charge_plan
+from gpusched_dsl.online.loops.step_journal import StepJournal, read_plan, step_of
+from gpusched_dsl.online.planners.fallback import plan_with_fallback
+from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.run_diagnostics import RunDiagnostics
 from gpusched_dsl.online.run_record import RunOutcome, RunStep
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
-from gpusched_dsl.online.simulation.charging import charge, plan_store, rates
+from gpusched_dsl.online.simulation.charging import rates
+from gpusched_dsl.online.simulation.node_availability import NodeAvailability
 from gpusched_dsl.online.simulation.realisation import Outages
-from gpusched_dsl.online.simulation.world import RUNNING, Changed, World
-
-CHOSEN = 0.5  # a binary above this is 1
-
-
-class StepJournal(Protocol):
-    """Where steps are written; one that has been written before is read instead of planned again."""
-
-    def recorded(self) -> Mapping[str, Any] | None: ...
-
-    def write(self, step: Mapping[str, Any]) -> None: ...
-
-
-@dataclass(frozen=True, eq=False)
-class MadePlan:
-    """A plan in codes of `instance`, a `part` of the run, with its inputs and its computing time.
-
-    `running` is the plan before it, `why` are the events that asked for it. `failure` is the first error of a solver
-    on the way. Of a recorded plan `plan_seconds` are those of its first making.
-    """
-
-    plan: Plan
-    instance: Instance
-    part: InstanceView
-    reader: AllocationReader
-    running: Mapping[str, VariableValues] | None
-    why: tuple[str, ...]
-    failure: DiagnosticError | None
-    plan_seconds: float
-    build_seconds: float
-    other_seconds: float
+from gpusched_dsl.online.simulation.world import PlanChanges, World
 
 
 @dataclass(eq=False)
 class SimulationLoop:
     """The state of one run. Subclasses decide when time advances and when to plan.
 
-    `stop` is asked before each event and while plans are made, `tell` is called after each plan. `examine` is called
+    `stop` is asked before each event and while plans are computed. `on_plan` is called after each plan, `examine`
     with each new plan. `event_by_event` are the reasons against a fast replay of the complete run.
     """
 
     setup: RunSetup
     journal: StepJournal | None = None
     stop: Callable[[], bool] = lambda: False
-    tell: Callable[[SimulationLoop], None] = lambda driver: None
+    on_plan: Callable[[SimulationLoop], None] = lambda loop: None
     examine: Callable[[SimulationLoop, Instance, Plan], None] | None = None
     event_by_event: tuple[str, ...] = ()
 
@@ -82,30 +52,30 @@ class SimulationLoop:
         setup = self.setup
         self.online, self.placement, self.config = setup.online, setup.placement, setup.config
         self.planner, self.fallback = setup.planner, setup.fallback
-        self._use(setup.base)
+        self._use_data(setup.base)
         self.jobs_root, self.places_root = setup.jobs_root, setup.places_root
-        places, kinds = self._count(setup.places_root), self._count(setup.kinds_root)
-        self.world = World(setup.truth, places, kinds, len(self.placement.indices) - (setup.window is not None))
-        self.outages = [Outages(laws, self.config.seed) for laws in setup.outages]
-        self.down: dict[str, Codes] = {}  # of each root set, the elements that are down
-        self.standing: CurrentPlan | None = None
-        self.memory: dict[str, Floats] = {}
-        self.made: MadePlan | None = None  # the last one
-        self.columns: tuple[Codes, ...] = ()  # of the entries in effect, in codes of the part
-        self.entry_jobs: Ints = np.zeros(0, dtype=np.int64)
+        places, node_types = self._count(setup.places_root), self._count(setup.kinds_root)
+        self.world = World(
+            setup.realisation, places, node_types, len(self.placement.indices) - (setup.window is not None)
+        )
+        self.nodes = NodeAvailability([Outages(laws, self.config.seed) for laws in setup.outages])
+        self.current_plan: CurrentPlan | None = None
+        self.memory = PolicyMemory()
+        self.last_result: PlanningResult | None = None
+        self.columns: tuple[Codes, ...] = ()  # of the allocations in effect, in codes of the part
+        self.allocated_jobs: Ints = np.zeros(0, dtype=np.int64)
         self.steps: list[RunStep] = []
-        self.warnings: list[Diagnostic] = []
-        self.failures: dict[tuple[str, str], Failures] = {}  # by planner and code
+        self.diagnostics = RunDiagnostics()
         self.events = 0
-        self.last_plan = -np.inf
+        self.last_plan_time = -np.inf
         self._clock_time = time.perf_counter()
 
-    def _use(self, base: Base) -> None:
+    def _use_data(self, base: Base) -> None:
         """Plan with this data from now on."""
         self.base = base
         self.carrier = Carrier(self.online, base)
         self.codes = PlanCodes(self.setup.types, base.store)
-        self.instance: Instance | None = None  # of the last plan, for what is the same in the next one
+        self.instance: Instance | None = None  # of the last plan: the next one reuses equal parts
 
     def _count(self, root: str) -> int:
         return len(self.base.store.universes[root].labels) if root else 1
@@ -114,7 +84,7 @@ class SimulationLoop:
     def unit(self) -> str:
         return str(self.setup.clock)
 
-    # --- the instance of now -----------------------------------------------------------------------------------------
+    # --- the current state -------------------------------------------------------------------------------------------
 
     def clock(self) -> LoopClock:
         world = self.world
@@ -123,24 +93,21 @@ class SimulationLoop:
         requested = (world.request <= world.now + world.tolerance()).astype(np.float64)
         return LoopClock(world.now, world.remaining(), world.done, running, requested)
 
-    def kept_elements(self) -> dict[str, Codes]:
+    def plan_elements(self) -> dict[str, Codes]:
         """Return the elements of a plan: present jobs, available nodes."""
-        kept = {self.jobs_root: self.world.present()} if self.jobs_root else {}
-        for root, down in self.down.items():
-            if len(down):
-                kept[root] = np.setdiff1d(self.base.whole(root), down)
-        return kept
+        jobs = {self.jobs_root: self.world.present()} if self.jobs_root else {}
+        return {**jobs, **self.nodes.available(self.base)}
 
     def policy_now(self) -> float:
-        """The time as policies read it."""
+        """Return the time in the unit of the policies."""
         return self.world.now / self.setup.policy_time
 
     def run(self) -> RunOutcome:
         """Execute the complete run; drop a plan that `stop` ends. Raises DiagnosticError as planning does."""
         try:
-            replayed = self._replayed()
-            if replayed is not None:
-                return replayed
+            outcome = self._replay_fast()
+            if outcome is not None:
+                return outcome
             while True:
                 ended = self.step()
                 if ended:
@@ -149,17 +116,17 @@ class SimulationLoop:
             return self.outcome("interrupt")
 
     def step(self) -> str:
-        """Go on to the next plan; why the run is over, else ""."""
+        """Continue to the next plan; return why the run is over, else ""."""
         raise NotImplementedError
 
-    def _replayed(self) -> RunOutcome | None:
-        """The outcome of a fast replay, None where this run has to be simulated step by step."""
+    def _replay_fast(self) -> RunOutcome | None:
+        """Return the outcome of a fast replay; None if this run has to be simulated step by step."""
         return None
 
-    def plan(self, why: tuple[str, ...]) -> MadePlan:
-        """Plan for the current state, or read the plan of the journal, and store it in `standing`.
+    def plan(self, why: tuple[str, ...]) -> PlanningResult:
+        """Plan for the current state, or read the plan of the journal, and store it in `current_plan`.
 
-        Raises Abandoned where `stop` says so on the way: then nothing has changed.
+        Raises Abandoned if `stop` returns True meanwhile: then nothing has changed.
         """
         began = time.perf_counter()
         other = began - self._clock_time
@@ -167,235 +134,131 @@ class SimulationLoop:
             with limit(None, self.stop) as deadline:
                 part, request = self.request()
                 built = time.perf_counter()
-                plan, failure = self._recorded(part), None
-                fresh = plan is None
+                plan, failure = self._read_recorded(part), None
+                is_new = plan is None
                 if plan is None:
-                    plan, failure = self._ask(replace(request, seconds=deadline.rest_of(self.config.time_limit)))
+                    limited_request = replace(request, seconds=deadline.rest_of(self.config.time_limit))
+                    plan, failure = plan_with_fallback(
+                        (self.planner, self.fallback), limited_request, self.diagnostics, self.world.now, self.unit
+                    )
                 deadline.check()
         except StoppedEarly as stopped:
             if stopped.reason != INTERRUPT:
                 raise
             raise Abandoned from None
         planned = time.perf_counter()
-        instance, before = request.instance, self.made
-        if fresh and self.examine is not None:
+        instance, before = request.instance, self.last_result
+        if is_new and self.examine is not None:
             self.examine(self, instance, plan)
         reader = (
             AllocationReader(self.online, instance.store, self.base.limits, part)
             if before is None
-            else before.reader.on(instance.store, part)
+            else before.reader.for_instance(instance.store, part)
         )
-        whole = self.codes.plan_outer(plan, part)
-        self._remember(whole)
-        if fresh and self.journal is not None:
-            self.journal.write(self._step_data(whole, why))
-        self.instance, self.last_plan = instance, self.world.now
+        run_plan = self.codes.plan_outer(plan, part)
+        self._store_plan(run_plan)
+        if is_new and self.journal is not None:
+            variables = self.setup.kept_variables
+            self.journal.write(step_of(run_plan, self.codes, variables, len(self.steps), self.world.now, why))
+        self.instance, self.last_plan_time = instance, self.world.now
         self._clock_time = time.perf_counter()
-        seconds = planned - built if fresh else plan.seconds
+        seconds = planned - built if is_new else plan.seconds
         others = other + self._clock_time - planned
-        self.made = MadePlan(
+        self.last_result = PlanningResult(
             plan, instance, part, reader, request.running, why, failure, seconds, built - began, others
         )
-        return self.made
+        return self.last_result
 
     def request(self) -> tuple[InstanceView, PlanningRequest]:
         """Return the current planning request, and its part of the run."""
-        part = self.base.part(self.kept_elements())
-        carried = {**self.carrier.carried(part, self.clock(), self.standing), **self._remembered(part)}
+        part = self.base.part(self.plan_elements())
+        carried = {
+            **self.carrier.carried_values(part, self.clock(), self.current_plan),
+            **self.memory.carried_values(self.base, part),
+        }
         instance = self.base.instance_of(part, carried, self.instance)
-        running = None if self.standing is None else self.codes.all_inner(self.standing.values, part)
+        running = None if self.current_plan is None else self.codes.all_inner(self.current_plan.values, part)
         return part, PlanningRequest(instance, self.policy_now(), len(self.steps), self.config.seed, running)
 
-    def _ask(self, request: PlanningRequest) -> tuple[Plan, DiagnosticError | None]:
-        """Return the plan of the method, else of the fallback, else the running jobs; and the first error of a solver.
+    def _read_recorded(self, part: InstanceView) -> Plan | None:
+        """Return the recorded plan of this step in codes of the part; None where a plan has to be computed."""
+        if self.journal is None:
+            return None
+        plan = read_plan(self.journal, self.codes, len(self.steps), self.world.now, self.world.tolerance())
+        return None if plan is None else self.codes.plan_inner(plan, part)
 
-        Each of both methods may take the seconds of the request.
-        """
-        failure: DiagnosticError | None = None
-        for planner in (self.planner, self.fallback):
-            if planner is None:
-                continue
-            try:
-                plan = planner.plan(request)
-            except DiagnosticError as error:
-                if not is_of_solving(error):
-                    raise
-                self._count_failures(planner, error)
-                plan, failure = None, failure or error
-            finally:
-                self._warn_of_crashes(planner)
-            if plan is not None:
-                return plan, failure
-        return Plan({} if request.running is None else request.running, AS_BEFORE, "none"), failure
-
-    def _count_failures(self, planner: Planner, error: DiagnosticError) -> None:
-        for diagnostic in error.diagnostics:
-            key = planner.name, diagnostic.code
-            known = self.failures.get(key)
-            new = Failures(planner.name, diagnostic, self.world.now, self.unit)
-            self.failures[key] = new if known is None else known.another()
-
-    def _warn_of_crashes(self, planner: Planner) -> None:
-        """Warn of the first crash of each kind: the run continues with the fallback, or as before."""
-        for crash in getattr(planner, "crashes", ()):
-            if not any(warning.message == crash.message for warning in self.warnings):
-                help = "the run continued with a new process of the solver, its fallback, or the previous plan"
-                self.warnings.append(replace(crash, severity=Severity.WARNING, help=help))
-
-    # --- what a policy remembers -------------------------------------------------------------------------------------
-
-    def _remembered(self, part: InstanceView) -> dict[str, KnownValues]:
-        return {name: KnownValues(self._memory_of(name, part)) for name in self.memory}
-
-    def _memory_of(self, name: str, part: InstanceView) -> Callable[[Domain], Floats]:
-        """Values of jobs that are remembered, the given ones for the others."""
-
-        def make(domain: Domain) -> Floats:
-            [codes] = part.outer_codes(domain.components, domain.columns())
-            given = self.base.store.params[name]
-            before = given.values[given.domain.locate((codes,))]
-            kept = self.memory[name][codes]
-            return np.where(np.isnan(kept), before, kept)
-
-        return make
-
-    def _remember(self, plan: Plan) -> None:
+    def _store_plan(self, plan: Plan) -> None:
         """Store a plan in codes of the run as the current plan."""
-        self.standing = CurrentPlan(plan.values)
-        for name, given in plan.remembered.items():
-            if name not in self.memory:
-                self.memory[name] = np.full(len(self.world.status), np.nan)
-            self.memory[name][given.codes[0]] = given.values
+        self.current_plan = CurrentPlan(plan.values)
+        self.memory.store(plan.remembered, len(self.world.status))
         self.world.request[:] = np.inf
         if plan.again is not None:
             self.world.request[plan.again.codes[0]] = self.world.now + plan.again.values * self.setup.policy_time
 
     # --- the plan in effect ------------------------------------------------------------------------------------------
 
-    def chosen(self, plan: Plan) -> tuple[Codes, ...]:
-        """The elements of the placement's family that are 1, in codes of the part, by job."""
-        given = plan.values.get(self.placement.variable)
-        if given is None:
-            return tuple(np.zeros(0, dtype=np.int64) for _ in self.placement.indices)
-        columns = tuple(c[given.values > CHOSEN] for c in given.codes)
-        order = np.argsort(columns[self.placement.position("job") or 0], kind="stable")
-        return tuple(c[order] for c in columns)
-
-    def know_jobs(self, made: MadePlan) -> None:
+    def record_due_times(self, result: PlanningResult) -> None:
         """Record the due times of the jobs of the plan, and the price of their tardiness."""
-        jobs = made.part.kept.get(self.jobs_root, np.zeros(0, dtype=np.int64))
+        jobs = result.part.kept.get(self.jobs_root, np.zeros(0, dtype=np.int64))
         if len(jobs):
-            self.world.know(jobs, *made.reader.jobs(np.arange(len(jobs), dtype=np.int64)))
+            self.world.set_due(jobs, *result.reader.due_and_weight(np.arange(len(jobs), dtype=np.int64)))
 
-    def put(self, made: MadePlan, columns: tuple[Codes, ...], entries: Allocations) -> Changed:
-        """Execute these entries of a plan from now; return the changes."""
-        self.columns, self.entry_jobs = columns, entries.job
-        delays, costs = made.reader.changes(columns)
-        changed = self.world.apply(entries, delays, costs, costs.get("halt"))
+    def apply_allocations(
+        self, result: PlanningResult, columns: tuple[Codes, ...], allocations: Allocations
+    ) -> PlanChanges:
+        """Put allocations of a plan into effect; return the changes."""
+        self.columns, self.allocated_jobs = columns, allocations.job
+        delays, costs = result.reader.changes(columns)
+        changes = self.world.apply(allocations, delays, costs, costs.get("halt"))
         self.charge_rates()
-        return changed
+        return changes
 
     def charge_rates(self) -> None:
         """Set the rates of the running jobs: after a plan, and when a job has left."""
-        assert self.made is not None
-        rates(self.online, self.world, self.made.reader, self.columns, self.entry_jobs)
+        assert self.last_result is not None
+        rates(self.online, self.world, self.last_result.reader, self.columns, self.allocated_jobs)
 
-    def left(self) -> None:
-        """Jobs have ended, or were halted by a failure: rates are of those that go on."""
-        if self.made is not None:
+    def handle_departures(self) -> None:
+        """Set the rates of the other jobs after jobs have ended or were halted by a failure."""
+        if self.last_result is not None:
             self.charge_rates()
 
-    def drop_ended(self) -> None:
-        """Remove finished jobs from the current plan."""
-        variable = self.placement.variable
-        if self.standing is None or not self.jobs_root or variable not in self.standing.values:
-            return
-        at = self.placement.position("job")
-        if at is not None:
-            given = self.standing.values[variable]
-            running = self.world.status[given.codes[at]] == RUNNING
-            self.standing = without(self.standing, variable, running)
-
-    def note(self, made: MadePlan, changed: Changed) -> None:
-        """The line of this plan in the record."""
-        plan = made.plan
-        counts = {name: len(getattr(changed, name)) for name in CHANGES}
-        self.steps.append(
-            RunStep(
-                len(self.steps), self.world.now, made.why, plan.method, plan.status, len(self.world.present()),
-                len(self.world.running), counts["start"], counts["resume"], counts["migration"], counts["resize"],
-                counts["halt"], counts["boot"], made.plan_seconds, made.build_seconds, made.other_seconds,
-                plan.objective, plan.bound,
-            )
-        )  # fmt: skip
-        self.tell(self)
+    def record_step(self, result: PlanningResult, changes: PlanChanges) -> None:
+        """Append the line of this plan to the record."""
+        self.steps.append(result.step(len(self.steps), self.world, changes))
+        self.on_plan(self)
 
     def charge_stated(self, times: float, slots: tuple[str, Codes] | None = None) -> None:
         """Add the stated charges of the plan in effect."""
-        made, setup = self.made, self.setup
-        if not self.online.charges or made is None or self.standing is None:
-            return
-        values = self.codes.all_inner(self.standing.values, made.part)
-        store = plan_store(self.online, made.instance.store, values, self.base.limits, slots)
-        for stated in self.online.charges:
-            times_money = times * number_factor(setup.amount(stated), setup.money)  # 1 for what is no money
-            charge(
-                stated, self.online, store, self.base.limits, made.part, self.world.ledger, times_money,
-                self.jobs_root, self.places_root,
-            )  # fmt: skip
+        if self.online.charges and self.last_result is not None and self.current_plan is not None:
+            values = self.codes.all_inner(self.current_plan.values, self.last_result.part)
+            charge_plan(self.setup, self.base, self.last_result, values, self.world.ledger, times, slots)
 
-    # --- events that nobody plans ------------------------------------------------------------------------------------
+    # --- failures of nodes -------------------------------------------------------------------------------------------
 
-    def fail(self, root: str, codes: Codes) -> None:
-        """Let nodes fail: their jobs are halted."""
-        self.down[root] = np.union1d(self.down.get(root, np.zeros(0, dtype=np.int64)), codes)
+    def fail_nodes(self, root: str, codes: Codes) -> None:
+        """Take nodes out of service; their jobs are halted."""
+        self.nodes.fail(root, codes)
         if root == self.places_root and len(self.world.halt_on(codes)):
-            self.left()
+            self.handle_departures()
 
-    def recover(self, root: str, codes: Codes) -> None:
-        self.down[root] = np.setdiff1d(self.down.get(root, np.zeros(0, dtype=np.int64)), codes)
-
-    def outages_now(self) -> list[str]:
-        """Failures and recoveries that are due; the names of the events."""
-        happened = []
-        for outage in self.outages:
-            failing, coming = outage.at(self.world.now, self.world.tolerance())
-            if len(failing):
-                self.fail(outage.root, failing)
-                happened.append("failure")
-            if len(coming):
-                self.recover(outage.root, coming)
-                happened.append("recovery")
-        self.events += len(happened)
-        return happened
-
-    def next_outage(self) -> float:
-        return min((float(o.next.min(initial=np.inf)) for o in self.outages), default=np.inf)
-
-    # --- journal -----------------------------------------------------------------------------------------------------
-
-    def _recorded(self, part: InstanceView) -> Plan | None:
-        data = None if self.journal is None else self.journal.recorded()
-        if data is None:
-            return None
-        if data["number"] != len(self.steps) or abs(data["time"] - self.world.now) > self.world.tolerance():
-            message = f"the journal does not match this run: its step {data['number']} is at {data['time']:g}"
-            help = "the journal has other inputs or options; start a new journal"
-            raise DiagnosticError([Diagnostic("GSM7003", message, help=help)])
-        return self.codes.plan_inner(plan_from(dict(data["plan"]), self.setup.types, self.base.store.universes), part)
-
-    def _step_data(self, plan: Plan, why: tuple[str, ...]) -> dict[str, Any]:
-        """A step as a journal keeps it, of a plan in codes of the run."""
-        kept = replace(plan, values={n: given for n, given in plan.values.items() if n in self.setup.kept})
-        data = plan_data(kept, self.setup.types, self.base.store.universes)
-        return {"number": len(self.steps), "time": self.world.now, "why": list(why), "events": [], "plan": data}
+    def apply_outages(self) -> list[str]:
+        """Apply the failures and recoveries that are due; return the names of the events."""
+        names = []
+        for change in self.nodes.changes(self.world.now, self.world.tolerance()):
+            if len(change.failing):
+                self.fail_nodes(change.root, change.failing)
+                names.append("failure")
+            if len(change.recovering):
+                self.nodes.recover(change.root, change.recovering)
+                names.append("recovery")
+        self.events += len(names)
+        return names
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def outcome(self, ended: str, **extra: Any) -> RunOutcome:
-        setup, spare = self.setup, None if self.fallback is None else self.fallback.name
-        amounts = {c.name: setup.amount(c) for c in self.online.charges}
-        quantities = {name: str(unit) for name, unit in amounts.items() if not convertible(unit, setup.money)}
+        setup, fallback = self.setup, None if self.fallback is None else self.fallback.name
         return RunOutcome(
             online=self.online,
             base=self.base,
@@ -406,11 +269,12 @@ class SimulationLoop:
             money=str(setup.money),
             slot_length=setup.slot_length,
             events=self.events,
-            quantities=quantities,
-            warnings=(*self.warnings, *(f.warning(spare) for f in self.failures.values())),
+            quantities=setup.quantities,
+            warnings=self.diagnostics.all_warnings(fallback),
             extra=extra,
             event_by_event=self.event_by_event,
         )
 
     def warn(self, code: str, message: str, help: str | None = None) -> None:
-        self.warnings.append(Diagnostic(code, message, self.online.span, help=help, severity=Severity.WARNING))
+        warning = Diagnostic(code, message, self.online.span, help=help, severity=Severity.WARNING)
+        self.diagnostics.warnings.append(warning)

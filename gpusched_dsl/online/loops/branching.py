@@ -1,7 +1,7 @@
 """A run at some time, and independent copies of it with the unknown quantities drawn again.
 
-Nobody who asks at that time knows where running jobs will end, how fast jobs are that have not begun, or which nodes
-will fail. What a copy draws is conditional on what the run has shown by then. Jobs to come are those of the scenario.
+At that time the ends of running jobs, the speeds of jobs that have not started and the failures of nodes are unknown.
+The draws of a copy are conditional on the observations until then. Future jobs are those of the scenario.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ L = TypeVar("L", bound=SimulationLoop)
 
 
 def run_until(loop: Loop, time: float) -> str:
-    """Process all events up to a time, plans included, and advance to it; return why the run is over before, else "".
+    """Process all events up to a time, plans included, and advance to it; return why the run is over earlier, else "".
 
-    A loop of slots stops where the slot begins in which the time lies. It has seen what has happened by then, and has
-    not planned yet.
+    A loop of slots stops at the start of the slot that contains the time. It has processed the events until then, and
+    has not planned yet.
     """
     near = loop.world.tolerance() + 1e-9 * max(1.0, abs(time))
     if isinstance(loop, SlotLoop):
         while loop.slot < loop.window.horizon and (loop.slot + 1) * loop.setup.slot_length <= time + near:
             if ended := loop.step():
                 return ended
-        loop.look()
+        loop.observe_events()
         return ""
     while loop.next_time() <= time + near:
         if ended := loop.step():
@@ -49,19 +49,17 @@ def fork(loop: L, seed: int) -> L:
     other.journal = other.examine = None
     if isinstance(other, EventLoop):
         other.fast_replay = None
-    other.stop, other.tell = (lambda: False), (lambda driver: None)
-    other.down, other.memory = dict(loop.down), {name: values.copy() for name, values in loop.memory.items()}
-    other.steps, other.warnings = list(loop.steps), list(loop.warnings)
-    other.failures = dict(loop.failures)
+    other.stop, other.on_plan = (lambda: False), (lambda loop: None)
+    other.memory, other.diagnostics, other.steps = loop.memory.copy(), loop.diagnostics.copy(), list(loop.steps)
     world = other.world
     world.ends, world.stretch = redraw(
         loop.online, loop.base, world.ends, world.stretch, world.done, world.done > 0, seed
     )
-    other.outages = [outage.drawn_anew(world.now, seed) for outage in loop.outages]
+    other.nodes = loop.nodes.redraw(world.now, seed)
     return other
 
 
 def is_drawn(loop: SimulationLoop) -> bool:
     """Whether any real quantity is random."""
     online = loop.online
-    return isinstance(online.ends, str) or isinstance(online.stretch, TypedLaw) or bool(loop.outages)
+    return isinstance(online.ends, str) or isinstance(online.stretch, TypedLaw) or bool(loop.nodes.outages)

@@ -13,8 +13,11 @@ import numpy as np
 
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
 from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.online.loops.base import MadePlan, SimulationLoop
+from gpusched_dsl.online.data.carry import drop_values
+from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.run_record import RunOutcome
+from gpusched_dsl.online.simulation.world import RUNNING
 
 
 @dataclass(eq=False)
@@ -30,7 +33,7 @@ class EventLoop(SimulationLoop):
         super().__post_init__()
         self.period = self.setup.period
 
-    def _replayed(self) -> RunOutcome | None:
+    def _replay_fast(self) -> RunOutcome | None:
         if self.fast_replay is None or self.steps:
             return None
         try:
@@ -56,24 +59,24 @@ class EventLoop(SimulationLoop):
             return "events"
         until = self.next_time()
         if not np.isfinite(until):
-            return self._over()
+            return self._end_reason()
         self.advance(until)
-        why = self.happen()
+        why = self.process_events()
         if why:
             self.decide(tuple(why))
         return ""
 
     def next_time(self) -> float:
-        """When something happens next; infinite if nothing does."""
+        """Return the time of the next event; infinite if there is none."""
         world = self.world
         times = [world.next_arrival()]
         unfinished = bool(len(world.present()))
         if len(world.running):
             times.append(float(world.completions().min()))
         if unfinished:
-            times += [self.next_outage(), float(world.request.min(initial=np.inf))]
+            times += [self.nodes.next_change(), float(world.request.min(initial=np.inf))]
             if np.isfinite(self.period):
-                times.append(self.last_plan + self.period)
+                times.append(self.last_plan_time + self.period)
         return max(min(times), world.now)
 
     def advance(self, until: float) -> None:
@@ -81,23 +84,23 @@ class EventLoop(SimulationLoop):
             self.charge_stated(until - self.world.now)
         self.world.advance(until)
 
-    def happen(self) -> list[str]:
+    def process_events(self) -> list[str]:
         """Process the current events in order; return those that require a plan."""
         world = self.world
-        happened = []
+        events = []
         ended = world.complete()
         if len(ended):
-            happened.append("completion")
-            self.left()
-        happened += self.outages_now()
+            events.append("completion")
+            self.handle_departures()
+        events += self.apply_outages()
         came = world.arrive()
         if len(came):
-            happened.append("arrival")
+            events.append("arrival")
         self.events += len(ended) + len(came)
-        why = [event for event in happened if self.online.replans_on(event)]
+        why = [event for event in events if self.online.replans_on(event)]
         if self.period_is_over(why):
             why.append("period")
-            self.events += not happened
+            self.events += not events
         if (world.request <= world.now + world.tolerance()).any():
             why.append("request")
             self.events += 1
@@ -107,28 +110,39 @@ class EventLoop(SimulationLoop):
         """Whether the period requires a plan: at once for the first jobs, if nothing else requires it."""
         if not np.isfinite(self.period):
             return False
-        if np.isinf(self.last_plan):
+        if np.isinf(self.last_plan_time):
             return not why and bool(len(self.world.present()))
-        return bool(self.world.now >= self.last_plan + self.period - self.world.tolerance())
+        return bool(self.world.now >= self.last_plan_time + self.period - self.world.tolerance())
 
-    def left(self) -> None:
+    def handle_departures(self) -> None:
         """Restrict the current plan and its values for charges to continuing jobs."""
-        if self.made is not None:
-            self.drop_ended()
-        super().left()
+        if self.last_result is not None:
+            self._drop_departed_jobs()
+        super().handle_departures()
 
-    def decide(self, why: tuple[str, ...]) -> MadePlan | None:
-        """One plan for the jobs that are there, in effect from now on; None without jobs."""
+    def _drop_departed_jobs(self) -> None:
+        """Remove jobs that do not run any more from the current plan."""
+        variable = self.placement.variable
+        if self.current_plan is None or not self.jobs_root or variable not in self.current_plan.values:
+            return
+        at = self.placement.position("job")
+        if at is not None:
+            values = self.current_plan.values[variable]
+            running = self.world.status[values.codes[at]] == RUNNING
+            self.current_plan = drop_values(self.current_plan, variable, running)
+
+    def decide(self, why: tuple[str, ...]) -> PlanningResult | None:
+        """Plan for the present jobs and put the plan into effect; return None without jobs."""
         if not len(self.world.present()):
-            self.last_plan = -np.inf  # no period without jobs
+            self.last_plan_time = -np.inf  # no period without jobs
             return None
-        made = self.plan(why)
-        columns = self.chosen(made.plan)
-        self.know_jobs(made)
-        self.note(made, self.put(made, columns, made.reader.entries(columns)))
-        return made
+        result = self.plan(why)
+        columns = result.selected_elements(self.placement)
+        self.record_due_times(result)
+        self.record_step(result, self.apply_allocations(result, columns, result.reader.allocations_of(columns)))
+        return result
 
-    def _over(self) -> str:
+    def _end_reason(self) -> str:
         waiting = len(self.world.present())
         if not waiting:
             return "finished"

@@ -42,25 +42,25 @@ def moment_at(loop: Loop, time: float) -> Moment | None:
         slot = loop.slot
         if not ended:
             loop.step()
-    made = loop.made
-    if made is None:
+    result = loop.last_result
+    if result is None:
         return None
     step = loop.steps[-1]
     return Moment(
-        instance=made.instance,
-        part=made.part,
-        values=made.plan.values,
-        running=made.running,
+        instance=result.instance,
+        part=result.part,
+        values=result.plan.values,
+        running=result.running,
         step=step,
         number=step.number,
         now=step.time,
         policy_now=step.time / loop.setup.policy_time,
-        slot=slot - loop.planned if slot is not None and isinstance(loop, SlotLoop) else None,
+        slot=slot - loop.first_planned_slot if slot is not None and isinstance(loop, SlotLoop) else None,
     )
 
 
 def job_in(moment: Moment, root: str, code: int) -> int | None:
     """Return the code in the moment's instance of a job of the run; None if it was not present."""
-    kept: Codes = moment.part.kept[root]
-    place = int(np.searchsorted(kept, code))
-    return place if place < len(kept) and kept[place] == code else None
+    jobs: Codes = moment.part.kept[root]
+    place = int(np.searchsorted(jobs, code))
+    return place if place < len(jobs) and jobs[place] == code else None

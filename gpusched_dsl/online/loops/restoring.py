@@ -1,7 +1,7 @@
-"""The state of a run that events and plans change, kept to go back to it.
+"""The state of a run that events and plans change, saved so that the loop can go back to it.
 
-Arrays that are changed in place are copied. Lists that only grow are cut back to their length, so that keeping a state
-costs the same however long the run is.
+Arrays that are changed in place are copied. Lists that only grow are cut back to their length, so that saving a state
+takes the same time however long the run is.
 """
 
 from __future__ import annotations
@@ -11,25 +11,28 @@ from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.online.data.policy_memory import PolicyMemory
 from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.run_diagnostics import RunDiagnostics
 from gpusched_dsl.online.simulation.ledger import Ledger
+from gpusched_dsl.online.simulation.node_availability import NodeAvailability
 from gpusched_dsl.online.simulation.world import World
 
 
 class LoopState:
-    """A driver as it is now. `restore` can be called more than once."""
+    """The current state of a loop. `restore` can be called more than once."""
 
-    def __init__(self, driver: SimulationLoop) -> None:
-        self._values = {name: _keep(value) for name, value in vars(driver).items()}
+    def __init__(self, loop: SimulationLoop) -> None:
+        self._values = {name: _save(value) for name, value in vars(loop).items()}
 
-    def restore(self, driver: SimulationLoop) -> None:
-        for name in vars(driver).keys() - self._values.keys():
-            delattr(driver, name)
-        for name, kept in self._values.items():
-            setattr(driver, name, kept.value())
+    def restore(self, loop: SimulationLoop) -> None:
+        for name in vars(loop).keys() - self._values.keys():
+            delattr(loop, name)
+        for name, saved in self._values.items():
+            setattr(loop, name, saved.value())
 
 
-class _Same:
+class _Saved:
     """A value that nothing changes in place."""
 
     def __init__(self, value: Any) -> None:
@@ -39,7 +42,7 @@ class _Same:
         return self._value
 
 
-class _Array(_Same):
+class _Array(_Saved):
     def __init__(self, value: Any) -> None:
         super().__init__(value.copy())
 
@@ -47,7 +50,7 @@ class _Array(_Same):
         return self._value.copy()
 
 
-class _Growing(_Same):
+class _GrowingList(_Saved):
     """A list that is only appended to."""
 
     def __init__(self, value: list[Any]) -> None:
@@ -59,35 +62,35 @@ class _Growing(_Same):
         return self._value
 
 
-class _Mapping(_Same):
+class _Mapping(_Saved):
     def __init__(self, value: dict[Any, Any]) -> None:
-        super().__init__({key: _keep(one) for key, one in value.items()})
+        super().__init__({key: _save(one) for key, one in value.items()})
 
     def value(self) -> Any:
-        return {key: kept.value() for key, kept in self._value.items()}
+        return {key: saved.value() for key, saved in self._value.items()}
 
 
-class _Object(_Same):
+class _Object(_Saved):
     """An object with all attributes saved."""
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
-        self._attributes = {name: _keep(one) for name, one in vars(value).items()}
+        self._attributes = {name: _save(one) for name, one in vars(value).items()}
 
     def value(self) -> Any:
-        found = copy(self._value)
-        for name, kept in self._attributes.items():
-            setattr(found, name, kept.value())
-        return found
+        other = copy(self._value)
+        for name, saved in self._attributes.items():
+            setattr(other, name, saved.value())
+        return other
 
 
-def _keep(value: Any) -> _Same:
+def _save(value: Any) -> _Saved:
     if isinstance(value, np.ndarray):
         return _Array(value)
     if isinstance(value, list):
-        return _Growing(value)
+        return _GrowingList(value)
     if isinstance(value, dict):
         return _Mapping(value)
-    if isinstance(value, World | Ledger):
+    if isinstance(value, World | Ledger | NodeAvailability | PolicyMemory | RunDiagnostics):
         return _Object(value)
-    return _Same(value)
+    return _Saved(value)

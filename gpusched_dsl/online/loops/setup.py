@@ -18,14 +18,14 @@ from gpusched_dsl.language.checked import CheckedPlacement, Element, Numeric, Ty
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, number_factor
+from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, number_factor
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, variables_read
 from gpusched_dsl.online.data.magnitudes import check_clock, check_magnitudes, check_period
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.simulation.realisation import OutageLaws, Realisation, truth_of
+from gpusched_dsl.online.simulation.realisation import OutageLaws, Realisation, realisation_of
 from gpusched_dsl.online.simulation.world import TOLERANCE
 
 
@@ -43,7 +43,7 @@ class WindowSlots:
 class RunSetup:
     """The inputs of a loop; several loops can use one setup.
 
-    `truth` and `outages` are what really happens; with `external`, completions and failures are reported from outside
+    `realisation` and `outages` are the real quantities; with `external`, events report completions and failures
     instead. `slot_length` is in hours, 0 without a window. `period` is the time to the next plan at the latest.
     """
 
@@ -54,16 +54,16 @@ class RunSetup:
     config: RunConfig
     external: bool
     placement: CheckedPlacement
-    truth: Realisation
+    realisation: Realisation
     outages: tuple[OutageLaws, ...]
     slot_length: float
     period: float
     window: WindowSlots | None
 
     def stateless(self) -> RunSetup:
-        """Return the same with planners that know only the state that a journal keeps of earlier plans."""
-        fallback = None if self.fallback is None else StatelessPlanner(self.fallback, self.kept)
-        return replace(self, planner=StatelessPlanner(self.planner, self.kept), fallback=fallback)
+        """Return the same setup with planners that use only the recorded state of earlier plans."""
+        fallback = None if self.fallback is None else StatelessPlanner(self.fallback, self.kept_variables)
+        return replace(self, planner=StatelessPlanner(self.planner, self.kept_variables), fallback=fallback)
 
     # --- names -------------------------------------------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ class RunSetup:
         return {"": jobs, **{name: tuple(v.type for v in declared.indexing.variables) for name, declared in variables}}
 
     @cached_property
-    def kept(self) -> frozenset[str]:
+    def kept_variables(self) -> frozenset[str]:
         """Return the variables with values that are read after the plan: by the placement, `carry` and charges."""
         values = [carry.value for carry in self.online.carries] + [charge.value for charge in self.online.charges]
         return frozenset({self.placement.variable}).union(*(variables_read(v, self.online) for v in values))
@@ -112,6 +112,12 @@ class RunSetup:
         """Return the unit of the sum of a stated charge: rates are per time of the clock."""
         return charge.unit if self.online.window is not None else charge.unit * self.online.unit
 
+    @cached_property
+    def quantities(self) -> Mapping[str, str]:
+        """Return the charges that are not money, with the units of their sums."""
+        units = {charge.name: self.amount(charge) for charge in self.online.charges}
+        return {name: str(unit) for name, unit in units.items() if not convertible(unit, self.money)}
+
 
 def set_up(
     online: CheckedOnline,
@@ -128,11 +134,11 @@ def set_up(
         message = f"`{online.base.name}` has no `placement`: its decisions have no meaning in the cluster"
         raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help="state a `placement` in the model")])
     _check_jobs(online, placement)
-    check_magnitudes(base, base.given)
+    check_magnitudes(base, base.input_names)
     slot_length = _slot_length(online, base, placement)
-    truth = truth_of(online, base, config.seed, slot_length)
-    come = truth.arrival[np.isfinite(truth.arrival)]
-    check_clock(float(np.abs(come).max(initial=0.0)), str(clock_of(online)))
+    realisation = realisation_of(online, base, config.seed, slot_length)
+    arrivals = realisation.arrival[np.isfinite(realisation.arrival)]
+    check_clock(float(np.abs(arrivals).max(initial=0.0)), str(clock_of(online)))
     return RunSetup(
         online=online,
         base=base,
@@ -141,7 +147,7 @@ def set_up(
         config=config,
         external=external,
         placement=placement,
-        truth=truth,
+        realisation=realisation,
         outages=() if external else tuple(OutageLaws.of(outage, online, base) for outage in online.outages),
         slot_length=slot_length,
         period=period_of(online, base) if online.window is None else np.inf,
@@ -169,12 +175,12 @@ def period_of(online: CheckedOnline, base: Base) -> float:
 
 def _check_jobs(online: CheckedOnline, placement: CheckedPlacement) -> None:
     """Raise DiagnosticError (GSM7002) if jobs never arrive, or have no place in a plan."""
-    placed = placement.item("job") is not None
-    if placed and online.arrival is None:
+    has_jobs = placement.item("job") is not None
+    if has_jobs and online.arrival is None:
         message = f"`{online.name}` has no line `arrive`: no plan has a job"
         help = "state the arrival of jobs: `arrive j in Jobs at 0;` if all are present from the start"
         raise DiagnosticError([Diagnostic("GSM7002", message, online.span, help=help)])
-    if not placed and (online.arrival is not None or online.window is None):
+    if not has_jobs and (online.arrival is not None or online.window is None):
         message = f"the placement of `{online.base.name}` has no `job`: a plan has no meaning for a job"
         help = "state the index of the jobs: `job j;`"
         raise DiagnosticError([Diagnostic("GSM7002", message, placement.span, help=help)])

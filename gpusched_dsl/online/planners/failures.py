@@ -29,7 +29,7 @@ class Failures:
     unit: str
     count: int = 1
 
-    def another(self) -> Failures:
+    def count_another(self) -> Failures:
         return replace(self, count=self.count + 1)
 
     def warning(self, fallback: str | None) -> Diagnostic:

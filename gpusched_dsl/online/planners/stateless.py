@@ -18,7 +18,7 @@ class StatelessPlanner:
     """
 
     planner: Planner
-    kept: Set[str]
+    kept_variables: Set[str]
 
     @property
     def name(self) -> str:
@@ -36,7 +36,7 @@ class StatelessPlanner:
     def plan(self, question: PlanningRequest) -> Plan | None:
         running = question.running
         if running is not None:
-            running = {name: given for name, given in running.items() if name in self.kept}
+            running = {name: given for name, given in running.items() if name in self.kept_variables}
         planner = self.planner.fresh()
         try:
             return planner.plan(replace(question, running=running))

@@ -31,17 +31,19 @@ class PlanCheck:
 
     full: bool = False
 
-    def __call__(self, driver: SimulationLoop, instance: Instance, plan: Plan) -> None:
-        number = len(driver.steps)
+    def __call__(self, loop: SimulationLoop, instance: Instance, plan: Plan) -> None:
+        number = len(loop.steps)
         if not self.full and (number & (number - 1) or plan.objective is not None or _is_large(instance)):
             return
-        if plan.status == "none" or any(warning.code == CODE for warning in driver.warnings):
+        if plan.status == "none" or any(warning.code == CODE for warning in loop.diagnostics.warnings):
             return
         broken = broken_by(instance, plan)
         if broken is not None:
-            message = f"the plan of `{plan.method}` at {driver.world.now:g} {driver.unit} violates the model: {broken}"
+            message = f"the plan of `{plan.method}` at {loop.world.now:g} {loop.unit} violates the model: {broken}"
             help = "the run continues with these plans; `gsdsl solve --backend POLICY` lists all violations of a plan"
-            driver.warnings.append(Diagnostic(CODE, message, driver.online.span, help=help, severity=Severity.WARNING))
+            loop.diagnostics.warnings.append(
+                Diagnostic(CODE, message, loop.online.span, help=help, severity=Severity.WARNING)
+            )
 
 
 def broken_by(instance: Instance, plan: Plan) -> str | None:

@@ -46,7 +46,7 @@ def fast_replay(loop: EventLoop, policy: CheckedPolicy) -> RunOutcome | list[str
         return [f"the run may be stopped after {loop.config.most_events:,} events"]
     columns = readied.entries(went.node, went.way)
     started = np.flatnonzero(went.node >= 0)
-    entries = reader.entries(columns)
+    entries = reader.allocations_of(columns)
     start, end = went.start[started] * reader.hours, went.end[started] * reader.hours
     if loop.config.verify != "none" and (differs := difference(loop, entries, columns, start, end)) is not None:
         return [differs]
@@ -79,9 +79,9 @@ def _due(loop: EventLoop, policy: CheckedPolicy, driven: ReplayFacts, jobs: Ints
     """Return the due times and the price of tardiness of jobs, by their first plan, at their arrival."""
     base = loop.base
     part = base.part({loop.jobs_root: jobs})
-    carried = loop.carrier.carried(part, replace(loop.clock(), now=0.0), None)
+    carried = loop.carrier.carried_values(part, replace(loop.clock(), now=0.0), None)
     reader = AllocationReader(loop.online, base.instance_of(part, carried).store, base.limits, part)
-    due, weight = reader.jobs(np.arange(len(jobs), dtype=np.int64))
+    due, weight = reader.due_and_weight(np.arange(len(jobs), dtype=np.int64))
     slope = clock_of_due(policy, driven)
     passes = (
         None if slope is None else slope * reader.time_factor("due") * reader.hours

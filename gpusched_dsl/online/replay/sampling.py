@@ -52,10 +52,10 @@ def _difference_at(
     left[jobs], running[jobs] = (end[runs] - now) / (end[runs] - start[runs]), 1.0
     part = loop.base.part({loop.jobs_root: there})
     at = replace(clock, now=now, remaining=left, done=loop.world.work * (1.0 - left), running=running)
-    store = loop.base.instance_of(part, loop.carrier.carried(part, at, None)).store
+    store = loop.base.instance_of(part, loop.carrier.carried_values(part, at, None)).store
     reader = AllocationReader(loop.online, store, loop.base.limits, part)
     inner = part.inner_codes(reader.components, tuple(column[runs] for column in way))  # type: ignore[arg-type]
-    told = reader.entries(inner)
+    told = reader.allocations_of(inner)
     pairs = (
         ("`lasts`", told.lasts, end[runs] - now),
         ("`costs`", told.rate, entries.rate[runs]),

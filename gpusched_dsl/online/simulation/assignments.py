@@ -56,7 +56,7 @@ class AllocationReader(PlacementEvaluator):
         self.clock: Unit = UNITS["h"] if online.window is not None else online.unit
         self.hours = number_factor(self.time, self.clock)  # the clock's unit in one unit of `lasts`
 
-    def on(self, store: ValueStore, part: InstanceView) -> AllocationReader:
+    def for_instance(self, store: ValueStore, part: InstanceView) -> AllocationReader:
         """The same for another plan of the run."""
         found = copy(self)
         found.store, found.part, found.ev = store, part, Evaluator(self.model, store, self.limits)
@@ -66,7 +66,7 @@ class AllocationReader(PlacementEvaluator):
     def components(self) -> tuple[object, ...]:
         return tuple(self.store.component(i.type) for i in self.placement.indices)
 
-    def entries(self, columns: Sequence[Codes]) -> Allocations:
+    def allocations_of(self, columns: Sequence[Codes]) -> Allocations:
         """The chosen elements of the placement's family, in codes of the part."""
         frame = self.frame(columns)
         components = tuple(self.store.component(i.type) for i in self.placement.indices)
@@ -91,7 +91,7 @@ class AllocationReader(PlacementEvaluator):
             node_price=self.money_of("node_price", frame, per_time=True) / self.hours,
         )
 
-    def jobs(self, codes: Codes) -> tuple[Floats, Floats]:
+    def due_and_weight(self, codes: Codes) -> tuple[Floats, Floats]:
         """Time until due and price of tardiness of jobs (codes of the part), whether they run or not."""
         job = self.placement.index("job")
         assert job is not None
@@ -121,7 +121,7 @@ class AllocationReader(PlacementEvaluator):
         return delays, costs
 
     @property
-    def rated(self) -> bool:
+    def has_node_rates(self) -> bool:
         return self.placement.item("node_rate") is not None
 
     def _kind(self, frame: Frame, outer: tuple[Codes, ...]) -> Codes | None:

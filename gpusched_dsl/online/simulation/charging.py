@@ -32,7 +32,7 @@ def rates(online: CheckedOnline, world: World, reader: AllocationReader, columns
     places = world.place[running]
     used = world.used_places
     at = np.searchsorted(used, places)
-    whole = online.charged == "nodes" or (online.charged == "" and reader.rated)
+    whole = online.charged == "nodes" or (online.charged == "" and reader.has_node_rates)
     if online.charges and online.charged == "":
         world.set_rates(np.zeros(len(running)), np.zeros(len(used)))
         return
@@ -42,7 +42,7 @@ def rates(online: CheckedOnline, world: World, reader: AllocationReader, columns
         return
     share = world.uses[running]
     total = np.bincount(at, weights=share, minlength=len(used))
-    if reader.rated and online.charged == "":
+    if reader.has_node_rates and online.charged == "":
         gpus = gpus_in_use(at, share, len(used))
         rows = np.searchsorted(jobs, running)
         one = np.full(len(used), -1, dtype=np.int64)

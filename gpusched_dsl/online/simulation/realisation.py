@@ -44,7 +44,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
-def truth_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) -> Realisation:
+def realisation_of(online: CheckedOnline, base: Base, seed: int, slot_hours: float) -> Realisation:
     """Draws and reads the truth of all jobs of a base. `slot_hours`: the length of a slot, with a window."""
     if online.arrival is None:
         nothing = np.zeros(0)
@@ -190,7 +190,7 @@ class Outages:
             due = due[self.next[due] <= now + tolerance]
         return np.flatnonzero(self.down > before), np.flatnonzero(self.down < before)
 
-    def drawn_anew(self, now: float, seed: int) -> Outages:
+    def redraw(self, now: float, seed: int) -> Outages:
         """Return the same at this time, with later quantities drawn by another seed."""
         other = copy(self)
         labels = self.labels

@@ -23,7 +23,7 @@ EXECUTION = "execution"
 
 
 @dataclass(frozen=True, eq=False)
-class Changed:
+class PlanChanges:
     """The changes by a plan: jobs by kind of change, and places that are switched on or change their type."""
 
     start: Ints
@@ -41,15 +41,15 @@ class World:
     the online block charges.
     """
 
-    def __init__(self, truth: Realisation, places: int, kinds: int, indices: int) -> None:
-        count = len(truth.arrival)
+    def __init__(self, realisation: Realisation, places: int, kinds: int, indices: int) -> None:
+        count = len(realisation.arrival)
         self.now = 0.0
-        self.arrival, self.work = truth.arrival.copy(), truth.work.copy()
-        self.ends, self.stretch = truth.ends.copy(), truth.stretch.copy()
+        self.arrival, self.work = realisation.arrival.copy(), realisation.work.copy()
+        self.ends, self.stretch = realisation.ends.copy(), realisation.stretch.copy()
         self.status = np.full(count, FUTURE, dtype=np.int64)
         self.done = np.zeros(count)
         self.speed = np.zeros(count)  # planned work by time in the last place
-        self.hold = np.zeros(count)  # no progress before this time
+        self.blocked_until = np.zeros(count)  # no progress before this time
         self.delay_left = np.zeros(count)  # of a job that was halted during a delay
         self.due = np.full(count, np.inf)
         self.weight = np.zeros(count)
@@ -61,7 +61,9 @@ class World:
         self.first_start = np.full(count, np.nan)
         self.end = np.full(count, np.nan)
         self.request = np.full(count, np.inf)
-        self.counts = {name: np.zeros(count, dtype=np.int64) for name in Changed.__dataclass_fields__ if name != "boot"}
+        self.counts = {
+            name: np.zeros(count, dtype=np.int64) for name in PlanChanges.__dataclass_fields__ if name != "boot"
+        }
         self.boots = 0
         self.place_kind = np.full(places, -1, dtype=np.int64)  # -1: not in use
         self.halt_cost = np.zeros(count)
@@ -78,10 +80,10 @@ class World:
 
     # --- jobs that come and go ---------------------------------------------------------------------------------------
 
-    def grow(self, truth: Realisation) -> None:
+    def grow(self, realisation: Realisation) -> None:
         """Append jobs after the known ones."""
-        more = len(truth.arrival)
-        blank = World(truth, len(self.place_kind), len(self.gpu_time), self.way.shape[1])
+        more = len(realisation.arrival)
+        blank = World(realisation, len(self.place_kind), len(self.gpu_time), self.way.shape[1])
         for name in _OF_JOBS:
             setattr(self, name, np.concatenate((getattr(self, name), getattr(blank, name))))
         for name, counts in self.counts.items():
@@ -128,7 +130,7 @@ class World:
         left = np.maximum(self.ends[jobs] - self.done[jobs], 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = np.where(left > 0, left / pace, 0.0)
-        return np.maximum(self.now, self.hold[jobs]) + np.where(np.isnan(needed), np.inf, needed)
+        return np.maximum(self.now, self.blocked_until[jobs]) + np.where(np.isnan(needed), np.inf, needed)
 
     def advance(self, until: float) -> None:
         """Advance the time: progress, money, and time in use."""
@@ -136,7 +138,7 @@ class World:
         if passed > 0:
             jobs = self.running
             if len(jobs):
-                active = np.maximum(until - np.maximum(self.now, self.hold[jobs]), 0.0)
+                active = np.maximum(until - np.maximum(self.now, self.blocked_until[jobs]), 0.0)
                 self.done[jobs] += self.pace(jobs) * active
                 self._accrue(passed)
             self.now = until
@@ -155,7 +157,7 @@ class World:
         jobs = self.running
         left = self.ends[jobs] - self.done[jobs]
         over = (left <= TOLERANCE * np.maximum(1.0, self.ends[jobs])) | (left <= self.pace(jobs) * self.tolerance())
-        over &= self.hold[jobs] <= self.now + self.tolerance()
+        over &= self.blocked_until[jobs] <= self.now + self.tolerance()
         ended = jobs[over]
         self.finish(ended)
         return ended
@@ -164,30 +166,30 @@ class World:
         """End jobs now."""
         if not len(jobs):
             return
-        self._leave(jobs)
+        self._close_stretches(jobs)
         self.done[jobs] = np.minimum(self.done[jobs], self.ends[jobs])
         self.status[jobs] = DONE
         self.end[jobs] = self.now
         late = np.where(np.isfinite(self.due[jobs]), np.maximum(self.now - self.due[jobs], 0.0), 0.0)
         if self.weight[jobs].any():
             self.ledger.add_jobs(TARDINESS, jobs, self.weight[jobs] * late)
-        self._drop(jobs)
+        self._remove_from_places(jobs)
 
     def withdraw(self, jobs: Ints) -> None:
         """Cancel unfinished jobs."""
-        self._leave(jobs[self.status[jobs] == RUNNING])
+        self._close_stretches(jobs[self.status[jobs] == RUNNING])
         self.status[jobs] = GONE
         self.end[jobs] = self.now
-        self._drop(jobs)
+        self._remove_from_places(jobs)
 
-    def _leave(self, jobs: Ints) -> None:
+    def _close_stretches(self, jobs: Ints) -> None:
         """Note where jobs were until now."""
         if len(jobs):
             until = np.full(len(jobs), self.now)
             where = (jobs, self.place[jobs], self.kind[jobs], self.uses[jobs], self.since[jobs], until)
             self.stretches.append(where)
 
-    def _drop(self, jobs: Ints) -> None:
+    def _remove_from_places(self, jobs: Ints) -> None:
         self.place[jobs] = -1
         self.request[jobs] = np.inf
         self.running = self.running[self.status[self.running] == RUNNING]
@@ -198,7 +200,7 @@ class World:
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
-    def know(self, jobs: Ints, due: Floats, weight: Floats) -> None:
+    def set_due(self, jobs: Ints, due: Floats, weight: Floats) -> None:
         """Record the due times and tardiness prices of jobs, known from their first plan."""
         new = np.isinf(self.due[jobs]) & (self.weight[jobs] == 0)
         self.due[jobs[new]] = self.now + due[new]
@@ -210,7 +212,7 @@ class World:
         delays: Mapping[str, Floats],
         costs: Mapping[str, Floats],
         halt_costs: Floats | None = None,
-    ) -> Changed:
+    ) -> PlanChanges:
         """Put a plan into effect: jobs that it does not name are halted. `delays` and `costs` are by kind of change."""
         jobs = plan.job
         was = self.status[jobs] == RUNNING
@@ -225,14 +227,14 @@ class World:
         stays = np.zeros(len(self.status), dtype=np.bool_)
         stays[jobs] = True
         halted = self.running[~stays[self.running]]
-        self._leave(np.concatenate((halted, jobs[moved | other])))
+        self._close_stretches(np.concatenate((halted, jobs[moved | other])))
         self._charge_changes(plan, kinds, costs, halted)
         self._keep_delays(halted)
         wait = np.where(was, 0.0, self.delay_left[jobs])
         for name, rows in kinds.items():
             if name in delays:
                 wait = np.where(rows, np.maximum(wait, delays[name]), wait)
-        self.hold[jobs] = np.maximum(np.where(was, self.hold[jobs], -np.inf), self.now + wait)
+        self.blocked_until[jobs] = np.maximum(np.where(was, self.blocked_until[jobs], -np.inf), self.now + wait)
         self.delay_left[jobs] = 0.0
         self.since[jobs[~was | moved | other]] = self.now
         self.status[halted], self.place[halted], self.since[halted] = WAITING, -1, self.now
@@ -245,7 +247,7 @@ class World:
         self.running = np.sort(jobs)
         self.place_kind = new_kind
         self.used_places = np.flatnonzero(new_kind >= 0)
-        changes = Changed(
+        changes = PlanChanges(
             **{name: jobs[rows] for name, rows in kinds.items() if name != "boot"},
             halt=halted,
             boot=np.flatnonzero(switched),
@@ -257,7 +259,7 @@ class World:
 
     def _keep_delays(self, jobs: Ints) -> None:
         """Record the rest of the delays of halted jobs: no job works before the end of its delay."""
-        self.delay_left[jobs] = np.maximum(self.hold[jobs] - self.now, 0.0)
+        self.delay_left[jobs] = np.maximum(self.blocked_until[jobs] - self.now, 0.0)
 
     def _charge_changes(
         self,
@@ -283,16 +285,16 @@ class World:
         """Halt the jobs of places that go down."""
         hit = self.running[np.isin(self.place[self.running], places)]
         if len(hit):
-            self._leave(hit)
+            self._close_stretches(hit)
             self._keep_delays(hit)
             self.status[hit] = WAITING
             self.since[hit] = self.now
             self.counts["halt"][hit] += 1
-            self._drop(hit)
+            self._remove_from_places(hit)
         return hit
 
 
 _OF_JOBS = (
-    "arrival", "work", "ends", "stretch", "status", "done", "speed", "hold", "delay_left", "due", "weight", "place",
-    "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost", "node_price", "own_rate",
+    "arrival", "work", "ends", "stretch", "status", "done", "speed", "blocked_until", "delay_left", "due", "weight",
+    "place", "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost", "node_price", "own_rate",
 )  # fmt: skip

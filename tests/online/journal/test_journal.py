@@ -336,15 +336,15 @@ def test_the_loop_reads_its_steps_and_writes_new_ones(path: Path) -> None:
     with Journal.open(path, HEADER) as journal:
         steps = JournalSteps(journal)
         for number in range(3):
-            assert steps.recorded() is None
+            assert steps.read_next() is None
             steps.write(loop_step(number))
     with Journal.open(path, HEADER) as journal:
         steps = JournalSteps(journal)
         for number in range(3):
             assert steps.replaying
-            assert steps.recorded() == loop_step(number)
+            assert steps.read_next() == loop_step(number)
         assert not steps.replaying
-        assert steps.recorded() is None
+        assert steps.read_next() is None
         steps.write(loop_step(3))
         assert len(journal) == 4
 
@@ -357,7 +357,7 @@ def test_the_loop_does_not_write_what_it_has_not_come_to(path: Path) -> None:
         for number in (0, 1):
             with pytest.raises(DiagnosticError, match="GSM5109"):
                 steps.write(loop_step(number))
-        steps.recorded()
+        steps.read_next()
         with pytest.raises(DiagnosticError, match="GSM5109"):
             steps.write(loop_step(2))
         assert len(journal) == 1

@@ -21,7 +21,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data import updates
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.live import session
-from gpusched_dsl.online.loops import external
+from gpusched_dsl.online.loops import event_check
 
 CHILD = [sys.executable, str(Path(__file__).with_name("live_child.py"))]
 
@@ -125,7 +125,7 @@ def test_values_count_from_the_next_plan_on(tmp_path: Path) -> None:
 
 
 def test_an_event_is_decoded_once_and_its_data_are_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = [(session, "content_of"), (session, "event_of"), (external, "Candidate"), (updates, "Base")]
+    counted = [(session, "content_of"), (session, "event_of"), (event_check, "Candidate"), (updates, "Base")]
     calls: Counter[str] = Counter()
 
     def count(owner: Any, name: str) -> None:

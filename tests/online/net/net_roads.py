@@ -114,7 +114,7 @@ def drawn_outside(laws: frozenset[str], ends: np.ndarray, stretch: np.ndarray) -
 
 def flips(workspace: Workspace, case: Case) -> tuple[tuple[float, ...], ...]:
     """When each node fails and is there again, as the engine draws it."""
-    [outages] = event_loop(workspace).outages
+    [outages] = event_loop(workspace).nodes.outages
     times: list[list[float]] = [[] for _ in outages.next]
     for _ in range(MOST):
         now = float(outages.next.min())

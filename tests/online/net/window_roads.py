@@ -15,9 +15,10 @@ from gpusched_dsl.ir.domains import decode
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import NEVER_CAME, UNFINISHED, relaxation_bound
 from gpusched_dsl.online.journal.recorder import Recorder
-from gpusched_dsl.online.loops.base import SimulationLoop, StepJournal
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
+from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.run_config import RunConfig

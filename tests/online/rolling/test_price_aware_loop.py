@@ -84,7 +84,7 @@ def test_what_is_planned_by_a_forecast_is_paid_at_the_actual_price() -> None:
 @pytest.mark.slow
 def test_what_is_rejected_stays_so_and_what_is_shed_is_told() -> None:
     outcome = run(TEXT, "EverySlot", "TooManyRolling", "highs")
-    jobs = outcome.base.labels("Batch", outcome.base.whole("Batch"))
+    jobs = outcome.base.labels("Batch", outcome.base.all_codes("Batch"))
     done = dict(zip(jobs, outcome.world.status == DONE, strict=True))
     assert done == {"T1": True, "T2": True, "T3": False}
     assert outcome.total == pytest.approx(0.04515, abs=1e-7)

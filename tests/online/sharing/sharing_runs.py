@@ -87,9 +87,9 @@ def run(text: str, online: str, scenario: str, method: str, seed: int = 0, **set
 
     def tell(loop: object) -> None:
         assert isinstance(loop, EventLoop)
-        assert loop.standing is not None
+        assert loop.current_plan is not None
         store = loop.base.store
-        job, node, gpus, parts = loop.standing.values["run"].codes
+        job, node, gpus, parts = loop.current_plan.values["run"].codes
         jobs, nodes = store.universes["Jobs"].labels, store.universes["Nodes"].labels
         rows = zip(job.tolist(), node.tolist(), gpus.tolist(), parts.tolist(), strict=True)
         plans.append({str(jobs[j]): (str(nodes[n]), g, u) for j, n, g, u in rows})
@@ -97,5 +97,5 @@ def run(text: str, online: str, scenario: str, method: str, seed: int = 0, **set
         wanted.append({str(jobs[j]): float(asked[j]) for j in range(len(jobs)) if asked[j] < float("inf")})
 
     config = RunConfig(online=online, scenario=scenario, method=method, settings=settings, seed=seed)
-    loop = open_run(workspace(text), config, tell=tell)
+    loop = open_run(workspace(text), config, on_plan=tell)
     return Run(loop.run(), plans, wanted)

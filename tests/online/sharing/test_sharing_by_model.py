@@ -75,7 +75,7 @@ def test_outcomes_that_are_past_take_the_mean_of_the_others() -> None:
         if loop.steps:
             made.append((loop.world.now, loop.instance.store.params["epochs"].values.tolist()))
 
-    loop = open_run(workspace(OUTCOMES), RunConfig(online="Long", scenario="Three", method="Greedy"), tell=tell)
+    loop = open_run(workspace(OUTCOMES), RunConfig(online="Long", scenario="Three", method="Greedy"), on_plan=tell)
     assert isinstance(loop, EventLoop)
     loop.run()
     values = dict(made)

@@ -1,0 +1,58 @@
+"""The check of an external event before it is applied: its job or node, and the data after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched_dsl.language.checked_online import CheckedOnline
+from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.data.magnitudes import LARGEST
+from gpusched_dsl.online.live.event_data import base_with_job, base_with_values
+from gpusched_dsl.online.live.labels import find_code, job_code, node_code, refuse
+from gpusched_dsl.online.live.messages import (
+    AnyEvent,
+    Arrival,
+    Completion,
+    NodeDown,
+    NodeUp,
+    Progress,
+    Value,
+    Withdrawal,
+)
+from gpusched_dsl.online.loops.setup import period_of
+from gpusched_dsl.online.simulation.world import FUTURE, RUNNING, WAITING, World
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An event that fits the data `checked_against`; `base` are the data after the event, if it changes them."""
+
+    event: AnyEvent
+    checked_against: Base
+    base: Base | None
+
+
+def check_event(event: AnyEvent, base: Base, online: CheckedOnline, world: World) -> Candidate:
+    """Return the event with the data after it. Raises DiagnosticError (GSM5207, GSM7007, and as data are checked)."""
+    root, placement = online.jobs_root, online.base.placement
+    assert placement is not None
+    changed: Base | None = None
+    match event:
+        case Arrival():
+            if find_code(base, root, event.job) is None:
+                changed = base_with_job(base, online, event)
+            elif world.status[job_code(base, root, event.job)] != FUTURE:
+                refuse(f"job `{event.job}` is already present", "use one label for all events of a job")
+        case Completion() | Progress() | Withdrawal():
+            code = job_code(base, root, event.job)
+            if world.status[code] not in (WAITING, RUNNING):
+                refuse(f"job `{event.job}` is not present", "it has not arrived, or has already ended")
+            if isinstance(event, Progress) and event.done is not None and not event.done <= LARGEST:
+                help = "write `done` in the unit of `work` in the block"
+                refuse(f"job `{event.job}` has done {event.done:g}; the largest possible value is {LARGEST:g}", help)
+        case NodeDown() | NodeUp():
+            node_code(base, placement.places_root, event.node)
+        case Value():
+            changed = base_with_values(base, event)
+            period_of(online, changed)
+    return Candidate(event, base, changed)
