@@ -44,9 +44,9 @@ class TimedPlanner:
     def name(self) -> str:
         return self.planner.name
 
-    def plan(self, question: PlanningRequest) -> Plan | None:
+    def plan(self, request: PlanningRequest) -> Plan | None:
         self.lap("loop")
-        found = self.planner.plan(question)
+        found = self.planner.plan(request)
         self.lap("plan")
         return found
 

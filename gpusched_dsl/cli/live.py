@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         sys.stdout.buffer,
         replace(run_config(options), gap=options.gap, threads=options.threads),
         start=options.start,
-        tell_from=options.tell_from,
+        report_from=options.tell_from,
         defect=lambda failure: crash_diagnostic(failure, sys.argv),
     )
     if not has_ended:

@@ -177,15 +177,15 @@ class RunHistory:
         return self._ev.number_column(expr, frame)
 
 
-def costs_of(reading: RunHistory) -> dict[str, float]:
+def costs_of(history: RunHistory) -> dict[str, float]:
     """Money by term."""
-    outcome = reading.outcome
+    outcome = history.outcome
     return {n: v for n, v in outcome.world.ledger.totals.items() if n not in outcome.quantities}
 
 
-def cost_of_jobs(reading: RunHistory) -> Floats:
+def cost_of_jobs(history: RunHistory) -> Floats:
     """Return the money of each job: its own charges and its shares."""
-    ledger, terms = reading.outcome.world.ledger, costs_of(reading)
+    ledger, terms = history.outcome.world.ledger, costs_of(history)
     found = np.zeros(ledger.job_count)
     for term, amounts in ledger.jobs.items():
         if term in terms:

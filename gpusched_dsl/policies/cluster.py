@@ -51,7 +51,7 @@ class Cluster:
         """The way of a job (its number) on a kind with the other indices, NONE where there is none."""
         return self._by_way.locate((job, kind, *rest))
 
-    def running(self, codes: Sequence[Codes]) -> tuple[Ints, Ints, Ints]:
+    def running_jobs(self, codes: Sequence[Codes]) -> tuple[Ints, Ints, Ints]:
         """Jobs, nodes and ways of elements of the family; those of jobs and nodes that are not here are left out."""
         job, node = numbers(self.jobs, codes[self.job_at]), numbers(self.nodes, codes[self.node_at])
         if self.type_at is None:
@@ -62,7 +62,7 @@ class Cluster:
         here = np.flatnonzero((job >= 0) & (node >= 0) & (way >= 0))
         return job[here], node[here], way[here]
 
-    def entries(self, node: Ints, way: Ints) -> tuple[Codes, ...]:
+    def selected_elements(self, node: Ints, way: Ints) -> tuple[Codes, ...]:
         """The index codes of the family's elements that are 1, for nodes and ways of jobs (NONE: does not run)."""
         runs = np.flatnonzero(node >= 0)
         codes = [column[way[runs]] for column in self.ways]

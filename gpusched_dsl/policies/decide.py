@@ -20,7 +20,7 @@ from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
 from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.local_search import UNLIMITED
-from gpusched_dsl.policies.memory import values_to_remember, wanted_again
+from gpusched_dsl.policies.memory import replanning_times, values_to_remember
 from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.queues.run import appends, run_queues
 from gpusched_dsl.policies.relabelling import relabel_schedule
@@ -85,7 +85,7 @@ def decide(
     outcome = run(cluster.work, instructions, settings, seed, initial, stop or never, tell)
     if running is not None and any(rule.name == "nodes" for rule in policy.keep):
         relabel_schedule(cluster.work, outcome.schedule, schedule_from(cluster, running))
-    codes = cluster.entries(outcome.schedule.node, outcome.schedule.way)
+    codes = cluster.selected_elements(outcome.schedule.node, outcome.schedule.way)
     values = {cluster.placement.variable: VariableValues(codes, np.ones(len(codes[0])))}
     return Decision(
         values,
@@ -93,7 +93,7 @@ def decide(
         outcome.price,
         {"iterations": float(outcome.iterations), "compile_seconds": outcome.compile_seconds},
         outcome.stopped,
-        wanted_again(policy, cluster, outcome.schedule, store, limits),
+        replanning_times(policy, cluster, outcome.schedule, store, limits),
         values_to_remember(policy, cluster, outcome.schedule, instructions, store, limits),
     )
 
@@ -122,6 +122,6 @@ def schedule_from(cluster: Cluster, plan: Mapping[str, VariableValues]) -> Sched
     given = plan.get(cluster.placement.variable)
     if given is not None:
         chosen = given.values > CHOSEN
-        pin(cluster.work, schedule, *cluster.running([c[chosen] for c in given.codes]))
+        pin(cluster.work, schedule, *cluster.running_jobs([c[chosen] for c in given.codes]))
         schedule.chosen[:] = NONE  # the rules did not choose it anew
     return schedule

@@ -39,7 +39,7 @@ def values_to_remember(
     return {m.target: read.of(read.ev.numbers(m.value, read.frame(m.node_types))) for m in policy.memories}
 
 
-def wanted_again(
+def replanning_times(
     policy: CheckedPolicy, cluster: Cluster, plan: Schedule, store: ValueStore, limits: MemoryLimits
 ) -> VariableValues | None:
     """Return when each of these jobs (codes) needs a new plan, in the unit of `now`; None: the policy never requests
@@ -79,7 +79,8 @@ class _Reader:
         alone_node, alone_way = np.full_like(node, NONE), np.full_like(way, NONE)
         alone_node[jobs], alone_way[jobs] = node[jobs], way[jobs]
         indices = cluster.placement.indices
-        columns: Mapping[IndexVar, Ints] = dict(zip(indices, cluster.entries(alone_node, alone_way), strict=True))
+        elements = cluster.selected_elements(alone_node, alone_way)
+        columns: Mapping[IndexVar, Ints] = dict(zip(indices, elements, strict=True))
         job = columns[indices[cluster.job_at]]
         self.placed = Frame(len(jobs), {**columns, policy.order.indexing.variables[0]: job})
 

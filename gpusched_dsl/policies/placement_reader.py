@@ -120,7 +120,7 @@ class _Reader(PlacementEvaluator):
             told = [i.value for i in self.placement.all("uses", "lasts", "costs", "node_rate", "late")]
             told += [i.of for i in self.placement.all("uses") if i.of is not None]
             node, rows = self.placement.indices[node_at], self.frame(columns)
-            numbers = [self.ev.number_column(c, rows) for c in told if tells_apart(c, node, node_type)]
+            numbers = [self.ev.number_column(c, rows) for c in told if distinguishes_nodes(c, node, node_type)]
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
@@ -280,7 +280,7 @@ def _distinct(codes: Codes) -> Codes:
     return np.unique(codes)
 
 
-def tells_apart(part: Part, node: IndexVar, label: TypedExpr | None) -> bool:
+def distinguishes_nodes(part: Part, node: IndexVar, label: TypedExpr | None) -> bool:
     """Whether a value can differ between nodes of one type: whether it reads the node otherwise than for its type."""
     if isinstance(part, IndexRef):
         return part.variable is node
@@ -288,7 +288,7 @@ def tells_apart(part: Part, node: IndexVar, label: TypedExpr | None) -> bool:
         both = (*part.subscripts, *label.subscripts)
         if all(isinstance(s, IndexRef) and s.variable is node for s in both):
             return False
-    return any(tells_apart(inner, node, label) for inner in children(part))
+    return any(distinguishes_nodes(inner, node, label) for inner in children(part))
 
 
 def _hashes(codes: Sequence[Codes], numbers: Sequence[Floats]) -> Codes:

@@ -23,7 +23,7 @@ def run_live_loop(
     config: RunConfig,
     *,
     start: str | None = None,
-    tell_from: int | None = None,
+    report_from: int | None = None,
     defect: Defect = plain_defect,
 ) -> bool:
     """Read events from `source` and write decisions to `out` until the events end; return whether the run has ended.
@@ -58,5 +58,5 @@ def run_live_loop(
 
     return run_live(
         make_loop, source, out, name=setup.online.name, clock=LiveClock(str(setup.clock), seconds, date),
-        journal=config.journal, header=header, tell_from=tell_from, defect=defect,
+        journal=config.journal, header=header, report_from=report_from, defect=defect,
     )  # fmt: skip

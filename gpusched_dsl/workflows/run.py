@@ -106,7 +106,7 @@ def _drive(
 
             setup = setup.stateless()  # a resumed run knows earlier plans only from the journal
             recorder = stack.enter_context(Recorder(config.journal, setup, info, replay=config.replay))
-            if note is not None and (line := recorder.opening()):
+            if note is not None and (line := recorder.start_message()):
                 note(line)
         loop = loop_of(setup, journal=None if recorder is None else recorder.steps, stop=stop, on_plan=observe)
         if tell is not None:
@@ -114,7 +114,7 @@ def _drive(
         outcome, errors = _run_to_end(loop)
         info = replace(info, warnings=(*info.warnings, *errors))
         if recorder is not None:
-            info = replace(info, resumed_steps=recorder.resumed, warnings=(*info.warnings, *recorder.findings()))
+            info = replace(info, resumed_steps=recorder.resumed, warnings=(*info.warnings, *recorder.diagnostics()))
             recorder.close_with(outcome)
     return outcome, info
 
@@ -187,7 +187,7 @@ def run_methods(
         rows.append(RunRow(method, result))
         if result.ended == "interrupt" or control.stop_requested:
             break
-    if relaxation is not None and any(r.result is not None and relaxation.refuted_by(r.result.total) for r in rows):
+    if relaxation is not None and any(r.result is not None and relaxation.is_refuted_by(r.result.total) for r in rows):
         other = RunBound(None, OTHER_PRICES)
         rows = [r if r.result is None else replace(r, result=replace(r.result, given_bound=other)) for r in rows]
     if all(row.result is None for row in rows):

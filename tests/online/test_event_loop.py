@@ -305,7 +305,7 @@ class Silent:
 
     name = "silent"
 
-    def plan(self, question: PlanningRequest) -> Plan | None:
+    def plan(self, request: PlanningRequest) -> Plan | None:
         return None
 
     def fresh(self) -> Silent:

@@ -48,11 +48,11 @@ class Failing:
     def name(self) -> str:
         return self.planner.name
 
-    def plan(self, question: PlanningRequest) -> Plan | None:
-        self.asked.append(question.number)
-        if self.numbers is None or question.number in self.numbers:
+    def plan(self, request: PlanningRequest) -> Plan | None:
+        self.asked.append(request.number)
+        if self.numbers is None or request.number in self.numbers:
             raise DiagnosticError([Diagnostic(self.code, "this went wrong", help="hope")])
-        return self.planner.plan(question)
+        return self.planner.plan(request)
 
     def fresh(self) -> Failing:
         return self

@@ -152,9 +152,9 @@ def test_the_instance_counts_in_the_limit_of_a_plan(monkeypatch: pytest.MonkeyPa
 
     plan = solver_planner.SolverPlanner.plan
 
-    def noted(planner: Any, question: Any) -> Any:
-        asked.append(question.seconds)
-        return plan(planner, question)
+    def noted(planner: Any, request: Any) -> Any:
+        asked.append(request.seconds)
+        return plan(planner, request)
 
     monkeypatch.setattr(base, "build_instance", slowly)
     monkeypatch.setattr(solver_planner.SolverPlanner, "plan", noted)

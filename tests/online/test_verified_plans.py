@@ -55,7 +55,7 @@ def test_a_defective_planner_is_found() -> None:
     class Doubled:
         name = "Doubled"
 
-        def plan(self, question: PlanningRequest) -> Plan:
+        def plan(self, request: PlanningRequest) -> Plan:
             pairs = (np.array([0, 0]), np.array([0, 1]))
             return Plan({"run": VariableValues(pairs, np.ones(2))}, self.name)
 

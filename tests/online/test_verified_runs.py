@@ -25,7 +25,7 @@ MOVING = TEXT.replace("costs rent in $/h", "costs rent * (1 + clock / 1[h]) in $
 def test_a_sample_finds_what_the_proof_would_miss(monkeypatch: pytest.MonkeyPatch) -> None:
     """The proof is switched off, as a defect of it would."""
     assert driver(MOVING).run().event_by_event == ("`costs` may change: `clock` is carried from plan to plan",)
-    monkeypatch.setattr(whole_run, "why_not", lambda policy, driven: [])
+    monkeypatch.setattr(whole_run, "replay_obstacles", lambda policy, facts: [])
     loop = driver(MOVING)
     assert isinstance(loop, EventLoop)
     assert isinstance(loop.planner, PolicyPlanner)

@@ -135,7 +135,7 @@ def test_plans_go_there_and_back() -> None:
             fitting = [[n for n, k in enumerate(work.node_kind) if k in (NONE, work.kind[w])] for w in way.tolist()]
             node = np.array([rng.choice(choice) for choice in fitting])
             node[rng.random(2) < 0.2] = NONE
-            jobs, nodes, ways = cluster.running(cluster.entries(node, way))
+            jobs, nodes, ways = cluster.running_jobs(cluster.selected_elements(node, way))
             runs = np.flatnonzero(node >= 0)
             assert (jobs.tolist(), nodes.tolist(), ways.tolist()) == (
                 runs.tolist(), node[runs].tolist(), way[runs].tolist(),
@@ -145,5 +145,5 @@ def test_plans_go_there_and_back() -> None:
 def test_what_has_gone_is_left_out() -> None:
     cluster = read(RENTED)
     codes = [np.array([0, 99]), np.array([1, 0]), np.array([0, 0]), np.array([2, 1])]
-    jobs, nodes, ways = cluster.running(codes)
+    jobs, nodes, ways = cluster.running_jobs(codes)
     assert (jobs.tolist(), nodes.tolist(), ways.tolist()) == ([0], [1], [1])

@@ -15,8 +15,7 @@ from gpusched_dsl.online.bounds.single_job import RunBound, least_costs
 from gpusched_dsl.online.data.carry import Carrier, LoopClock
 from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.replay.constancy import Constancy
-from gpusched_dsl.online.simulation.assignments import AllocationReader as EntryReader
-from gpusched_dsl.online.simulation.assignments import Allocations
+from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
 from gpusched_dsl.online.simulation.world import DONE, FUTURE, TOLERANCE
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.placement_reader import cluster_of
@@ -38,7 +37,7 @@ class _NoBoundError(Exception):
     """Why there is no bound."""
 
 
-def job_by_job_bound(reading: RunHistory) -> RunBound:
+def job_by_job_bound(history: RunHistory) -> RunBound:
     """The sum over jobs of the least that each costs by itself (`bound.py` has the proof), or why it proves nothing.
 
     It holds where jobs are charged for by their own rates, or whole nodes by their price, and nothing else is: rates
@@ -46,16 +45,16 @@ def job_by_job_bound(reading: RunHistory) -> RunBound:
     all ways at several points of their work. True times count: `ends` and `stretch` of the world.
     """
     try:
-        by_job = _least(reading)
+        by_job = _least(history)
     except _NoBoundError as why:
         return RunBound(None, str(why))
     except DiagnosticError as error:
         return RunBound(None, f"the ways to run cannot be listed: {error.diagnostics[0].message}")
     how = "each job separately, in its cheapest way or mixture of two ways"
-    return RunBound(float(by_job.sum()), how, by_job, _slack(reading))
+    return RunBound(float(by_job.sum()), how, by_job, _slack(history))
 
 
-def relaxation_bound(reading: RunHistory, most: int = 50_000_000, monitor: Monitor | None = None) -> RunBound:
+def relaxation_bound(history: RunHistory, most: int = 50_000_000, monitor: Monitor | None = None) -> RunBound:
     """The linear relaxation of the model over all slots and jobs at once, as the scenario states it.
 
     A bound of every plan that does all the work and knows all from the beginning, for runs in windows. It bounds what
@@ -66,10 +65,10 @@ def relaxation_bound(reading: RunHistory, most: int = 50_000_000, monitor: Monit
     from gpusched_dsl.ir.solver_result import Status
     from gpusched_dsl.solving.solve import deadline_of, solve_problem
 
-    base = reading.outcome.base
-    if has_unfinished_jobs(reading):
+    base = history.outcome.base
+    if has_unfinished_jobs(history):
         return RunBound(None, UNFINISHED)
-    if (reading.outcome.world.status == FUTURE).any():
+    if (history.outcome.world.status == FUTURE).any():
         return RunBound(None, NEVER_CAME)
     try:
         with deadline_of(None, monitor):
@@ -89,55 +88,55 @@ def relaxation_bound(reading: RunHistory, most: int = 50_000_000, monitor: Monit
     found = RunBound(
         solved.objective, "the linear relaxation of the model over the complete horizon, at its own prices"
     )
-    return RunBound(None, OTHER_PRICES) if found.refuted_by(reading.outcome.total) else found
+    return RunBound(None, OTHER_PRICES) if found.is_refuted_by(history.outcome.total) else found
 
 
 # --- inside ----------------------------------------------------------------------------------------------------------
 
 
-def _least(reading: RunHistory) -> Floats:
-    outcome = reading.outcome
-    _refuse_other_charges(reading)
+def _least(history: RunHistory) -> Floats:
+    outcome = history.outcome
+    _refuse_other_charges(history)
     world = outcome.world
-    if has_unfinished_jobs(reading):
+    if has_unfinished_jobs(history):
         raise _NoBoundError(UNFINISHED)
-    if len(world.status) != len(outcome.base.all_codes(reading.jobs_root)):
+    if len(world.status) != len(outcome.base.all_codes(history.jobs_root)):
         raise _NoBoundError("jobs arrived that are not in the scenario")
-    ways = _Configurations(reading)
-    time, rate = ways.whole()
+    configurations = _Configurations(history)
+    time, rate = configurations.times_and_rates()
     done = np.flatnonzero(world.status == DONE)
-    first = np.searchsorted(ways.job, np.arange(len(world.status) + 1))
+    first = np.searchsorted(configurations.job, np.arange(len(world.status) + 1))
     if (np.diff(first)[done] == 0).any():
         raise _NoBoundError("a job ran in a way that is not in the scenario")
     found = least_costs(first, time, rate * time, world.due - world.arrival, world.weight)
     by_job = np.zeros(len(world.status))
     by_job[done] = found[done]
-    paid = cost_of_jobs(reading)
+    paid = cost_of_jobs(history)
     if (paid[done] < by_job[done] - BELOW * np.maximum(1.0, by_job[done])).any():
         raise _NoBoundError("a job cost less than its ways at the start: rates change while it runs")
     return by_job
 
 
-def _slack(reading: RunHistory) -> float:
+def _slack(history: RunHistory) -> float:
     """Return the possible savings of jobs by the tolerance of the clock in starts, ends and due dates."""
-    world = reading.outcome.world
+    world = history.outcome.world
     done = np.flatnonzero(world.status == DONE)
     lasted = np.maximum(world.end[done] - world.first_start[done], 1e-300)
     near = TOLERANCE * np.maximum(1.0, np.abs(world.end[done]))
-    paid = cost_of_jobs(reading)[done]
+    paid = cost_of_jobs(history)[done]
     with np.errstate(over="ignore"):
         saved = 4 * near * (paid / lasted + world.weight[done])
     return float(np.minimum(saved, np.abs(paid) + 4 * near * world.weight[done]).sum())
 
 
-def has_unfinished_jobs(reading: RunHistory) -> bool:
+def has_unfinished_jobs(history: RunHistory) -> bool:
     """Whether some jobs are unfinished or still to come."""
-    world = reading.outcome.world
+    world = history.outcome.world
     return bool(len(world.present())) or bool((np.isfinite(world.arrival) & (world.status == FUTURE)).any())
 
 
-def _refuse_other_charges(reading: RunHistory) -> None:
-    outcome = reading.outcome
+def _refuse_other_charges(history: RunHistory) -> None:
+    outcome = history.outcome
     online = outcome.online
     if online.window is not None:
         raise _NoBoundError(
@@ -157,7 +156,7 @@ class _State:
     """The ways of all jobs at one time, one row each, without the single nodes of a kind: their pace and rates."""
 
     cluster: Cluster
-    entries: Allocations
+    allocations: Allocations
     pace: Floats  # planned work by time
     rate: Floats  # the least money by time
 
@@ -166,10 +165,10 @@ class _State:
 class _Configurations:
     """The ways of all jobs of the scenario, sorted by job."""
 
-    reading: RunHistory
+    history: RunHistory
 
     def __post_init__(self) -> None:
-        outcome = self.reading.outcome
+        outcome = self.history.outcome
         self.carrier = Carrier(outcome.online, outcome.base)
         self.part = outcome.base.part({})
         self.count = len(outcome.world.status)
@@ -177,11 +176,11 @@ class _Configurations:
 
     @property
     def job(self) -> Ints:
-        return self.start.entries.job
+        return self.start.allocations.job
 
-    def whole(self) -> tuple[Floats, Floats]:
+    def times_and_rates(self) -> tuple[Floats, Floats]:
         """Return the real time of the complete job in each way, and money by time there."""
-        world, start = self.reading.outcome.world, self.start
+        world, start = self.history.outcome.world, self.start
         if (start.rate < 0).any():
             raise _NoBoundError("some rates are negative")
         if (change := self._moves_with_time()) is not None:
@@ -201,7 +200,7 @@ class _Configurations:
 
     def _moves_with_time(self) -> str | None:
         """Return which part of the ways to run may change with the clock, the present jobs or earlier plans."""
-        online, root = self.reading.outcome.online, self.reading.jobs_root
+        online, root = self.history.outcome.online, self.history.jobs_root
         clock = Constancy(online.model, root, ("now",), own_clock=False)
         timed = [carry.target for carry in online.carries if clock.change_in(carry.value) is not None]
         still = Constancy(online.base, root, timed, own_clock=False)
@@ -213,31 +212,31 @@ class _Configurations:
         return next((change for change in changes if change is not None), None)
 
     def _state(self, now: float, left: Floats, flags: Ints | Floats) -> _State:
-        outcome, base = self.reading.outcome, self.reading.outcome.base
+        outcome, base = self.history.outcome, self.history.outcome.base
         raised = np.asarray(flags, dtype=np.float64)
         clock = LoopClock(now, left, outcome.world.work * (1.0 - left), raised, raised)
         store = base.instance_of(self.part, self.carrier.carried_values(self.part, clock, None)).store
         cluster = cluster_of(outcome.online.base, store, base.limits)
-        reader = EntryReader(outcome.online, store, base.limits, self.part)
-        entries = reader.allocations_of(cluster.ways)
-        work = outcome.world.work[entries.job] * left[entries.job]
-        pace = np.where(np.isnan(entries.speed), work / entries.lasts, entries.speed)
-        return _State(cluster, entries, pace, self._rate(cluster, entries, reader))
+        reader = AllocationReader(outcome.online, store, base.limits, self.part)
+        allocations = reader.allocations_of(cluster.ways)
+        work = outcome.world.work[allocations.job] * left[allocations.job]
+        pace = np.where(np.isnan(allocations.speed), work / allocations.lasts, allocations.speed)
+        return _State(cluster, allocations, pace, self._rate(cluster, allocations, reader))
 
-    def _rate(self, cluster: Cluster, entries: Allocations, reader: EntryReader) -> Floats:
+    def _rate(self, cluster: Cluster, allocations: Allocations, reader: AllocationReader) -> Floats:
         """The least money by time, as `charging.rates` shares it out."""
-        charged = self.reading.outcome.online.charged
+        charged = self.history.outcome.online.charged
         if charged == "nodes":
-            gpus = self.reading.gpus[entries.kind]
+            gpus = self.history.gpus[allocations.kind]
             if np.isnan(gpus).any():
                 raise _NoBoundError("the size of nodes depends on more than their type")
-            return entries.node_price * entries.uses / gpus
+            return allocations.node_price * allocations.uses / gpus
         if charged == "" and reader.has_node_rates:
-            return entries.uses * _least_shares(cluster, entries) / reader.hours
-        return entries.rate
+            return allocations.uses * _least_shares(cluster, allocations) / reader.hours
+        return allocations.rate
 
 
-def _least_shares(cluster: Cluster, entries: Allocations) -> Floats:
+def _least_shares(cluster: Cluster, allocations: Allocations) -> Floats:
     """Money by time of one GPU of a node, at the number of GPUs in use at which it is least; for each way.
 
     Where G GPUs of a node are in use, its jobs use at most G together, so each pays at least uses / G of its rate.
@@ -247,6 +246,6 @@ def _least_shares(cluster: Cluster, entries: Allocations) -> Floats:
     there = gpus <= (work.units // work.parts)[:, None]
     by_gpu = np.where(there, work.node_rate[:, 1:] / gpus, np.inf)
     least = np.minimum.accumulate(by_gpu[:, ::-1], axis=1)[:, ::-1]  # of this many GPUs or more
-    needed = np.maximum(np.ceil(entries.uses - 1e-9).astype(np.int64), 1)
+    needed = np.maximum(np.ceil(allocations.uses - 1e-9).astype(np.int64), 1)
     found: Floats = least[work.kind, needed - 1]
     return found

@@ -47,11 +47,11 @@ class RunBound:
 
     def gap(self, total: float) -> float | None:
         """Return (total - bound) / total: the largest possible saving."""
-        if self.value is None or total <= 0 or self.refuted_by(total):
+        if self.value is None or total <= 0 or self.is_refuted_by(total):
             return None
         return max(0.0, (total - self.value) / total)
 
-    def refuted_by(self, total: float) -> bool:
+    def is_refuted_by(self, total: float) -> bool:
         """Whether a total is below the bound by more than rounding: then one of the two is wrong."""
         return beats(total, self.value, slack=self.slack)
 

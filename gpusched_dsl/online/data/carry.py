@@ -23,7 +23,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.base import Base
 
-WHOLE = 1e-6  # a state is this near to a whole number, or the plan is refused
+INTEGRAL = 1e-6  # a state is this near to an integer, or the plan is refused
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +81,13 @@ class Carrier:
         found = {}
         for carry in self.online.carries:
             if last is not None or not self.reads[carry.target]:
-                found[carry.target] = KnownValues(_Maker(self, carry, store, part))
+                found[carry.target] = KnownValues(_CarriedValues(self, carry, store, part))
         return found
 
     def store_at(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> ValueStore:
         """Return the data of right sides: given values of the complete run, present elements, the clock, the last plan.
 
-        Slots are those of the whole run: what is known when is for the right side to say.
+        Slots are those of the complete run: the right side encodes when a value becomes known.
         """
         base, online = self.base.store, self.online
         sets: dict[str, Domain] = dict(base.sets)
@@ -97,7 +97,7 @@ class Carrier:
         params = {**base.params, **self._clock_params(clock)}
         store = ValueStore(base.universes, sets, params, base.randoms, {}, np.zeros(0))
         if last is not None:
-            self._put_plan(store, last)
+            self._add_plan(store, last)
         return store
 
     @property
@@ -119,7 +119,7 @@ class Carrier:
                 params[name] = Param(every, getattr(clock, name))
         return params
 
-    def _put_plan(self, store: ValueStore, last: CurrentPlan) -> None:
+    def _add_plan(self, store: ValueStore, last: CurrentPlan) -> None:
         points: list[Floats] = []
         first = 0
         ev = Evaluator(self.online.model, self.base.store, self.base.limits)
@@ -139,7 +139,7 @@ class Carrier:
 
 
 @dataclass(frozen=True, eq=False)
-class _Maker:
+class _CarriedValues:
     """The values of one carried parameter on its domain in a part."""
 
     carrier: Carrier
@@ -159,13 +159,13 @@ class _Maker:
             return np.where(inner >= 0, inner, MISSING)
         values = np.array(np.broadcast_to(ev.numbers(carry.value, frame), (domain.size,)), dtype=np.float64)
         if target.kind in ("binary", "integer"):
-            values = self._whole(values, ev, frame, target.kind)
+            values = self._round_to_integers(values, ev, frame, target.kind)
         return values
 
-    def _whole(self, values: Floats, ev: Evaluator, frame: Frame, kind: str) -> Floats:
+    def _round_to_integers(self, values: Floats, ev: Evaluator, frame: Frame, kind: str) -> Floats:
         """Return states as integers: a solver's 0.9999999 is 1, and values far from an integer are rejected."""
-        whole = np.rint(values)
-        wrong = np.abs(values - whole) > WHOLE
+        rounded_values = np.rint(values)
+        wrong = np.abs(values - rounded_values) > INTEGRAL
         if wrong.any():
             at = int(np.flatnonzero(wrong)[0])
             message = f"`{self.carry.target}` is {kind}, but {float(values[at]):g} is carried into it: "
@@ -173,7 +173,7 @@ class _Maker:
             help = "carry an integer variable, or round here: `round(...)`"
             found = Diagnostic("GSM7001", message, self.carry.value.span, "not an integer", help=help)
             raise DiagnosticError([found])
-        return whole
+        return rounded_values
 
 
 def drop_values(current_plan: CurrentPlan, variable: str, kept: Bools) -> CurrentPlan:

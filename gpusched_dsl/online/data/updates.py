@@ -29,7 +29,7 @@ def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]
     What is not told of them is what the scenario states for all jobs, or the default. Raises DiagnosticError with
     everything that is wrong with them, as a build does.
     """
-    alone = _alone(base, root, replaced)
+    alone = _build_new_jobs(base, root, replaced)
     old, new = base.store, alone.store
     universe = Universe(root, (*old.universes[root].labels, *new.universes[root].labels))
     first = len(old.universes[root].labels)
@@ -57,11 +57,11 @@ def with_values(base: Base, changes: Mapping[str, Sequence[tuple[tuple[str | int
     whole = InstanceView(base.store.universes, {})
     ready: dict[str, Ready] = {n: base._slice(n, whole) for n in base.model.data_order if n in base.input_names}
     for name, pairs in changes.items():
-        ready[name] = _changed(base, name, [key for key, _ in pairs], [value for _, value in pairs])
+        ready[name] = _change_values(base, name, [key for key, _ in pairs], [value for _, value in pairs])
     return _rebuild(base, ready)
 
 
-def _changed(
+def _change_values(
     base: Base, name: str, keys: Sequence[tuple[str | int, ...]], values: Sequence[float | str]
 ) -> KnownValues:
     """All values of a parameter, with others at some keys; its bounds are checked as for values given at first."""
@@ -70,7 +70,7 @@ def _changed(
     if any(len(key) != len(components) for key in keys):
         key = next(key for key in keys if len(key) != len(components))
         message = f"`{name}` has {len(components)} subscript{'' if len(components) == 1 else 's'}, {len(key)} given"
-        _refuse_as(f"{message}: `{', '.join(map(str, key))}`", "write the subscripts of the declaration")
+        _raise(f"{message}: `{', '.join(map(str, key))}`", "write the subscripts of the declaration")
     codes = []
     for at, component in enumerate(components):
         labels = [key[at] for key in keys]
@@ -90,9 +90,7 @@ def _changed(
 
 def _number(value: float | str, name: str, kind: object) -> float | str:
     if isinstance(kind, Numeric) and (isinstance(value, bool | str)):
-        _refuse_as(
-            f"`{name}` needs a number, `{value}` is not a number", "write a number in the unit of the declaration"
-        )
+        _raise(f"`{name}` needs a number, `{value}` is not a number", "write a number in the unit of the declaration")
     return value
 
 
@@ -110,14 +108,14 @@ def _code(component: Component, label: str | int | float, name: str) -> int:
 def _refuse(name: str, key: tuple[str | int | float, ...]) -> NoReturn:
     shown = ", ".join(map(str, key))
     message = f"`{name}` has no value for `{shown}`: it is not an element of its index set"
-    _refuse_as(message, "only existing values can change")
+    _raise(message, "only existing values can change")
 
 
-def _refuse_as(message: str, help: str) -> NoReturn:
+def _raise(message: str, help: str) -> NoReturn:
     raise DiagnosticError([Diagnostic("GSM5207", message, help=help)])
 
 
-def _alone(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]) -> Instance:
+def _build_new_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]) -> Instance:
     """Return the new jobs separately, in the same cluster, with only the given values."""
     model, scenario = base.model, base.instance.scenario
     of_jobs = {n for n, d in model.sets.items() if d.root != n and any(_is(t, root) for t in d.types)}

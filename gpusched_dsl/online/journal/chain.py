@@ -27,7 +27,7 @@ def encode(value: Json) -> bytes:
     return text.encode("utf-8")
 
 
-def as_read_back(value: Json) -> Json:
+def normalise_json(value: Json) -> Json:
     """`value` as it will be read from the journal: tuples as lists, keys as texts."""
     return json.loads(encode(value))
 

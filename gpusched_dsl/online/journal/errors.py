@@ -83,7 +83,7 @@ def has_steps(path: Path, steps: int) -> DiagnosticError:
     )
 
 
-def goes_another_way(path: Path, step: int, how: str) -> DiagnosticError:
+def step_differs(path: Path, step: int, how: str) -> DiagnosticError:
     return _error(
         "GSM5109",
         f"step {step} of the journal `{path}` differs from the run: {how}",

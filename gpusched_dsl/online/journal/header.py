@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from gpusched_dsl.online.journal.chain import Json
 from gpusched_dsl.version import __version__
 
-# Told in the journal, but a run may go on with others: every recorded step is compared with what the run comes to.
+# In the journal, but a run may continue with other values: every recorded step is compared with the run.
 MAY_DIFFER = ("gsdsl", "versions", "created")
 _SHOWN = 60  # characters of a value
 

@@ -21,7 +21,7 @@ class Head:
     step_digest: bytes = b""
     events: int = 0
     event_digest: bytes = b""
-    told: int = 0
+    reported: int = 0
     finished: bool = False
     ids: dict[str, int] = field(default_factory=dict)  # of external events, to their numbers
 
@@ -55,13 +55,13 @@ def check(connection: sqlite3.Connection) -> Head:
     stored = connection.execute("SELECT header FROM run").fetchone()
     if row is None or stored is None or not isinstance(stored[0], bytes):
         raise DamagedRecord("its header is missing")
-    steps, step_digest, events, event_digest, told, finished = row
-    head = Head(None, steps, step_digest, events, event_digest, told, finished == 1)
+    steps, step_digest, events, event_digest, reported, finished = row
+    head = Head(None, steps, step_digest, events, event_digest, reported, finished == 1)
     _check_steps(connection, head, stored[0])
     _check_events(connection, head, stored[0])
     head.header = unpack(stored[0])
-    if not 0 <= head.told <= head.steps:
-        raise DamagedRecord(f"{head.told} of {head.steps} steps are marked as reported")
+    if not 0 <= head.reported <= head.steps:
+        raise DamagedRecord(f"{head.reported} of {head.steps} steps are marked as reported")
     if result_of(connection, head) is not None and not head.finished:
         raise DamagedRecord("it has a result, but the run was not finished")
     return head

@@ -1,7 +1,7 @@
 """The durable record of an online run: external events, numbered steps with their decisions, the result.
 
 A run is a function of its inputs, options, seed, external events and decisions, so a run that was killed goes on by
-going through the recorded steps again without deciding anything anew. One process writes; any may read. A step is
+repeating the recorded steps without new decisions. One process writes; any may read. A step is
 durable when `append` returns: only then may anybody act on it. It is an SQLite file, flushed at every commit.
 """
 
@@ -15,15 +15,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gpusched_dsl.online.journal.chain import DamagedRecord, Json, as_read_back, link, pack, unpack
+from gpusched_dsl.online.journal.chain import DamagedRecord, Json, link, normalise_json, pack, unpack
 from gpusched_dsl.online.journal.errors import (
     cannot_open,
     cannot_write,
     damage_error,
-    goes_another_way,
     has_steps,
     of_sqlite,
     other_run,
+    step_differs,
 )
 from gpusched_dsl.online.journal.header import differences
 from gpusched_dsl.online.journal.integrity import Head, result_of, verify
@@ -36,16 +36,16 @@ class Journal:
     """A journal open for one run (`open`) or for reading (`read`)."""
 
     def __init__(
-        self, path: Path, head: Head, connection: sqlite3.Connection, held: ExitStack, *, writes: bool
+        self, path: Path, head: Head, connection: sqlite3.Connection, resources: ExitStack, *, writes: bool
     ) -> None:
         self.path = path
         self._head = head
         self._connection = connection
-        self._held = held  # what is let go in `close`
+        self._resources = resources  # closed by `close`
         self._writes = writes
         self._failed: sqlite3.Error | None = None
-        self._gone_through = 0
-        self._kept: list[JournalStep] | None = None  # steps of a trial, not recorded yet
+        self._position = 0
+        self._trial_steps: list[JournalStep] | None = None  # steps of a trial, not recorded yet
 
     # --- open and close ----------------------------------------------------------------------------------------------
 
@@ -61,13 +61,13 @@ class Journal:
             raise cannot_open(path, "the folder does not exist")
         if exists(path):
             recognise(path)  # leaves no lock beside the file of somebody else
-        with ExitStack() as held:
-            held.callback(WriterLock(path).release)
+        with ExitStack() as resources:
+            resources.callback(WriterLock(path).release)
             if not exists(path):
                 create(path, dict(header))
             with ExitStack() as view:
                 _, head = verify(path, view)
-            found = differences(head.header, as_read_back(dict(header)))
+            found = differences(head.header, normalise_json(dict(header)))
             if found:
                 raise other_run(path, found, head.steps)
             if not resume and (head.steps or head.events or head.finished):
@@ -76,8 +76,8 @@ class Journal:
                 connection = connect(path, write=True)
             except sqlite3.Error as failure:
                 raise of_sqlite(path, failure) from failure
-            held.callback(connection.close)
-            return cls(path, head, connection, held.pop_all(), writes=True)
+            resources.callback(connection.close)
+            return cls(path, head, connection, resources.pop_all(), writes=True)
         raise AssertionError  # an ExitStack with only callbacks lets every exception through
 
     @classmethod
@@ -86,19 +86,19 @@ class Journal:
         path = _resolve(path)
         if not exists(path):
             raise cannot_open(path, "the file does not exist", "name the journal of a run")
-        with ExitStack() as held:
-            connection, head = verify(path, held)
-            return cls(path, head, connection, held.pop_all(), writes=False)
+        with ExitStack() as resources:
+            connection, head = verify(path, resources)
+            return cls(path, head, connection, resources.pop_all(), writes=False)
         raise AssertionError
 
     def close(self) -> None:
         """Close the journal; appended records are already durable."""
         if self._writes and self._failed is None:
-            with suppress(sqlite3.Error):  # it only spares repetitions: what was told may be told again
-                self._connection.execute("UPDATE head SET told = ?", (self._head.told,))
+            with suppress(sqlite3.Error):  # it only avoids repeated reports
+                self._connection.execute("UPDATE head SET told = ?", (self._head.reported,))
                 self._connection.execute("PRAGMA journal_mode = DELETE")  # leaves no file beside it
         self._writes = False
-        self._held.close()
+        self._resources.close()
 
     def __enter__(self) -> Self:
         return self
@@ -129,14 +129,14 @@ class Journal:
     @property
     def result(self) -> Json | None:
         """Return the result of the run; None while it has not ended."""
-        with self._telling():
+        with self._converted_errors():
             return result_of(self._connection, self._head)
 
     def step(self, seq: int) -> JournalStep:
         """Step number `seq` of those recorded; raises IndexError for others."""
         if not 1 <= seq <= self._head.steps:
             raise IndexError(f"there is no step {seq} of {self._head.steps}")
-        with self._telling():
+        with self._converted_errors():
             row = self._connection.execute("SELECT content FROM step WHERE seq = ?", (seq,)).fetchone()
             if row is None:
                 raise DamagedRecord(f"step {seq} is missing")
@@ -155,20 +155,20 @@ class Journal:
         for seq in range(1, self._head.events + 1):
             yield self._external(seq)
 
-    def known(self, id: str) -> External | None:
-        """The event from outside with this id, None where none was accepted."""
+    def find_external(self, id: str) -> External | None:
+        """Return the external event with this id; None if none was accepted."""
         seq = self._head.ids.get(id)
         return None if seq is None else self._external(seq)
 
     def _external(self, seq: int) -> External:
-        with self._telling():
+        with self._converted_errors():
             row = self._connection.execute("SELECT content FROM event WHERE seq = ?", (seq,)).fetchone()
             if row is None:
                 raise DamagedRecord(f"event {seq} is missing")
             return External(**unpack(row[0]))
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _converted_errors(self) -> Iterator[None]:
         try:
             yield
         except DamagedRecord as failure:
@@ -185,31 +185,32 @@ class Journal:
         step that is not the next one, for a run that has ended, and for numbers that are not finite.
         """
         head = self._head
-        if step.seq != self.reached + 1 or head.finished:
-            raise ValueError(f"step {step.seq} cannot follow {'the end of the run' if head.finished else self.reached}")
+        if step.seq != self.last_step + 1 or head.finished:
+            last = "the end of the run" if head.finished else self.last_step
+            raise ValueError(f"step {step.seq} cannot follow {last}")
         if not math.isfinite(step.time):
             raise ValueError(f"step {step.seq} has the time {step.time}")
-        if self._kept is not None:
-            self._kept.append(step)
+        if self._trial_steps is not None:
+            self._trial_steps.append(step)
         else:
             self._write((), (step,))
 
     @property
-    def reached(self) -> int:
+    def last_step(self) -> int:
         """The number of the last step, recorded or of the trial."""
-        return self._head.steps + len(self._kept or ())
+        return self._head.steps + len(self._trial_steps or ())
 
     def begin(self) -> None:
         """Begin a trial, or begin it again: steps that are appended from now on wait for `commit`."""
-        self._kept = []
+        self._trial_steps = []
 
     def discard(self) -> None:
         """End a trial; its steps are forgotten."""
-        self._kept = None
+        self._trial_steps = None
 
     def commit(self, events: Sequence[External]) -> None:
         """End a trial: record these events and its steps, all or none. Raises as `append` and `accept`."""
-        steps, self._kept = tuple(self._kept or ()), None
+        steps, self._trial_steps = tuple(self._trial_steps or ()), None
         if events or steps:
             self._write(events, steps)
 
@@ -242,7 +243,7 @@ class Journal:
             connection.executemany("INSERT INTO step VALUES (?, ?, ?, ?)", step_rows)
             connection.execute(
                 "UPDATE head SET steps = ?, step_digest = ?, events = ?, event_digest = ?, told = ?",
-                (last, step_digest, number, digest, head.told),
+                (last, step_digest, number, digest, head.reported),
             )
         for row in rows:
             head.ids[row[1]] = row[0]
@@ -257,7 +258,7 @@ class Journal:
         digest = link(self._head.step_digest, self._head.steps + 1, content)
         with self._transaction("the result") as connection:
             connection.execute("INSERT INTO result VALUES (1, ?, ?)", (content, digest))
-            connection.execute("UPDATE head SET finished = 1, told = ?", (self._head.told,))
+            connection.execute("UPDATE head SET finished = 1, told = ?", (self._head.reported,))
         self._head.finished = True
 
     @contextmanager
@@ -284,33 +285,33 @@ class Journal:
 
         Both come back as read from JSON. Raises GSM5109 where the recorded step has another time or other events.
         """
-        seq = min(self._gone_through, self.reached) + 1  # a trial may have been discarded
+        seq = min(self._position, self.last_step) + 1  # a trial may have been discarded
         if seq <= self._head.steps:
             step = self.step(seq)
-            how = step.unlike(time, as_read_back(list(events)))
+            how = step.difference_from(time, normalise_json(list(events)))
             if how is not None:
-                raise goes_another_way(self.path, seq, how)
+                raise step_differs(self.path, seq, how)
         else:
-            step = JournalStep(seq, time, events, as_read_back(plan()))
+            step = JournalStep(seq, time, events, normalise_json(plan()))
             self.append(step)
-        self._gone_through = seq
+        self._position = seq
         return step.decision
 
     @property
-    def replaying(self) -> bool:
+    def is_replaying(self) -> bool:
         """Whether `decide` is still in the recorded steps."""
-        return self._gone_through < self._head.steps
+        return self._position < self._head.steps
 
-    # --- what was told -----------------------------------------------------------------------------------------------
+    # --- reported decisions ------------------------------------------------------------------------------------------
 
     @property
-    def told(self) -> int:
+    def last_reported(self) -> int:
         """Return the last step with reported decisions; later ones must be reported again."""
-        return self._head.told
+        return self._head.reported
 
-    def tell(self, seq: int) -> None:
+    def mark_reported(self, seq: int) -> None:
         """Note that the decisions up to step `seq` were reported; it becomes durable with the next record."""
-        self._head.told = max(self._head.told, min(seq, self._head.steps))
+        self._head.reported = max(self._head.reported, min(seq, self._head.steps))
 
 
 def _resolve(path: str | Path) -> Path:

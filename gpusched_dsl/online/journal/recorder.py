@@ -27,32 +27,32 @@ class Recorder(AbstractContextManager["Recorder"]):
     Raises DiagnosticError (GSM51..) where the journal cannot be that of this run, or be read or written.
     """
 
-    def __init__(self, path: Path, setup: RunSetup, about: RunInfo, *, replay: bool = False) -> None:
+    def __init__(self, path: Path, setup: RunSetup, info: RunInfo, *, replay: bool = False) -> None:
         header = header_of(
             online=setup.online.name,
             model=setup.online.base.name,
-            scenario=about.scenario,
-            method=about.method,
-            inputs_sha256=about.inputs_sha256,
+            scenario=info.scenario,
+            method=info.method,
+            inputs_sha256=info.inputs_sha256,
             seed=setup.config.seed,
-            settings=about.settings,
-            options={**about.options, "fallback": about.fallback},
+            settings=info.settings,
+            options={**info.options, "fallback": info.fallback},
         )
         self.path, self.replay = path, replay
         self.journal = Journal.open(path, header)
         self.resumed = 0 if replay else len(self.journal)
-        self.steps = Compared(self.journal) if replay else JournalSteps(self.journal)
+        self.steps = StepComparison(self.journal) if replay else JournalSteps(self.journal)
 
-    def opening(self) -> str:
+    def start_message(self) -> str:
         """Return the message before the run; `""` for a new journal."""
         known = count_text(len(self.journal), "plan")
         if self.replay:
             return f"computing the {known} of {self.path} again"
         return f"resuming: {known} from {self.path}" if len(self.journal) or self.journal.finished else ""
 
-    def findings(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return a warning if recomputed plans differ from the recorded ones."""
-        if not isinstance(self.steps, Compared) or not self.steps.differences:
+        if not isinstance(self.steps, StepComparison) or not self.steps.differences:
             return ()
         differences = self.steps.differences
         message = f"{count_text(len(differences), 'plan differs', 'plans differ')} from the journal `{self.path}`"
@@ -70,13 +70,13 @@ class Recorder(AbstractContextManager["Recorder"]):
         self.journal.close()
 
 
-class Compared:
+class StepComparison:
     """Steps that are planned again, each compared with the recorded one; `differences` has the differences."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.differences: list[str] = []
-        self.compared = 0
+        self.compared_count = 0
 
     def read_next(self) -> None:
         return None
@@ -85,7 +85,7 @@ class Compared:
         number = step["number"] + 1
         if number > len(self.journal):
             return
-        self.compared += 1
+        self.compared_count += 1
         known = step_data(self.journal.step(number))
         if known["time"] != step["time"]:
             self.differences.append(f"plan {number} is at {step['time']:g}, in the journal at {known['time']:g}")

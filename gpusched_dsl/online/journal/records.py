@@ -17,7 +17,7 @@ class JournalStep:
     events: Sequence[Json]
     decision: Json
 
-    def unlike(self, time: float, events: Sequence[Json]) -> str | None:
+    def difference_from(self, time: float, events: Sequence[Json]) -> str | None:
         """Return the difference of another time or other events from this step; None if there is none."""
         if self.time != time:
             return f"its time is {self.time!r} in the journal, but {time!r} now"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpusched_dsl.online.journal.errors import goes_another_way
+from gpusched_dsl.online.journal.errors import step_differs
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.records import JournalStep
 
@@ -18,23 +18,23 @@ class JournalSteps:
         self._passed = 0
 
     @property
-    def replaying(self) -> bool:
+    def is_replaying(self) -> bool:
         """Whether there are recorded steps that the loop has not reached yet."""
         return self._passed < len(self.journal)
 
     def read_next(self) -> Mapping[str, Any] | None:
         """The next step as it was written; None when all were given."""
-        if not self.replaying:
+        if not self.is_replaying:
             return None
         self._passed += 1
         return step_data(self.journal.step(self._passed))
 
     def write(self, step: Mapping[str, Any]) -> None:
         """Record a step that was planned, as `Journal.append` does. Raises GSM5107, GSM5109."""
-        number, reached = step["number"] + 1, self.journal.reached
-        if self.replaying or number != reached + 1:
-            how = f"the run makes its step {number} after step {min(self._passed, reached)} of {len(self.journal)}"
-            raise goes_another_way(self.journal.path, number, how)
+        number, last_step = step["number"] + 1, self.journal.last_step
+        if self.is_replaying or number != last_step + 1:
+            how = f"the run makes its step {number} after step {min(self._passed, last_step)} of {len(self.journal)}"
+            raise step_differs(self.journal.path, number, how)
         self.journal.append(
             JournalStep(number, step["time"], step["events"], {"why": step["why"], "plan": step["plan"]})
         )

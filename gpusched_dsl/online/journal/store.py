@@ -142,19 +142,19 @@ def open_view(path: Path) -> Iterator[sqlite3.Connection]:
 
     SQLite must write to read a file whose last transaction is to be undone; that is done to a copy of the files.
     """
-    with ExitStack() as held:
+    with ExitStack() as resources:
         try:
             connection = _snapshot(path, write=False)
         except sqlite3.OperationalError as failure:
             if failure.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise
-            folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="gsdsl-journal-")))
-            connection = _snapshot(_copied(path, folder / "journal"), write=True)
-        yield held.enter_context(closing(connection))
+            folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="gsdsl-journal-")))
+            connection = _snapshot(_copy_files(path, folder / "journal"), write=True)
+        yield resources.enter_context(closing(connection))
 
 
-def _copied(path: Path, copy: Path) -> Path:
-    """The files as they are together: copied again where a run changed one meanwhile."""
+def _copy_files(path: Path, copy: Path) -> Path:
+    """Copy the files in a consistent state: copy them again if a run changed one meanwhile."""
     ends = ("", *BESIDE)
     for _ in range(COPIES):
         before = [_stamp(path.with_name(path.name + end)) for end in ends]

@@ -39,8 +39,8 @@ class LineReader:
                 return None
             self._fill()
 
-    def waiting(self) -> bool:
-        """Whether a line, or the end, can be had without waiting."""
+    def is_ready(self) -> bool:
+        """Return whether the next line, or the end, is available without waiting."""
         while not any(line.strip() for line in self._lines) and not self._over:
             if not _readable(self._descriptor):
                 return False
@@ -48,7 +48,7 @@ class LineReader:
         return True
 
     def peek(self) -> bytes | None:
-        """The next line without taking it, after `waiting`; None at the end."""
+        """The next line without taking it, after `is_ready`; None at the end."""
         return next((line for line in self._lines if line.strip()), None)
 
     def _fill(self) -> None:
@@ -88,12 +88,12 @@ def open_lines(source: str) -> Iterator[LineReader]:
         descriptor = os.open(source, os.O_RDWR if pipe else os.O_RDONLY)
         os.read(descriptor, 0)  # folders can be opened, but not read
     except OSError as failure:
-        finding = Diagnostic(
+        diagnostic = Diagnostic(
             "GSM5208",
             f"events cannot be read from `{source}`: {failure.strerror}",
             help="name a file or a named pipe (`mkfifo`), or `-` for standard input",
         )
-        raise DiagnosticError([finding]) from failure
+        raise DiagnosticError([diagnostic]) from failure
     try:
         yield LineReader(descriptor)
     finally:

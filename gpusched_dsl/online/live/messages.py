@@ -117,9 +117,9 @@ _object: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, A
 class Refused(DiagnosticError):
     """A line that is no event: `id` is that of the line, where it has one."""
 
-    def __init__(self, finding: Diagnostic, id: str | None = None) -> None:
-        super().__init__([finding])
-        self.finding, self.id = finding, id
+    def __init__(self, diagnostic: Diagnostic, id: str | None = None) -> None:
+        super().__init__([diagnostic])
+        self.diagnostic, self.id = diagnostic, id
 
 
 def content_of(line: bytes) -> dict[str, Any]:
@@ -253,9 +253,9 @@ def line_of(record: AnyRecord) -> bytes:
     return _encoder.encode(record) + b"\n"
 
 
-def failure_record(finding: Diagnostic, line: int, id: str | None) -> Failed:
-    help = None if finding.help is None else str(finding.help)  # JSON takes no subclass of `str`
-    return Failed(code=finding.code, message=finding.message, help=help, line=line, id=id)
+def failure_record(diagnostic: Diagnostic, line: int, id: str | None) -> Failed:
+    help = None if diagnostic.help is None else str(diagnostic.help)  # JSON takes no subclass of `str`
+    return Failed(code=diagnostic.code, message=diagnostic.message, help=help, line=line, id=id)
 
 
 # --- schemas ---------------------------------------------------------------------------------------------------------

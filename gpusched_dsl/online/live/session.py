@@ -58,15 +58,15 @@ class LiveLoop(TrialLoop, Protocol):
 
 
 class _Memory:
-    """In place of a journal, where there is none: nothing outlives the process."""
+    """Replaces the journal of a run without one: it keeps events only in memory."""
 
-    told = 0
+    last_reported = 0
     finished = False
 
     def __init__(self) -> None:
         self._events: dict[str, External] = {}
 
-    def known(self, id: str) -> External | None:
+    def find_external(self, id: str) -> External | None:
         return self._events.get(id)
 
     def begin(self) -> None:
@@ -84,7 +84,7 @@ class _Memory:
     def __len__(self) -> int:
         return 0
 
-    def tell(self, seq: int) -> None:
+    def mark_reported(self, seq: int) -> None:
         pass
 
     def finish(self, result: Any) -> None:
@@ -95,7 +95,7 @@ class _Memory:
 class LiveRun:
     """One live run over a loop that has not begun. `write` sends a line away and returns when it is sent.
 
-    `tell_from`: tell recorded decisions again from this step on; by default those that were perhaps not told.
+    `report_from`: report recorded decisions again from this step on; by default those that may not have been reported.
     `defect` makes the diagnostic of an internal error.
     """
 
@@ -104,18 +104,18 @@ class LiveRun:
     name: str = ""
     clock: LiveClock = field(default_factory=LiveClock)
     journal: Journal | None = None
-    tell_from: int | None = None
+    report_from: int | None = None
     defect: Defect = plain_defect
 
     def __post_init__(self) -> None:
         self._record: Journal | _Memory = _Memory() if self.journal is None else self.journal
         self._batch = 1
-        self._taken: list[AcceptedEvent] = []  # applied on trial, in order
+        self._batch_events: list[AcceptedEvent] = []  # applied on trial, in order
         self._ids: dict[str, External] = {}  # of these events
         self._refused: dict[str, Diagnostic] = {}  # events of the batch that were on trial and are not taken
         self._before: object = None  # the state of the loop before them
         self._answers: list[tuple[int, Acknowledged | Failed]] = []  # to their lines, once they are planned for
-        self._aside: dict[str, str] = {}  # events that were set aside, with the reason
+        self._quarantined: dict[str, str] = {}  # by event, with the reason
         self._decoded: tuple[bytes, dict[str, Any], AnyEvent] | None = None  # the line that was read last
         self._ended = False
         self._steps = 0
@@ -129,19 +129,19 @@ class LiveRun:
         self._resume()
         while not self._ended and self._gather(lines):
             self._settle()
-            self._tell(self._decided())
+            self._report(self._take_decisions())
         if self._ended:
             self._finish()
         return self._ended
 
-    # --- what was recorded -------------------------------------------------------------------------------------------
+    # --- recorded steps ----------------------------------------------------------------------------------------------
 
     def _resume(self) -> None:
         """Repeat the recorded steps, without the quarantined events."""
-        told, earlier = self._record.told, len(self._record)
-        recorded, self._aside = split_quarantined(self._record.external())
-        warnings = [Quarantined(id=id, message=message) for id, message in self._aside.items()]
-        taken = [AcceptedEvent(event_of(e.content), e) for e in recorded if e.id not in self._aside]
+        last_reported, earlier = self._record.last_reported, len(self._record)
+        recorded, self._quarantined = split_quarantined(self._record.external())
+        warnings = [Quarantined(id=id, message=message) for id, message in self._quarantined.items()]
+        taken = [AcceptedEvent(event_of(e.content), e) for e in recorded if e.id not in self._quarantined]
         decided: list[Decided] = []
         planned = 0  # how many events a recorded step follows
         for _, batch in groupby(taken, key=lambda one: one.external.batch):
@@ -151,12 +151,12 @@ class LiveRun:
                 self.loop.apply(self.loop.check(one.event), one.external.time)
                 planned += 1
             self.loop.decide()
-            decided += self._decided()
+            decided += self._take_decisions()
         warnings += self._resume_unplanned(taken[planned:])
-        decided += self._decided()
+        decided += self._take_decisions()
         last = max((event.batch for event in recorded), default=0)
         self._batch = last + 1
-        self._ended = any(isinstance(one.event, End) and one.external.id not in self._aside for one in taken)
+        self._ended = any(isinstance(one.event, End) and one.external.id not in self._quarantined for one in taken)
         self._send(
             Started(
                 online=self.name, time=self.loop.now, unit=self.clock.unit, steps=earlier, events=len(recorded)
@@ -164,10 +164,10 @@ class LiveRun:
         )  # fmt: skip
         for warning in warnings:
             self._send(warning)
-        first = told + 1 if self.tell_from is None else self.tell_from
+        first = last_reported + 1 if self.report_from is None else self.report_from
         for decision in decided:
             decision.again = decision.step <= earlier
-        self._tell(d for d in decided if d.step >= first)
+        self._report(d for d in decided if d.step >= first)
 
     def _resume_unplanned(self, rest: list[AcceptedEvent]) -> list[Quarantined]:
         """Apply recorded events without a step; quarantine those that cannot be planned for.
@@ -177,41 +177,41 @@ class LiveRun:
         if not rest:
             return []
         trial = self._trial(self.loop.state())
-        trial.sound(rest, applied=False)
+        trial.plan_batch(rest, applied=False)
         found = [(one.external, diagnostic) for one, diagnostic in trial.refused]
-        self._aside.update((external.id, diagnostic.message) for external, diagnostic in found)
+        self._quarantined.update((external.id, diagnostic.message) for external, diagnostic in found)
         batch = rest[-1].external.batch
         self._record.commit([quarantine_of(external, d.message, self.loop.now, batch) for external, d in found])
         helps = [None if d.help is None else str(d.help) for _, d in found]
         return [Quarantined(id=e.id, message=d.message, help=h) for (e, d), h in zip(found, helps, strict=True)]
 
-    # --- what comes --------------------------------------------------------------------------------------------------
+    # --- events in ---------------------------------------------------------------------------------------------------
 
     def _gather(self, lines: LineReader) -> bool:
         """Apply the next events: those at one time that are available together. Return False at the end of
         the lines.
         """
-        while not self._taken or (lines.waiting() and self._goes_with(lines.peek())):
+        while not self._batch_events or (lines.is_ready() and self._is_due(lines.peek())):
             line = lines.next()
             if line is None:
                 break
             self._answers.append((lines.number, self._answer(line, lines.number)))
-            if not self._taken:
-                self._reply()
-            elif isinstance(self._taken[-1].event, End):
+            if not self._batch_events:
+                self._send_answers()
+            elif isinstance(self._batch_events[-1].event, End):
                 break
-        return bool(self._taken)
+        return bool(self._batch_events)
 
-    def _goes_with(self, line: bytes | None) -> bool:
+    def _is_due(self, line: bytes | None) -> bool:
         """Whether the next line belongs to the current time of the loop; lines that will be rejected do."""
         if line is None:
             return False
         try:
-            return self.clock.read(self._read(line)[1].time, self.loop.now) <= self.loop.now
+            return self.clock.read(self._decode(line)[1].time, self.loop.now) <= self.loop.now
         except DiagnosticError:
             return True
 
-    def _read(self, line: bytes) -> tuple[dict[str, Any], AnyEvent]:
+    def _decode(self, line: bytes) -> tuple[dict[str, Any], AnyEvent]:
         """The content of a line and its event, decoded once; raises `Refused`."""
         if self._decoded is None or self._decoded[0] is not line:
             content = content_of(line)
@@ -221,16 +221,16 @@ class LiveRun:
     def _answer(self, line: bytes, number: int) -> Acknowledged | Failed:
         """Apply the event of a line on trial, unless it is known or rejected; return the answer."""
         try:
-            content, event = self._read(line)
+            content, event = self._decode(line)
         except Refused as refused:
-            return failure_record(refused.finding, number, refused.id)
+            return failure_record(refused.diagnostic, number, refused.id)
         id = event.id
-        known = self._record.known(id) or self._ids.get(id)
+        known = self._record.find_external(id) or self._ids.get(id)
         try:
             if known is not None:
-                _must_be(known, content)
-                if id in self._aside:
-                    _is_aside(id, self._aside[id])
+                _check_same_event(known, content)
+                if id in self._quarantined:
+                    _refuse_quarantined(id, self._quarantined[id])
                 return Acknowledged(id=id, time=known.time, duplicate=True)
             stated = self.clock.read(event.time, self.loop.now)
             candidate = self.loop.check(event)
@@ -238,19 +238,19 @@ class LiveRun:
             return failure_record(refused.diagnostics[0], number, id)
         except Exception as failure:
             return failure_record(self.defect(failure), number, id)
-        if not self._taken:
+        if not self._batch_events:
             self._before = self.loop.state()
             self._record.begin()
         time = max(stated, self.loop.now)
         external = External(id, time, content, self._batch)
-        self._taken.append(AcceptedEvent(event, external))
+        self._batch_events.append(AcceptedEvent(event, external))
         self._ids[id] = external
         trial = self._trial(self._before)
-        self._taken = trial.applied(self._taken, candidate)
-        self._note(trial)
+        self._batch_events = trial.apply_last(self._batch_events, candidate)
+        self._note_refusals(trial)
         return Acknowledged(id=id, time=time, late=stated < time)
 
-    def _note(self, trial: TrialRun) -> None:
+    def _note_refusals(self, trial: TrialRun) -> None:
         for one, diagnostic in trial.refused:
             self._refused[one.external.id] = diagnostic
             self._ids.pop(one.external.id, None)
@@ -258,28 +258,28 @@ class LiveRun:
     def _settle(self) -> None:
         """Plan for the batch, record it with its step, and answer its lines."""
         trial = self._trial(self._before)
-        kept = trial.sound(self._taken, applied=True)
+        kept = trial.plan_batch(self._batch_events, applied=True)
         if kept:
             self._record.commit([one.external for one in kept])
         else:
             self._record.discard()
         self._ended = any(isinstance(one.event, End) for one in kept)
-        self._note(trial)
-        self._reply()
-        self._taken, self._ids, self._before = [], {}, None
+        self._note_refusals(trial)
+        self._send_answers()
+        self._batch_events, self._ids, self._before = [], {}, None
         self._batch += 1
 
     def _trial(self, before: object) -> TrialRun:
         return TrialRun(self.loop, before, self._record.begin, self.defect)
 
-    def _decided(self) -> Sequence[Decided]:
+    def _take_decisions(self) -> Sequence[Decided]:
         decided = self.loop.decisions()
         self._steps += len(decided)
         return decided
 
-    # --- what goes out -----------------------------------------------------------------------------------------------
+    # --- records out -------------------------------------------------------------------------------------------------
 
-    def _reply(self) -> None:
+    def _send_answers(self) -> None:
         """Answer the lines that wait for it, in order."""
         answers, self._answers = self._answers, []
         refused, self._refused = self._refused, {}
@@ -288,10 +288,10 @@ class LiveRun:
                 answer = failure_record(refused[answer.id], number, answer.id)
             self._send(answer)
 
-    def _tell(self, decisions: Iterable[Decided]) -> None:
+    def _report(self, decisions: Iterable[Decided]) -> None:
         for decision in decisions:
             self._send(decision)
-            self._record.tell(decision.step)
+            self._record.mark_reported(decision.step)
 
     def _finish(self) -> None:
         result = self.loop.finish()
@@ -303,8 +303,8 @@ class LiveRun:
         self.write(line_of(record))
 
 
-def _must_be(known: External, content: Any) -> None:
-    """Raise GSM5206 where an event that has the id of another one is another one."""
+def _check_same_event(known: External, content: Any) -> None:
+    """Raise GSM5206 if an event has the id of another event."""
     if known.content == content:
         return
     message = f"the id `{known.id}` belongs to another event"
@@ -312,7 +312,7 @@ def _must_be(known: External, content: Any) -> None:
     raise DiagnosticError([Diagnostic("GSM5206", message, help=help)])
 
 
-def _is_aside(id: str, reason: str) -> None:
+def _refuse_quarantined(id: str, reason: str) -> None:
     """Raise GSM5210: the event is in the journal, and the run continues without it."""
     help = "send the correct values as another event, with a new id"
     raise DiagnosticError([Diagnostic("GSM5210", f"the event `{id}` is quarantined: {reason}", help=help)])

@@ -27,7 +27,7 @@ def run_live(
     journal: Path | None = None,
     header: Mapping[str, Json] | None = None,
     resume: bool = True,
-    tell_from: int | None = None,
+    report_from: int | None = None,
     defect: Defect = plain_defect,
 ) -> bool:
     """Read events from `source` (`-`, a file, a named pipe) to their end; return whether the run has ended.
@@ -46,4 +46,4 @@ def run_live(
         record = None if journal is None else held.enter_context(Journal.open(journal, header or {}, resume=resume))
         loop = loop_with(None if record is None else JournalSteps(record))
         lines = held.enter_context(open_lines(source))
-        return LiveRun(loop, write, name, clock, record, tell_from, defect).run(lines)
+        return LiveRun(loop, write, name, clock, record, report_from, defect).run(lines)

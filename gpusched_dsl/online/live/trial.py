@@ -44,7 +44,7 @@ class TrialLoop(Protocol):
         ...
 
     def state(self) -> object:
-        """All that events and plans change, to go back to it by `restore`, also more than once."""
+        """Return everything that events and plans change, for `restore`, which may be called more than once."""
         ...
 
     def restore(self, state: object) -> None: ...
@@ -74,61 +74,61 @@ class TrialRun:
     defect: Defect
     refused: list[tuple[AcceptedEvent, Diagnostic]] = field(default_factory=list)
 
-    def applied(self, taken: list[AcceptedEvent], candidate: Any) -> list[AcceptedEvent]:
+    def apply_last(self, batch: list[AcceptedEvent], candidate: Any) -> list[AcceptedEvent]:
         """Apply the last event, checked as `candidate`, to a loop with the others; return the rest of the batch."""
-        one = taken[-1]
+        one = batch[-1]
         try:
             self.loop.apply(candidate, one.external.time)
         except Exception as failure:
             self._refuse(one, failure, planned=False)
-            return self._without_plan(taken[:-1])
-        return taken
+            return self._apply_again(batch[:-1])
+        return batch
 
-    def sound(self, taken: Sequence[AcceptedEvent], *, applied: bool) -> list[AcceptedEvent]:
-        """Plan for a batch; the events that are left, which the loop then has. `applied`: the loop has them already."""
-        left = list(taken)
-        failure = self._planned(left) if applied else self._tried(left)
+    def plan_batch(self, batch: Sequence[AcceptedEvent], *, applied: bool) -> list[AcceptedEvent]:
+        """Plan for a batch, which the loop has already if `applied`; return the accepted events."""
+        left = list(batch)
+        failure = self._plan(left) if applied else self._try_batch(left)
         while failure is not None and left:
             if len(self.refused) >= MOST_REFUSED:
                 for one in left:
                     self._refuse(one, failure[1], planned=True)
                 left = []
             else:
-                at, why = failure if failure[0] is not None else self._first(left, failure[1])
+                at, why = failure if failure[0] is not None else self._find_first_failure(left, failure[1])
                 assert at is not None
                 self._refuse(left.pop(at), why, planned=failure[0] is None)
-            failure = self._tried(left) if left else None
+            failure = self._try_batch(left) if left else None
         if not left:
-            self._back()
+            self._go_back()
         return left
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _back(self) -> None:
+    def _go_back(self) -> None:
         self.loop.restore(self.before)
         self.restart()
 
-    def _without_plan(self, taken: list[AcceptedEvent]) -> list[AcceptedEvent]:
-        """Go back and apply these again; those that do not fit any more are refused too."""
-        self._back()
+    def _apply_again(self, batch: list[AcceptedEvent]) -> list[AcceptedEvent]:
+        """Go back and apply these events again; those that do not fit any more are refused too."""
+        self._go_back()
         left: list[AcceptedEvent] = []
-        for one in taken:
+        for one in batch:
             try:
                 self.loop.apply(self.loop.check(one.event), one.external.time)
             except Exception as failure:
                 self._refuse(one, failure, planned=False)
-                return self._without_plan([*left, *taken[len(left) + 1 :]])
+                return self._apply_again([*left, *batch[len(left) + 1 :]])
             left.append(one)
         return left
 
-    def _tried(self, taken: Sequence[AcceptedEvent]) -> Failure | None:
+    def _try_batch(self, batch: Sequence[AcceptedEvent]) -> Failure | None:
         """Restore, apply these events and plan; return None on success."""
-        self._back()
-        batch = taken[0].external.batch if taken else 0
-        for at, one in enumerate(taken):
+        self._go_back()
+        number = batch[0].external.batch if batch else 0
+        for at, one in enumerate(batch):
             try:
-                if one.external.batch != batch:
-                    batch = one.external.batch
+                if one.external.batch != number:
+                    number = one.external.batch
                     self.loop.decide()
             except Exception as failure:
                 return None, failure
@@ -137,23 +137,23 @@ class TrialRun:
                 self.loop.apply(self.loop.check(one.event), one.external.time)
             except Exception as failure:
                 return at, failure
-        return self._planned(taken)
+        return self._plan(batch)
 
-    def _planned(self, taken: Sequence[AcceptedEvent]) -> Failure | None:
+    def _plan(self, batch: Sequence[AcceptedEvent]) -> Failure | None:
         try:
             made = self.loop.decide()
-            if any(isinstance(one.event, Arrival | Value) for one in taken):
+            if any(isinstance(one.event, Arrival | Value) for one in batch):
                 self.loop.rehearse(made)
         except Exception as failure:
             return None, failure
         return None
 
-    def _first(self, taken: Sequence[AcceptedEvent], failure: Exception) -> tuple[int, Exception]:
-        """The last event of the shortest beginning that fails, where all of it does."""
-        good, bad = 0, len(taken)
+    def _find_first_failure(self, batch: Sequence[AcceptedEvent], failure: Exception) -> tuple[int, Exception]:
+        """Return the last event of the shortest failing beginning of a failing batch."""
+        good, bad = 0, len(batch)
         while bad - good > 1:
             middle = (good + bad) // 2
-            found = self._tried(taken[:middle])
+            found = self._try_batch(batch[:middle])
             if found is None:
                 good = middle
             elif found[0] is not None:
@@ -189,20 +189,20 @@ def _no_plan_error(event: AnyEvent, reason: Diagnostic) -> Diagnostic:
 
 
 def _numbers(event: AnyEvent) -> Iterator[tuple[str, float]]:
-    """The numbers that an event brings, but for zeros, with where they are."""
+    """Return the nonzero numbers of an event, each with its position."""
     if not isinstance(event, Arrival | Value):
         return
     for name, given in event.values.items():
-        yield from _below(f"`{name}`", given)
+        yield from _numbers_in(f"`{name}`", given)
 
 
-def _below(at: str, given: Any) -> Iterator[tuple[str, float]]:
+def _numbers_in(at: str, given: Any) -> Iterator[tuple[str, float]]:
     if isinstance(given, dict):
         for key, value in given.items():
-            yield from _below(f"{at} of `{key}`", value)
+            yield from _numbers_in(f"{at} of `{key}`", value)
     elif isinstance(given, list):
         for row in given:
             if isinstance(row, list) and row:
-                yield from _below(f"{at} of `{','.join(map(str, row[:-1]))}`", row[-1])
+                yield from _numbers_in(f"{at} of `{','.join(map(str, row[:-1]))}`", row[-1])
     elif isinstance(given, int | float) and not isinstance(given, bool) and given:
         yield at, float(given)

@@ -33,12 +33,12 @@ class PolicyPlanner:
     def close(self) -> None:
         pass
 
-    def plan(self, question: PlanningRequest) -> Plan | None:
+    def plan(self, request: PlanningRequest) -> Plan | None:
         """Raises DiagnosticError as `decide` does."""
         from gpusched_dsl.policies.decide import decide  # kernels need a compiler, and fast replays none of them
 
         began = time.perf_counter()
-        until = None if question.seconds is None else began + question.seconds
+        until = None if request.seconds is None else began + request.seconds
         deadline = active_deadline()
 
         def stop() -> bool:
@@ -46,17 +46,17 @@ class PolicyPlanner:
             return over or (deadline is not None and deadline.is_interrupted)
 
         decision = decide(
-            at(self.policy, question.now),
-            question.instance.store,
+            at(self.policy, request.now),
+            request.instance.store,
             self.permissions.limits(),
-            seed_of(question),
-            question.running if self.policy.keep else None,
+            seed_of(request),
+            request.running if self.policy.keep else None,
             None if until is None and deadline is None else stop,
         )
         values = decision.values
-        if question.running is not None and not self.policy.keep and self.policy.split is None:
-            model, store = question.instance.scenario.model, question.instance.store
-            values = relabel_values(model, store, values, question.running)
+        if request.running is not None and not self.policy.keep and self.policy.split is None:
+            model, store = request.instance.scenario.model, request.instance.store
+            values = relabel_values(model, store, values, request.running)
         return Plan(
             values,
             self.name,
@@ -66,6 +66,6 @@ class PolicyPlanner:
         )
 
 
-def seed_of(question: PlanningRequest) -> int:
+def seed_of(request: PlanningRequest) -> int:
     """A seed for each plan, so that a plan does not repeat the draws of the one before."""
-    return int(np.random.SeedSequence([question.seed, question.number]).generate_state(1)[0]) % MOST_SEED
+    return int(np.random.SeedSequence([request.seed, request.number]).generate_state(1)[0]) % MOST_SEED

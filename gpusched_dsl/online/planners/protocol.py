@@ -52,7 +52,7 @@ class Planner(Protocol):
     @property
     def name(self) -> str: ...
 
-    def plan(self, question: PlanningRequest) -> Plan | None:
+    def plan(self, request: PlanningRequest) -> Plan | None:
         """A plan; None where none was found in time.
 
         Raises DiagnosticError where none can be asked for, or where a solver failed (`failures.OF_SOLVING`).

@@ -24,15 +24,15 @@ from gpusched_dsl.solving.aggregated import solve_built
 from gpusched_dsl.solving.solution import Solution
 
 ATTEMPTS = 2
-GIVEN_UP = 3  # so many questions in a row that ended in crashes; each costs two starts of a process
+GIVEN_UP = 3  # requests in a row that ended in crashes; each costs two starts of a process
 
 
 @dataclass
 class Crashes:
-    """The crashes of a solver in one run, and for how many questions in a row it had no answer because of them."""
+    """The crashes of a solver in one run, and the number of consecutive requests without a plan because of them."""
 
-    found: list[Diagnostic] = field(default_factory=list)
-    in_a_row: int = 0
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    consecutive: int = 0
 
 
 @dataclass(eq=False)
@@ -42,10 +42,10 @@ class SolverPlanner:
     backend: str
     permissions: Permissions
     options: SolveOptions = field(default_factory=SolveOptions)
-    fold: bool = True
+    aggregated: bool = True
     monitor: Monitor | None = None
     _crashes: Crashes = field(default_factory=Crashes)  # shared with `fresh` planners
-    _solved: Solution | None = None
+    _solution: Solution | None = None
 
     @property
     def name(self) -> str:
@@ -54,54 +54,54 @@ class SolverPlanner:
     @property
     def crashes(self) -> Sequence[Diagnostic]:
         """The crashes of the solver so far."""
-        return self._crashes.found
+        return self._crashes.diagnostics
 
-    def plan(self, question: PlanningRequest) -> Plan | None:
+    def plan(self, request: PlanningRequest) -> Plan | None:
         """Return a plan; None if the solver has no plan in time, proves that there is none, or crashes twice.
 
         After a crash it is asked once more, in a new process that knows nothing of earlier plans; after `GIVEN_UP`
-        questions in a row without an answer never again. Raises DiagnosticError as `solve_built` does.
+        consecutive requests without a plan it is not asked again. Raises DiagnosticError as `solve_built` does.
         """
         from gpusched_dsl.backends.isolation.backend import is_crash
 
-        if self._crashes.in_a_row >= GIVEN_UP:
+        if self._crashes.consecutive >= GIVEN_UP:
             return None
         began = time.perf_counter()
         crashed = False
         for _ in range(ATTEMPTS):
             spent = time.perf_counter() - began
-            rest = None if question.seconds is None else question.seconds - spent
+            rest = None if request.seconds is None else request.seconds - spent
             if rest is not None and rest <= 0:
                 break
             try:
-                plan = self._plan(question, rest, began)
+                plan = self._plan(request, rest, began)
             except DiagnosticError as error:
                 if not is_crash(error):
                     raise
-                crashed, self._solved = True, None
-                self._crashes.found.extend(error.diagnostics)
+                crashed, self._solution = True, None
+                self._crashes.diagnostics.extend(error.diagnostics)
             else:
-                self._crashes.in_a_row = 0
+                self._crashes.consecutive = 0
                 return plan
-        self._crashes.in_a_row += crashed  # a question without time is no crash
+        self._crashes.consecutive += crashed  # a request without time is no crash
         return None
 
-    def _plan(self, question: PlanningRequest, seconds: float | None, began: float) -> Plan | None:
+    def _plan(self, request: PlanningRequest, seconds: float | None, began: float) -> Plan | None:
         from gpusched_dsl.backends.isolation.backend import guard
 
-        options = replace(self.options, seed=seed_of(question), time_limit=seconds)
-        before = self._solved
+        options = replace(self.options, seed=seed_of(request), time_limit=seconds)
+        before = self._solution
         backend = guard(self.backend, everything=True) if before is None else before.backend
         try:
             with limit(seconds) as deadline:  # the limit covers what is built for this plan
-                built = build_from(question.instance, self.permissions, fold=self.fold)
-                monitor = self.monitor or Stopping(deadline)
-                solved, _ = solve_built(built, backend, options, question.running, monitor, before)
+                built = build_from(request.instance, self.permissions, aggregated=self.aggregated)
+                monitor = self.monitor or DeadlineMonitor(deadline)
+                solved, _ = solve_built(built, backend, options, request.running, monitor, before)
         except StoppedEarly as stopped:
             if stopped.reason == INTERRUPT:
                 raise _interruption() from None
             return None
-        self._solved = solved
+        self._solution = solved
         if solved.reason == INTERRUPT:
             raise _interruption()  # what was found by then is not the plan that the run would have had
         if solved.point is None:
@@ -112,8 +112,8 @@ class SolverPlanner:
             used = np.flatnonzero(point)
             found[family.name] = VariableValues(tuple(c[used] for c in family.domain.columns()), point[used])
         values: Mapping[str, VariableValues] = found
-        if question.running is not None:
-            values = relabel_values(question.instance.scenario.model, question.instance.store, found, question.running)
+        if request.running is not None:
+            values = relabel_values(request.instance.scenario.model, request.instance.store, found, request.running)
         return Plan(
             values,
             self.name,
@@ -124,14 +124,14 @@ class SolverPlanner:
         )
 
     def fresh(self) -> SolverPlanner:
-        return replace(self, _solved=None)
+        return replace(self, _solution=None)
 
     def close(self) -> None:
-        if self._solved is not None:
-            self._solved.close()
+        if self._solution is not None:
+            self._solution.close()
 
 
-class Stopping(Silent):
+class DeadlineMonitor(Silent):
     """The monitor of a solver that is to stop with the work that it is part of."""
 
     def __init__(self, deadline: Deadline) -> None:
@@ -147,10 +147,10 @@ def _interruption() -> BaseException:
     return KeyboardInterrupt() if active_deadline() is None else StoppedEarly(INTERRUPT)
 
 
-def build_from(instance: Instance, permissions: Permissions, *, fold: bool = True) -> Built:
+def build_from(instance: Instance, permissions: Permissions, *, aggregated: bool = True) -> Built:
     """An instance of the loop as something to solve."""
     found = Aggregation(None, ())
-    if fold:
+    if aggregated:
         found = aggregate(instance.scenario.model, instance.store, permissions.limits())
     return Built(
         scenario=instance.scenario,

@@ -33,13 +33,13 @@ class StatelessPlanner:
     def fresh(self) -> Planner:
         return self
 
-    def plan(self, question: PlanningRequest) -> Plan | None:
-        running = question.running
+    def plan(self, request: PlanningRequest) -> Plan | None:
+        running = request.running
         if running is not None:
             running = {name: given for name, given in running.items() if name in self.kept_variables}
         planner = self.planner.fresh()
         try:
-            return planner.plan(replace(question, running=running))
+            return planner.plan(replace(request, running=running))
         finally:
             planner.close()
 

@@ -37,7 +37,7 @@ class PlanCheck:
             return
         if plan.status == "none" or any(warning.code == CODE for warning in loop.diagnostics.warnings):
             return
-        broken = broken_by(instance, plan)
+        broken = violation_in(instance, plan)
         if broken is not None:
             message = f"the plan of `{plan.method}` at {loop.world.now:g} {loop.unit} violates the model: {broken}"
             help = "the run continues with these plans; `gsdsl solve --backend POLICY` lists all violations of a plan"
@@ -46,7 +46,7 @@ class PlanCheck:
             )
 
 
-def broken_by(instance: Instance, plan: Plan) -> str | None:
+def violation_in(instance: Instance, plan: Plan) -> str | None:
     """Return the row or bound with the largest violation by a plan; None if it may satisfy all."""
     store = replace(instance.store, variables=dict(instance.store.variables), point=None)
     try:

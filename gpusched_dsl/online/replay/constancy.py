@@ -1,7 +1,7 @@
 """Whether the value of an expression for a waiting job is constant, for any events in the cluster.
 
-Looks at what the expression refers to, through `let`s, derived parameters, defaults and derived sets. Whatever it
-does not know counts as changing.
+Follows the references of the expression, through `let`s, derived parameters, defaults and derived sets. Unknown parts
+count as changing.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from gpusched_dsl.language.checking.walk import Part, children
 class Constancy:
     """The quantities that change while a job waits: `carried` parameters, the time, and the other present jobs.
 
-    `jobs` is the root set of the jobs; `own_clock` says that `now` is the policy's and no name of the model.
+    `jobs` is the root set of the jobs; `own_clock`: `now` is the time of the policy, not a name of the model.
     """
 
     def __init__(self, model: CheckedModel, jobs: str, carried: Collection[str], own_clock: bool) -> None:
         self.model, self.jobs, self.carried, self.own_clock = model, jobs, carried, own_clock
-        self._known: dict[str, str | None] = {}
+        self._changes_by_name: dict[str, str | None] = {}
 
     def change_in(self, part: Part) -> str | None:
         """Return the first part that may change, as text; None if nothing does."""
@@ -57,11 +57,11 @@ class Constancy:
             case LetRef() if part.name == NOW and self.own_clock:
                 yield "the time changes"
             case LetRef():
-                yield from self._declared(part.name)
+                yield from self._changes_in_declaration(part.name)
             case ParamRef() if isinstance(part.type, Element) and part.type.root == self.jobs:
                 yield f"the job `{part.span.text}` is not always present"
             case ParamRef():
-                yield from self._declared(part.name)
+                yield from self._changes_in_declaration(part.name)
             case Shift() if part.ordering == self.jobs:
                 yield "the neighbours of a job depend on the present jobs"
             case StringLiteral() if isinstance(part.type, Element) and part.type.root == self.jobs:
@@ -69,34 +69,34 @@ class Constancy:
             case Membership():
                 for element in part.element:
                     yield from self._changes(element)
-                yield from self._formula_of(part.domain)
+                yield from self._membership_changes(part.domain)
                 return
             case TypedSet() if self._jobs_in(part):
                 yield f"`{part.span.text}` depends on the present jobs"
             case NamedSet():
-                yield from self._formula_of(part)
+                yield from self._membership_changes(part)
         for inner in children(part):
             yield from self._changes(inner)
 
     def _changes_listed(self, indexing: TypedIndexing) -> Iterator[str]:
         for iterator in indexing.iterators:
-            yield from self._formula_of(iterator.domain)
+            yield from self._membership_changes(iterator.domain)
         for condition in indexing.conditions:
             yield from self._changes(condition)
 
-    def _declared(self, name: str) -> Iterator[str]:
+    def _changes_in_declaration(self, name: str) -> Iterator[str]:
         """Return changes in the value of a parameter or `let`; examine it once."""
         if name in self.carried:
             yield f"`{name}` is carried from plan to plan"
             return
-        if name not in self._known:
-            self._known[name] = None  # while it is looked at
-            self._known[name] = next(self._in_declaration(name), None)
-        found = self._known[name]
+        if name not in self._changes_by_name:
+            self._changes_by_name[name] = None  # during the examination
+            self._changes_by_name[name] = next(self._examine_declaration(name), None)
+        found = self._changes_by_name[name]
         if found is not None:
             yield found
 
-    def _in_declaration(self, name: str) -> Iterator[str]:
+    def _examine_declaration(self, name: str) -> Iterator[str]:
         param = self.model.params.get(name)
         let = self.model.lets.get(name)
         if param is not None:
@@ -110,17 +110,17 @@ class Constancy:
         else:
             yield f"`{name}` may change"
 
-    def _formula_of(self, domain: TypedSet) -> Iterator[str]:
+    def _membership_changes(self, domain: TypedSet) -> Iterator[str]:
         """Return changes in the membership of a set, if each job determines only its own elements."""
         match domain:
             case NamedSet():
                 declared = self.model.sets.get(domain.name)
                 if declared is None:
                     yield f"`{domain.name}` may change"
-                elif declared.value is not None and domain.name not in self._known:
-                    self._known[domain.name] = None
-                    self._known[domain.name] = next(self._formula_of(declared.value), None)
-                found = self._known.get(domain.name)
+                elif declared.value is not None and domain.name not in self._changes_by_name:
+                    self._changes_by_name[domain.name] = None
+                    self._changes_by_name[domain.name] = next(self._membership_changes(declared.value), None)
+                found = self._changes_by_name.get(domain.name)
                 if found is not None:
                     yield found
             case ComprehensionSet():
@@ -131,8 +131,8 @@ class Constancy:
                 for expr in domain.element:
                     yield from self._changes(expr)
             case SetOperation():
-                yield from self._formula_of(domain.left)
-                yield from self._formula_of(domain.right)
+                yield from self._membership_changes(domain.left)
+                yield from self._membership_changes(domain.right)
             case _:
                 for part in children(domain):
                     yield from self._changes(part)

@@ -27,10 +27,10 @@ from gpusched_dsl.language.checked_policy import NOW, REMAINING, CheckedPolicy
 from gpusched_dsl.language.units import DIMENSIONLESS, convertible
 from gpusched_dsl.online.replay.constancy import Constancy
 from gpusched_dsl.online.replay.dependence import CONSTANT, FRACTION, Dependences
-from gpusched_dsl.online.replay.failing import Failing, clock_values, refusals
+from gpusched_dsl.online.replay.failing import PartialValues, clock_values, refusals
 from gpusched_dsl.online.replay.trace import BEST_FIT, FIRST_FIT, FITS_NOWHERE, Rules
 from gpusched_dsl.online.run_record import CHOSEN, MOVED
-from gpusched_dsl.policies.placement_reader import tells_apart
+from gpusched_dsl.policies.placement_reader import distinguishes_nodes
 
 # What the kernel of a replay can do. Any other rule speaks against a replay.
 _FITS = {"best_fit": BEST_FIT, "first_fit": FIRST_FIT}
@@ -115,14 +115,14 @@ def _is_fraction_left(carry: CheckedCarry) -> bool:
     return isinstance(subscript, IndexRef) and subscript.variable is carry.variables[0]
 
 
-def why_not(policy: CheckedPolicy, driven: ReplayFacts) -> list[str]:
+def replay_obstacles(policy: CheckedPolicy, facts: ReplayFacts) -> list[str]:
     """Every reason against a replay, each the end of `... because`; empty where there is none."""
-    found = [f"the run has `{word}`, not only arrivals and completions" for word in driven.others]
+    found = [f"the run has `{word}`, not only arrivals and completions" for word in facts.others]
     found += [
-        (f"there is no plan after every {event}") for event in ("arrival", "completion") if event not in driven.events
+        (f"there is no plan after every {event}") for event in ("arrival", "completion") if event not in facts.events
     ]
-    found += driven.doubts
-    found += _of_lines(policy)
+    found += facts.doubts
+    found += _line_obstacles(policy)
     rules = rules_of(policy)
     if isinstance(rules, str):
         found.append(rules)
@@ -136,24 +136,24 @@ def why_not(policy: CheckedPolicy, driven: ReplayFacts) -> list[str]:
         found.append("jobs use more than one capacity of a node")
     if sum(isinstance(v.type, Element) and v.type.root == job.type.root for v in placement.indices) > 1:
         found.append("a decision concerns several jobs")
-    return list(dict.fromkeys(found + _of_expressions(policy, driven, job, node, placement.value("node_type"))))
+    return list(dict.fromkeys(found + _expression_obstacles(policy, facts, job, node, placement.value("node_type"))))
 
 
-def clock_of_due(policy: CheckedPolicy, driven: ReplayFacts) -> float | None:
+def clock_of_due(policy: CheckedPolicy, facts: ReplayFacts) -> float | None:
     """By how much `due` of the placement grows per unit of the run's clock, in its own unit; None: in another way."""
     due, job = _placement(policy).value("due"), _placement(policy).index("job")
     if due is None or job is None or not isinstance(job.type, Element):
         return 0.0
-    form = _forms(policy, driven, job.type.root).of(due, frozenset({job}))
+    form = _forms(policy, facts, job.type.root).of(due, frozenset({job}))
     return None if form is None or form.fraction else form.slope
 
 
-def keys_move(policy: CheckedPolicy, driven: ReplayFacts) -> bool:
+def have_moving_keys(policy: CheckedPolicy, facts: ReplayFacts) -> bool:
     """Whether keys of the queue change while a job runs."""
     job = _placement(policy).index("job")
     assert job is not None
     assert isinstance(job.type, Element)
-    still = _forms(policy, driven, job.type.root).still
+    still = _forms(policy, facts, job.type.root).still
     return any(still.change_in(key.value) is not None for key in policy.order.keys)
 
 
@@ -183,7 +183,7 @@ def rules_of(policy: CheckedPolicy) -> Rules | str:
     )
 
 
-def _of_lines(policy: CheckedPolicy) -> list[str]:
+def _line_obstacles(policy: CheckedPolicy) -> list[str]:
     """Return lines that make a plan more than one pass over the queue."""
     found = []
     if not any(rule.name == "running" for rule in policy.keep):
@@ -201,24 +201,24 @@ def chooses_nodes(policy: CheckedPolicy) -> bool:
     return node is not None and any(v.name == node.name for r in rankings for v in r.indexing.variables)
 
 
-def _of_expressions(
-    policy: CheckedPolicy, driven: ReplayFacts, job: IndexVar, node: IndexVar, kind: TypedExpr | None
+def _expression_obstacles(
+    policy: CheckedPolicy, facts: ReplayFacts, job: IndexVar, node: IndexVar, kind: TypedExpr | None
 ) -> list[str]:
     """Return everything that a run reads and that may change during it, or that distinguishes nodes of one type."""
     model, placement = policy.model, _placement(policy)
     assert isinstance(job.type, Element)
     jobs = job.type.root
-    waiting = Constancy(model, jobs, driven.carried, _own_clock(policy))  # a job that waits has all of its work left
-    forms = _forms(policy, driven, jobs)
-    failing = Failing(forms.still)
+    waiting = Constancy(model, jobs, facts.carried, _own_clock(policy))  # a job that waits has all of its work left
+    forms = _forms(policy, facts, jobs)
+    partial_values = PartialValues(forms.still)
     variable = model.variables[placement.variable]
-    found = list(refusals(model, driven.fractions, forms))
+    found = list(refusals(model, facts.fractions, forms))
 
     for line, ranking in (("order", policy.order), ("choose", policy.choose), ("otherwise", policy.otherwise)):
         if ranking is not None:
             keys = [key.value for key in ranking.keys]
             changes = [waiting.change_in_listed(ranking.indexing), *(waiting.change_in(key) for key in keys)]
-            failures = [failing.in_part(part) for part in (*ranking.indexing.conditions, *keys)]  # of all jobs
+            failures = [partial_values.first_in(part) for part in (*ranking.indexing.conditions, *keys)]  # of all jobs
             found += _first(f"`{line}` may change while a job waits: ", changes) or _first("", failures)
     found += _first(
         f"the index set of `{variable.name}` may change: ", [forms.still.change_in_listed(variable.indexing)]
@@ -226,23 +226,23 @@ def _of_expressions(
     if placement.item("lasts") is None:
         found.append("the placement has no duration of a job")
     for item in placement.items:
-        found += _of_item(item, policy, forms, failing, job)
+        found += _role_obstacles(item, policy, forms, partial_values, job)
     if not chooses_nodes(policy):
         told = [(f"the index set of `{variable.name}`", expr) for expr in variable.indexing.conditions]
         for item in placement.all(*_KINDS):
             told += [(f"`{item.role}`", expr) for expr in (item.value, item.of) if expr is not None]
-        apart = {what: None for what, expr in told if tells_apart(expr, node, kind)}
+        apart = {what: None for what, expr in told if distinguishes_nodes(expr, node, kind)}
         found += [f"{what} differs between nodes of one type" for what in apart]
     return found
 
 
-def _of_item(
-    item: CheckedPlacementItem, policy: CheckedPolicy, forms: Dependences, failing: Failing, job: IndexVar
+def _role_obstacles(
+    item: CheckedPlacementItem, policy: CheckedPolicy, forms: Dependences, partial_values: PartialValues, job: IndexVar
 ) -> list[str]:
     """Return the reasons of a role of the placement against a replay. Unknown roles must not change."""
     parts = [expr for expr in (item.value, item.of) if expr is not None]
     changes = _first(f"`{item.role}` may change: ", [forms.still.change_in(expr) for expr in parts])
-    found = _first("", [failing.in_part(expr) for expr in parts])
+    found = _first("", [partial_values.first_in(expr) for expr in parts])
     if item.role in _PRICED:
         return found
     if item.role == "lasts":
@@ -277,10 +277,10 @@ def _first(words: str, changes: Sequence[str | None]) -> list[str]:
     return [] if found is None else [words + found]
 
 
-def _forms(policy: CheckedPolicy, driven: ReplayFacts, jobs: str) -> Dependences:
+def _forms(policy: CheckedPolicy, facts: ReplayFacts, jobs: str) -> Dependences:
     """Return forms of quantities that change during the complete run of a job."""
-    always = Constancy(policy.model, jobs, driven.carried | driven.fractions, _own_clock(policy))
-    return Dependences(always, driven.fractions, driven.slopes)
+    always = Constancy(policy.model, jobs, facts.carried | facts.fractions, _own_clock(policy))
+    return Dependences(always, facts.fractions, facts.slopes)
 
 
 def _placement(policy: CheckedPolicy) -> CheckedPlacement:

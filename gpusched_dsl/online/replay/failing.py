@@ -36,14 +36,14 @@ from gpusched_dsl.online.replay.dependence import FRACTION, Dependences
 TOTAL = ("min", "max", "abs", "floor", "ceil", "round")  # functions that have a value for every number
 
 
-class Failing:
+class PartialValues:
     """Finds values that may be rejected, by the quantities that `still` marks as changing."""
 
     def __init__(self, still: Constancy) -> None:
         self.still = still
         self._seen: set[str] = set()
 
-    def in_part(self, part: Part) -> str | None:
+    def first_in(self, part: Part) -> str | None:
         """Return the first thing in a part that may have no value later in the run, as text."""
         return next(self._failures(part), None)
 
@@ -80,7 +80,7 @@ class Failing:
 
 def refusals(model: CheckedModel, fractions: Collection[str], forms: Dependences) -> Iterator[str]:
     """Return declarations of a model that may reject the data of a later plan, though they accept those of the run."""
-    still, failing = forms.still, Failing(forms.still)
+    still, partial_values = forms.still, PartialValues(forms.still)
     for check in model.checks:
         if still.change_in(check.condition) is not None or still.change_in_listed(check.indexing) is not None:
             yield f"the check `{check.condition.span.text}` may fail later in the run"
@@ -89,17 +89,17 @@ def refusals(model: CheckedModel, fractions: Collection[str], forms: Dependences
             continue
         if declared.within is not None and still.change_in(declared.value) is not None:
             yield f"elements of `{declared.name}` may be rejected later in the run"
-        elif (failure := failing.in_part(declared.value)) is not None:
+        elif (failure := partial_values.first_in(declared.value)) is not None:
             yield failure
     for name, random in model.randoms.items():
         if random.law is not None and still.change_in(random.law) is not None:
             yield f"the distribution of `{name}` may change"
     for param in model.params.values():
-        yield from _of_param(param, fractions, forms, failing)
+        yield from _of_param(param, fractions, forms, partial_values)
 
 
 def _of_param(
-    declared: CheckedParam, fractions: Collection[str], forms: Dependences, failing: Failing
+    declared: CheckedParam, fractions: Collection[str], forms: Dependences, partial_values: PartialValues
 ) -> Iterator[str]:
     still, name = forms.still, declared.name
     bounds = [b for b in declared.bounds if not (name in fractions and _takes_fractions(b))]
@@ -113,7 +113,7 @@ def _of_param(
     for expr in (declared.value, declared.default):
         if expr is None or (still.change_in(expr) is None and still.change_in_listed(declared.indexing) is None):
             continue
-        if (failure := failing.in_part(expr)) is not None:
+        if (failure := partial_values.first_in(expr)) is not None:
             yield failure
         if declared.within is not None or not _is_real(declared):
             yield f"`{name}` may get a value that its declaration excludes"
@@ -145,7 +145,7 @@ def _is_sign(bound: CheckedBound) -> bool:
 
 def clock_values(model: CheckedModel, exprs: Collection[TypedExpr], jobs: str, clock: Collection[str]) -> Iterator[str]:
     """Right sides of carries that may have no value later in the run."""
-    failing = Failing(Constancy(model, jobs, clock, own_clock=False))
+    partial_values = PartialValues(Constancy(model, jobs, clock, own_clock=False))
     for expr in exprs:
-        if (failure := failing.in_part(expr)) is not None:
+        if (failure := partial_values.first_in(expr)) is not None:
             yield failure

@@ -10,7 +10,13 @@ from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.replay.eligibility import ReplayFacts, clock_of_due, keys_move, replay_facts, why_not
+from gpusched_dsl.online.replay.eligibility import (
+    ReplayFacts,
+    clock_of_due,
+    have_moving_keys,
+    replay_facts,
+    replay_obstacles,
+)
 from gpusched_dsl.online.replay.run import replay
 from gpusched_dsl.online.replay.sampling import difference
 from gpusched_dsl.online.replay.trace import ReplayedJobs
@@ -27,74 +33,74 @@ def fast_replay(loop: EventLoop, policy: CheckedPolicy) -> RunOutcome | list[str
 
     Raises DiagnosticError as evaluation does.
     """
-    found = against(loop, policy)
+    found = reasons_against(loop, policy)
     if found:
         return found
-    world, driven = loop.world, replay_facts(loop.online)
+    world, facts = loop.world, replay_facts(loop.online)
     reader = AllocationReader(
         loop.online, loop.base.store, loop.base.limits, InstanceView(loop.base.store.universes, {})
     )
     try:
         submitted = world.arrival / reader.hours
-        moves = keys_move(policy, driven)
-        readied = read_trace(policy, loop.base.store, loop.base.limits, submitted, driven.fractions, moves)
-        due, weight = _due(loop, policy, driven, readied.jobs)
+        moves = have_moving_keys(policy, facts)
+        named_trace = read_trace(policy, loop.base.store, loop.base.limits, submitted, facts.fractions, moves)
+        due, weight = _due(loop, policy, facts, named_trace.jobs)
     except NoReplay as no:
         return [str(no)]
-    went = replay(readied.trace)
-    if _events_at_most(loop, went, reader.hours) >= loop.config.most_events:
+    replayed_jobs = replay(named_trace.trace)
+    if _events_at_most(loop, replayed_jobs, reader.hours) >= loop.config.most_events:
         return [f"the run may be stopped after {loop.config.most_events:,} events"]
-    columns = readied.entries(went.node, went.way)
-    started = np.flatnonzero(went.node >= 0)
+    columns = named_trace.selected_elements(replayed_jobs.node, replayed_jobs.way)
+    started = np.flatnonzero(replayed_jobs.node >= 0)
     entries = reader.allocations_of(columns)
-    start, end = went.start[started] * reader.hours, went.end[started] * reader.hours
+    start, end = replayed_jobs.start[started] * reader.hours, replayed_jobs.end[started] * reader.hours
     if loop.config.verify != "none" and (differs := difference(loop, entries, columns, start, end)) is not None:
         return [differs]
-    world.due[readied.jobs], world.weight[readied.jobs] = due, weight
-    _settle(loop, entries, start, end)
+    world.due[named_trace.jobs], world.weight[named_trace.jobs] = due, weight
+    _fill_world(loop, entries, start, end)
     waiting = int(np.count_nonzero(world.status == WAITING))
     loop.events = 2 * len(started) + waiting
     if waiting:
         loop.warn_stuck(waiting)
-    return loop.outcome("stuck" if waiting else "finished", instants=went.instants)
+    return loop.outcome("stuck" if waiting else "finished", instants=replayed_jobs.instants)
 
 
-def _events_at_most(loop: EventLoop, went: ReplayedJobs, hours: float) -> float:
+def _events_at_most(loop: EventLoop, replayed_jobs: ReplayedJobs, hours: float) -> float:
     """At least as many events as the loop would count: of jobs, and plans after a period."""
-    ends, jobs = went.end[np.isfinite(went.end)], len(went.start)
+    ends, jobs = replayed_jobs.end[np.isfinite(replayed_jobs.end)], len(replayed_jobs.start)
     ticks = 0.0 if np.isinf(loop.period) else float(ends.max(initial=0.0)) * hours / loop.period
     return 2 * jobs + ticks + 1
 
 
-def against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
+def reasons_against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
     """The reasons against a fast replay, each the end of `... because`."""
     online = loop.online
-    found = why_not(policy, replay_facts(online))
+    found = replay_obstacles(policy, replay_facts(online))
     if online.charged == "nodes" or (online.charged == "" and loop.placement.item("node_rate") is not None):
         found.append("the cost of a node depends on all of its jobs")
     return found
 
 
-def _due(loop: EventLoop, policy: CheckedPolicy, driven: ReplayFacts, jobs: Ints) -> tuple[Floats, Floats]:
+def _due(loop: EventLoop, policy: CheckedPolicy, facts: ReplayFacts, jobs: Ints) -> tuple[Floats, Floats]:
     """Return the due times and the price of tardiness of jobs, by their first plan, at their arrival."""
     base = loop.base
     part = base.part({loop.jobs_root: jobs})
     carried = loop.carrier.carried_values(part, replace(loop.clock(), now=0.0), None)
     reader = AllocationReader(loop.online, base.instance_of(part, carried).store, base.limits, part)
     due, weight = reader.due_and_weight(np.arange(len(jobs), dtype=np.int64))
-    slope = clock_of_due(policy, driven)
-    passes = (
+    slope = clock_of_due(policy, facts)
+    decrease = (
         None if slope is None else slope * reader.time_factor("due") * reader.hours
-    )  # time that passes, by the clock
-    if passes == 0.0:
+    )  # of the time until due, per unit of the clock
+    if decrease == 0.0:
         return loop.world.arrival[jobs] + due, weight
-    if passes is not None and abs(passes + 1.0) <= SAME:
+    if decrease is not None and abs(decrease + 1.0) <= SAME:
         return due, weight
     raise NoReplay("the time until jobs are due does not decrease with the clock")
 
 
-def _settle(loop: EventLoop, entries: Allocations, start: Floats, end: Floats) -> None:
-    """The world when all is over."""
+def _fill_world(loop: EventLoop, entries: Allocations, start: Floats, end: Floats) -> None:
+    """Set the world to its state at the end of the run."""
     world, jobs = loop.world, entries.job
     world.now = float(max(end.max(initial=0.0), world.arrival.max(initial=0.0)))  # a job that never runs may come last
     came = world.arrival <= world.now + world.tolerance()
@@ -110,13 +116,13 @@ def _settle(loop: EventLoop, entries: Allocations, start: Floats, end: Floats) -
     ledger, costs = world.ledger, lasted * entries.rate
     if costs.any():
         ledger.add_jobs(EXECUTION, jobs, costs)
-        ledger.share_places(EXECUTION, *_by(entries.place, costs))
+        ledger.share_places(EXECUTION, *_sums_by_place(entries.place, costs))
     late = np.where(np.isfinite(world.due[jobs]), np.maximum(end - world.due[jobs], 0.0), 0.0)
     if world.weight[jobs].any():
         ledger.add_jobs(TARDINESS, jobs, world.weight[jobs] * late)
 
 
-def _by(places: Ints, amounts: Floats) -> tuple[Ints, Floats]:
+def _sums_by_place(places: Ints, amounts: Floats) -> tuple[Ints, Floats]:
     sums: Floats = np.bincount(places, weights=amounts).astype(np.float64)
     used = np.flatnonzero(sums)
     return used, sums[used]

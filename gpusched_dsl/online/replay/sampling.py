@@ -1,7 +1,7 @@
 """Checks a replay against the inputs of plans of the loop, at some times of the run.
 
-At each the data of the plan are made anew, from the jobs that are there and what is carried, and what running jobs use,
-pay and still need is compared with what was replayed. This catches what the proof of `eligibility.py` should have seen.
+At each time the data of the plan are computed again from the present jobs and the carried values. The uses, costs and
+remaining times of running jobs are compared with the replay. This catches gaps in the proof of `eligibility.py`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ SAMPLES = 3  # times that are looked at, the first start among them
 SAME = 1e-6  # relative
 
 
-def difference(loop: EventLoop, entries: Allocations, way: tuple[Ints, ...], start: Floats, end: Floats) -> str | None:
+def difference(
+    loop: EventLoop, allocations: Allocations, way: tuple[Ints, ...], start: Floats, end: Floats
+) -> str | None:
     """Return the difference of a plan's inputs at some time, as text; None if there is none.
 
-    `entries` have codes of the whole run, `way` the codes of their elements of the placement's family; `start` and
+    `allocations` have codes of the whole run, `way` the codes of their elements of the placement's family; `start` and
     `end` are in the unit of the clock.
     """
     if not len(start):
@@ -32,21 +34,21 @@ def difference(loop: EventLoop, entries: Allocations, way: tuple[Ints, ...], sta
     middle = 0.5 * (start + end)  # while it runs: what is left of the job is a half
     chosen = np.unique(np.append(rng.choice(len(start), min(SAMPLES - 1, len(start)), replace=False), np.argmin(start)))
     for now in np.unique(middle[chosen]).tolist():
-        found = _difference_at(loop, entries, way, start, end, now)
+        found = _difference_at(loop, allocations, way, start, end, now)
         if found is not None:
             return f"a sample at {now:g} has another {found} than the replay"
     return None
 
 
 def _difference_at(
-    loop: EventLoop, entries: Allocations, way: tuple[Ints, ...], start: Floats, end: Floats, now: float
+    loop: EventLoop, allocations: Allocations, way: tuple[Ints, ...], start: Floats, end: Floats, now: float
 ) -> str | None:
     near = TOLERANCE * max(1.0, abs(now))
     runs = np.flatnonzero((start < now - near) & (end > now + near))
     ended = np.zeros(len(loop.world.arrival), dtype=np.bool_)
-    ended[entries.job[end <= now + near]] = True
+    ended[allocations.job[end <= now + near]] = True
     there = np.flatnonzero((loop.world.arrival <= now + near) & ~ended)
-    jobs = entries.job[runs]
+    jobs = allocations.job[runs]
     clock = loop.clock()
     left, running = clock.remaining.copy(), clock.running.copy()
     left[jobs], running[jobs] = (end[runs] - now) / (end[runs] - start[runs]), 1.0
@@ -55,11 +57,11 @@ def _difference_at(
     store = loop.base.instance_of(part, loop.carrier.carried_values(part, at, None)).store
     reader = AllocationReader(loop.online, store, loop.base.limits, part)
     inner = part.inner_codes(reader.components, tuple(column[runs] for column in way))  # type: ignore[arg-type]
-    told = reader.allocations_of(inner)
+    current = reader.allocations_of(inner)
     pairs = (
-        ("`lasts`", told.lasts, end[runs] - now),
-        ("`costs`", told.rate, entries.rate[runs]),
-        ("`uses`", told.uses, entries.uses[runs]),
+        ("`lasts`", current.lasts, end[runs] - now),
+        ("`costs`", current.rate, allocations.rate[runs]),
+        ("`uses`", current.uses, allocations.uses[runs]),
     )
     for name, ours, theirs in pairs:
         if not np.allclose(ours, theirs, rtol=SAME, atol=1e-9):

@@ -46,7 +46,7 @@ class NamedTrace:
     job_at: int
     node_at: int
 
-    def entries(self, node: Ints, way: Ints) -> tuple[Codes, ...]:
+    def selected_elements(self, node: Ints, way: Ints) -> tuple[Codes, ...]:
         """The index codes of the family's elements that are 1, for the nodes and ways of jobs (NONE: does not run)."""
         runs = np.flatnonzero(node >= 0)
         codes = [column[way[runs]] for column in self.ways]
@@ -60,10 +60,10 @@ def read_trace(
 ) -> NamedTrace:  # fmt: skip
     """Return the input of a replay; `submitted` has the arrival of every job, by code, in the unit of `lasts`.
 
-    For policies of which `why_not` says nothing. `store` has all jobs of the run with the values that they arrive with;
-    `fractions` are the parameters for the fraction of work left (`Driven.fractions`), which must be 1 for all of them;
-    `keys_move`: the keys of jobs that run change, so two of jobs that wait are equal or apart whoever runs.
-    Raises NoReplay where the data stand against it, DiagnosticError as evaluation does.
+    For policies without `replay_obstacles`. `store` has all jobs of the run with their values at arrival. `fractions`
+    are the parameters for the fraction of work left (`ReplayFacts.fractions`), which must be 1 for all of them.
+    `keys_move`: keys of running jobs change, so the order of two waiting jobs must not depend on the running jobs.
+    Raises NoReplay where the data do not allow it, DiagnosticError as evaluation does.
     """
     for name in sorted(fractions):
         if not (np.asarray(store.params[name].values) == 1).all():
@@ -175,7 +175,7 @@ def _jobs_set(policy: CheckedPolicy) -> str | None:
     placement = policy.model.placement
     assert placement is not None
     at = placement.position("job")
-    assert at is not None, "`why_not` refuses placements without a job"
+    assert at is not None, "`replay_obstacles` refuses placements without a job"
     names = []
     for indexing in (policy.model.variables[placement.variable].indexing, policy.order.indexing):
         place = at if indexing is not policy.order.indexing else 0

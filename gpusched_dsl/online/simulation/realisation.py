@@ -52,7 +52,7 @@ def realisation_of(online: CheckedOnline, base: Base, seed: int, slot_hours: flo
     root = online.arrival.jobs
     count = len(base.store.universes[root].labels)
     codes = np.arange(count, dtype=np.int64)
-    ev = Evaluator(online.model, _with_brought(online, base), base.limits)
+    ev = Evaluator(online.model, _with_event_values(online, base), base.limits)
     frame = Frame(count, {online.arrival.job: codes})
     arrival = ev.number_column(online.arrival.at, frame)
     if online.window is not None:
@@ -62,7 +62,7 @@ def realisation_of(online: CheckedOnline, base: Base, seed: int, slot_hours: flo
     return Realisation(arrival, work, ends, _stretch(online, base, ev, frame, seed))
 
 
-def _with_brought(online: CheckedOnline, base: Base) -> ValueStore:
+def _with_event_values(online: CheckedOnline, base: Base) -> ValueStore:
     """Return the data with the values brought by events, 0 without one."""
     if not online.brought or online.arrival is None:
         return base.store
@@ -118,12 +118,12 @@ def _draw(laws: RandomLaws, frame: Frame, rng: np.random.Generator) -> Floats:
 
 
 def redraw(
-    online: CheckedOnline, base: Base, ends: Floats, stretch: Floats, done: Floats, begun: Bools, seed: int
+    online: CheckedOnline, base: Base, ends: Floats, stretch: Floats, done: Floats, has_started: Bools, seed: int
 ) -> tuple[Floats, Floats]:
     """Draw the ends and stretches of all jobs that are still unknown again, by another seed.
 
-    Where a job ends is drawn from what is left of its law beyond the work `done`. How fast it is can be seen of a job
-    that has `begun`. What the block states by an expression stays.
+    Where a job ends is drawn from what is left of its law beyond the work `done`. The stretch of jobs
+    that have started is known. Values that the block states by an expression stay.
     """
     if online.arrival is None:
         return ends, stretch
@@ -137,9 +137,9 @@ def redraw(
             dtype=np.float64,
         )
     if isinstance(online.stretch, TypedLaw):
-        ev = Evaluator(online.model, _with_brought(online, base), base.limits)
+        ev = Evaluator(online.model, _with_event_values(online, base), base.limits)
         frame = Frame(count, {online.arrival.job: np.arange(count, dtype=np.int64)})
-        stretch = np.where(begun, stretch, _stretch(online, base, ev, frame, seed))
+        stretch = np.where(has_started, stretch, _stretch(online, base, ev, frame, seed))
     return ends, stretch
 
 

@@ -73,7 +73,7 @@ class RunComparison(MethodComparison[RunRow]):
     def refutes(self, row: RunRow) -> bool:
         """Whether the total of a row is below the bound: then one of the two is wrong."""
         total = self.rank_value(row)
-        return total is not None and self.bound is not None and self.bound.refuted_by(total)
+        return total is not None and self.bound is not None and self.bound.is_refuted_by(total)
 
     @property
     def contradictions(self) -> tuple[Diagnostic, ...]:

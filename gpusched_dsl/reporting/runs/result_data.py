@@ -101,7 +101,7 @@ class RunResultData:
     def contradiction(self) -> Diagnostic | None:
         """Return the diagnostic GSM9002 if the total of a finished run is below the bound; else None."""
         bound = self.bound
-        if self.ended not in COMPLETE or bound.value is None or not bound.refuted_by(self.total):
+        if self.ended not in COMPLETE or bound.value is None or not bound.is_refuted_by(self.total):
             return None
         return contradiction(f"the total of {self.method}", self.total, bound.value, self.money, bound.how)
 

@@ -55,8 +55,8 @@ def test_what_goes_in_comes_out(path: Path) -> None:
         assert list(journal.steps(29)) == [step_number(29), step_number(30)]
         assert journal.step(7) == step_number(7)
         assert list(journal.external()) == [event_number(k) for k in range(3, 31, 3)]
-        assert journal.known("e6") == event_number(6)
-        assert journal.known("e7") is None
+        assert journal.find_external("e6") == event_number(6)
+        assert journal.find_external("e7") is None
         for beyond in (0, 31):
             with pytest.raises(IndexError):
                 journal.step(beyond)
@@ -101,7 +101,7 @@ def test_events_are_accepted_once_and_all_or_none(path: Path) -> None:
             journal.accept([event_number(3), event_number(3)])
         with pytest.raises(ValueError, match="time"):
             journal.accept([External("x", math.inf, {})])
-        assert journal.known("e3") is None
+        assert journal.find_external("e3") is None
     with Journal.open(path, HEADER) as journal:
         assert list(journal.external()) == [event_number(1), event_number(2)]
 
@@ -140,12 +140,12 @@ def run(journal: Journal, steps: int) -> tuple[list[Any], int]:
 def test_a_run_goes_on_without_deciding_anew(path: Path) -> None:
     with Journal.open(path, HEADER) as journal:
         first, planned = run(journal, 4)
-        assert (planned, journal.replaying) == (4, False)
+        assert (planned, journal.is_replaying) == (4, False)
     assert first[3] == {"entries": [1, 2, 3], "by": {"1": "solver"}}, "as read back, so that both runs see the same"
     with Journal.open(path, HEADER) as journal:
-        assert journal.replaying
+        assert journal.is_replaying
         again, planned = run(journal, 7)
-        assert (again[:4], planned, journal.replaying) == (first, 3, False)
+        assert (again[:4], planned, journal.is_replaying) == (first, 3, False)
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,14 @@ def test_a_run_that_goes_another_way_is_refused(path: Path, time: float, events:
 def test_what_was_told_is_known_after_a_restart(path: Path) -> None:
     filled(path, 3)
     with Journal.open(path, HEADER) as journal:
-        assert journal.told == 0
-        journal.tell(2)
-        journal.tell(1)
-        assert journal.told == 2
+        assert journal.last_reported == 0
+        journal.mark_reported(2)
+        journal.mark_reported(1)
+        assert journal.last_reported == 2
     with Journal.open(path, HEADER) as journal:
-        assert journal.told == 2
-        journal.tell(9)
-        assert journal.told == 3, "no more than there is"
+        assert journal.last_reported == 2
+        journal.mark_reported(9)
+        assert journal.last_reported == 3, "no more than there is"
 
 
 # --- the right run ----------------------------------------------------------------------------------------------------
@@ -341,9 +341,9 @@ def test_the_loop_reads_its_steps_and_writes_new_ones(path: Path) -> None:
     with Journal.open(path, HEADER) as journal:
         steps = JournalSteps(journal)
         for number in range(3):
-            assert steps.replaying
+            assert steps.is_replaying
             assert steps.read_next() == loop_step(number)
-        assert not steps.replaying
+        assert not steps.is_replaying
         assert steps.read_next() is None
         steps.write(loop_step(3))
         assert len(journal) == 4

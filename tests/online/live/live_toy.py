@@ -144,7 +144,7 @@ def feed(
     except Killed:
         ended = None
         if record is not None:
-            record._head.told = 0  # whoever is killed notes nothing on the way out
+            record._head.reported = 0  # whoever is killed notes nothing on the way out
     finally:
         os.close(descriptor)
         if record is not None:

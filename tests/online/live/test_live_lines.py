@@ -37,10 +37,10 @@ def test_lines_of_a_file(tmp_path: Path, content: bytes, wanted: list[tuple[int,
     file = tmp_path / "events"
     file.write_bytes(content)
     with open_lines(str(file)) as lines:
-        assert lines.waiting()
+        assert lines.is_ready()
         assert lines.peek() == (wanted[0][1] if wanted else None)
         assert all_of(lines) == wanted
-        assert lines.waiting()
+        assert lines.is_ready()
         assert lines.peek() is None
 
 
@@ -54,15 +54,15 @@ def test_a_line_that_is_too_long_is_cut(tmp_path: Path) -> None:
 def test_a_pipe_says_whether_a_whole_line_is_there() -> None:
     reading, writing = os.pipe()
     lines = LineReader(reading)
-    assert not lines.waiting()
+    assert not lines.is_ready()
     os.write(writing, b"one\ntw")
-    assert (lines.waiting(), lines.peek(), lines.next()) == (True, b"one", b"one")
-    assert not lines.waiting()
+    assert (lines.is_ready(), lines.peek(), lines.next()) == (True, b"one", b"one")
+    assert not lines.is_ready()
     os.write(writing, b"o\n\n")
-    assert (lines.waiting(), lines.next()) == (True, b"two")
-    assert not lines.waiting()
+    assert (lines.is_ready(), lines.next()) == (True, b"two")
+    assert not lines.is_ready()
     os.close(writing)
-    assert (lines.waiting(), lines.next()) == (True, None)
+    assert (lines.is_ready(), lines.next()) == (True, None)
     os.close(reading)
 
 
@@ -75,7 +75,7 @@ def test_a_named_pipe_does_not_end_with_a_writer(tmp_path: Path) -> None:
             writer.start()
             assert lines.next() == b"%d" % number
             writer.join()
-        assert not lines.waiting()
+        assert not lines.is_ready()
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_a_journal_changes_no_decision(tmp_path: Path) -> None:
     assert recorded.sent == whole.sent
     with Journal.read(tmp_path / "run.db") as journal:
         assert journal.finished
-        assert journal.told == len(journal) == len(whole.of("decision"))
+        assert journal.last_reported == len(journal) == len(whole.of("decision"))
 
 
 def test_after_a_kill_anywhere_the_same_is_decided(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_kill_between_an_acknowledgement_and_its_decision(tmp_path: Path) -> N
     lines = [line("arrival", "a", 1, job="j")]
     feed(lines, tmp_path, journal, killed_at=2)  # after the acknowledgement
     with Journal.open(journal, HEADER) as recorded:
-        assert (len(recorded), recorded.told) == (1, 0)
+        assert (len(recorded), recorded.last_reported) == (1, 0)
     pipe, toy, _ = feed([], tmp_path, journal)
     assert [(d["step"], d["again"]) for d in pipe.of("decision")] == [(1, True)]
     assert toy.planned == 0
@@ -190,7 +190,7 @@ def test_all_decisions_can_be_told_again(tmp_path: Path) -> None:
     first, _, _ = feed(LINES, tmp_path, journal)
     second, _, _ = feed([], tmp_path, journal)
     assert [r["kind"] for r in second.sent] == ["started", "finished"]
-    third, _, _ = feed([], tmp_path, journal, tell_from=1)
+    third, _, _ = feed([], tmp_path, journal, report_from=1)
     assert decisions(third) == decisions(first)
-    fourth, _, _ = feed([], tmp_path, journal, tell_from=5)
+    fourth, _, _ = feed([], tmp_path, journal, report_from=5)
     assert [d["step"] for d in fourth.of("decision")] == [d["step"] for d in first.of("decision")[4:]]

@@ -51,7 +51,7 @@ def read_line(line: bytes) -> AnyEvent:
 def refusal(line: bytes) -> tuple[str, str]:
     with pytest.raises(Refused) as refused:
         read_line(line)
-    return refused.value.finding.code, refused.value.finding.message
+    return refused.value.diagnostic.code, refused.value.diagnostic.message
 
 
 @pytest.mark.parametrize(("name", "made"), [("event", event_schema()), ("decision", record_schema())])
@@ -128,7 +128,7 @@ def test_numbers_beyond_all_numbers() -> None:
 def test_a_near_word_is_offered() -> None:
     with pytest.raises(Refused) as refused:
         read_line(as_line({"kind": "node_donw"}))
-    assert refused.value.finding.help == "did you mean `node_down`?"
+    assert refused.value.diagnostic.help == "did you mean `node_down`?"
     assert refused.value.id == "x"
 
 

@@ -36,7 +36,7 @@ def test_a_poisoned_event_is_refused_and_leaves_no_trace(tmp_path: Path) -> None
     assert records[-1]["kind"] == "finished"
     assert decisions(records) == decisions(live([*BEFORE, *AFTER], tmp_path)), "as if they had not come"
     with Journal.read(journal) as recorded:
-        assert recorded.known("p") is None
+        assert recorded.find_external("p") is None
         assert [e.id for e in recorded.external()] == ["g", "t", "h", "c", "e"]
 
 

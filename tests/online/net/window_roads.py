@@ -140,7 +140,7 @@ def bounded(case: WindowCase, result: RunResult) -> list[str]:
     found = relaxation_bound(result.history)
     if other or not charged <= set(case.charges) or found.how in (UNFINISHED, NEVER_CAME):
         return []
-    return [] if found.value is not None and not found.refuted_by(result.total) else [f"bound {found}"]
+    return [] if found.value is not None and not found.is_refuted_by(result.total) else [f"bound {found}"]
 
 
 def estimated(workspace: Workspace, case: WindowCase, run: RunOutcome) -> list[str]:

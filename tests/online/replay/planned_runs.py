@@ -19,7 +19,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.online.replay.eligibility import ReplayFacts, replay_facts, why_not
+from gpusched_dsl.online.replay.eligibility import ReplayFacts, replay_facts, replay_obstacles
 from gpusched_dsl.online.replay.run import replay
 from gpusched_dsl.online.replay.trace_reader import NamedTrace, read_trace
 from gpusched_dsl.policies.decide import decide
@@ -64,7 +64,7 @@ def block(given: Ready, name: str) -> CheckedOnline:
 
 
 def reasons(given: Ready, online: str) -> list[str]:
-    return why_not(given.policy, replay_facts(block(given, online)))
+    return replay_obstacles(given.policy, replay_facts(block(given, online)))
 
 
 def driven(given: Ready) -> ReplayFacts:
@@ -77,7 +77,7 @@ def replayed(given: Ready) -> dict[int, tuple[float, float, tuple[int, ...]]]:
         given.policy, given.store, MemoryLimits(), given.submitted, driven(given).fractions
     )
     found = replay(readied.trace)
-    entries = readied.entries(found.node, found.way)
+    entries = readied.selected_elements(found.node, found.way)
     started = np.flatnonzero(found.node >= 0)
     columns = np.stack(entries, axis=1) if len(started) else np.zeros((0, len(entries)), dtype=np.int64)
     return {

@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.online.replay.eligibility import ReplayFacts, replay_facts, rules_of, why_not
+from gpusched_dsl.online.replay.eligibility import ReplayFacts, replay_facts, replay_obstacles, rules_of
 from gpusched_dsl.online.replay.trace import BEST_FIT, FITS_NOWHERE, Rules
 from gpusched_dsl.online.replay.trace_reader import NoReplay, read_trace
 
@@ -124,7 +124,9 @@ def test_ticks_between_events_change_nothing() -> None:
 
 def test_more_of_the_world_is_no_replay() -> None:
     given = pool("FIFO")
-    found = why_not(given.policy, ReplayFacts(frozenset({"clock"}), EVENTS, ("outage",), REMAINING, {"clock": 1.0}))
+    found = replay_obstacles(
+        given.policy, ReplayFacts(frozenset({"clock"}), EVENTS, ("outage",), REMAINING, {"clock": 1.0})
+    )
     assert found == ["the run has `outage`, not only arrivals and completions"]
 
 
@@ -134,7 +136,7 @@ def test_nodes_that_are_chosen_with_the_plan_are_no_replay() -> None:
     policy = check_policy(workspace, workspace.policies["FIFO"], found)
     found.raise_if_errors()
     assert policy is not None
-    told = why_not(policy, ReplayFacts(frozenset({"deadline"}), frozenset({"arrival", "completion"})))
+    told = replay_obstacles(policy, ReplayFacts(frozenset({"deadline"}), frozenset({"arrival", "completion"})))
     assert "each plan chooses the types of nodes" in told
     assert "`choose` may change while a job waits: `deadline` is carried from plan to plan" in told
 

@@ -109,8 +109,8 @@ class Silent:
     def __init__(self, first: object) -> None:
         self.first = first
 
-    def plan(self, question: PlanningRequest) -> Plan | None:
-        return None if question.number else self.first.plan(question)
+    def plan(self, request: PlanningRequest) -> Plan | None:
+        return None if request.number else self.first.plan(request)
 
 
 def test_without_a_new_plan_the_last_one_goes_on_and_is_charged() -> None:
