@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.explaining.conflict import Conflict
-from gpusched_dsl.explaining.row_text import made_for, short
+from gpusched_dsl.explaining.row_text import origin_suffix, short
 from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
@@ -40,12 +40,12 @@ def bound_groups(conflict: Conflict, declared: Problem | None = None) -> list[Bo
             own = columns[(columns >= family.first) & (columns < family.stop)]
             if len(own):
                 text = _text(conflict.problem, family, kind, own)
-                found_out = "" if declared is None else _found_out(conflict.problem, declared, kind, own)
-                groups.append(BoundGroup(family, kind, own, text + (made_for(family) or found_out)))
+                found_out = "" if declared is None else _implied_bounds_remark(conflict.problem, declared, kind, own)
+                groups.append(BoundGroup(family, kind, own, text + (origin_suffix(family) or found_out)))
     return groups
 
 
-def _found_out(problem: Problem, declared: Problem, kind: str, columns: Codes) -> str:
+def _implied_bounds_remark(problem: Problem, declared: Problem, kind: str, columns: Codes) -> str:
     """Return a remark on bounds of declared variables that terms imply."""
     own = columns[columns < declared.columns]
     if kind == "lower":

@@ -31,12 +31,12 @@ class SearchClock:
         return time.perf_counter() - self.began
 
     @property
-    def rest(self) -> float | None:
+    def remaining_seconds(self) -> float | None:
         return None if self.limit is None else max(0.0, self.limit - self.seconds)
 
     @property
     def over(self) -> bool:
-        return self.interrupted or self.monitor.stop_requested or self.rest == 0.0
+        return self.interrupted or self.monitor.stop_requested or self.remaining_seconds == 0.0
 
     def check(self) -> None:
         """Raise Stopped when there is no time left."""
@@ -45,5 +45,5 @@ class SearchClock:
 
     def share(self, of_rest: float = SHARE) -> float | None:
         """Seconds for one sub-problem."""
-        rest = self.rest
+        rest = self.remaining_seconds
         return None if rest is None else min(rest, max(LEAST_SECONDS, of_rest * rest))

@@ -1,7 +1,7 @@
 """Finds a minimal conflict: rows, bounds and integrality that contradict each other, all of them necessary.
 
-First what needs no solver (crossing bounds, propagation), then the whole problem. The part found infeasible is cut
-down: constraints as a whole by QuickXplain; then, if the linear relaxation has no point either, rows and bounds by a
+First what needs no solver (crossing bounds, propagation), then the complete problem. The part found infeasible is cut
+down: complete constraints by QuickXplain; then, if the linear relaxation has no point either, rows and bounds by a
 vertex of the alternative system, else blocks by index, single rows, then bounds by QuickXplain. In the end leaving out
 each element is shown to give a point.
 """
@@ -19,7 +19,7 @@ from gpusched_dsl.explaining.certificate import linear_conflict
 from gpusched_dsl.explaining.clock import SearchClock, SearchStopped
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.oracle import Feasibility, Oracle
-from gpusched_dsl.explaining.propagation import WHOLE, contradiction
+from gpusched_dsl.explaining.propagation import NEAR_INTEGER, contradiction
 from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
 from gpusched_dsl.explaining.reach import Reach, reaches
 from gpusched_dsl.ir.arrays import Bools, Codes
@@ -68,35 +68,39 @@ class Conflict:
 
 
 def find_conflict(
-    problem: Problem, backend: Backend | str = "highs", clock: SearchClock | None = None, *, known: bool = False
+    problem: Problem,
+    backend: Backend | str = "highs",
+    clock: SearchClock | None = None,
+    *,
+    known_infeasible: bool = False,
 ) -> Conflict | None:
     """A minimal conflict of a linear problem, or the best one found in time; None when none was proved.
 
-    `known` says that a solver has proved the problem infeasible, so that this need not be asked again. Objectives are
+    `known_infeasible`: a solver has proved the problem infeasible, so that this need not be asked again. Objectives are
     not looked at. Ctrl-C, the time limit and the monitor of the clock end the search with what has been found.
     """
-    return search_conflict(problem, backend, clock or SearchClock(), known=known)[1]
+    return search_conflict(problem, backend, clock or SearchClock(), known_infeasible=known_infeasible)[1]
 
 
 def search_conflict(
-    problem: Problem, backend: Backend | str, clock: SearchClock, *, known: bool = False
+    problem: Problem, backend: Backend | str, clock: SearchClock, *, known_infeasible: bool = False
 ) -> tuple[Feasibility, Conflict | None]:
     """Whether the problem is feasible, as far as that was found out, and its conflict when it is not."""
-    search = _Search(Elements(problem), backend, clock, known)
+    search = _Search(Elements(problem), backend, clock, known_infeasible)
     return search.run(), search.conflict
 
 
 class _Search:
-    def __init__(self, elements: Elements, backend: Backend | str, clock: SearchClock, known: bool) -> None:
+    def __init__(self, elements: Elements, backend: Backend | str, clock: SearchClock, known_infeasible: bool) -> None:
         self.elements, self.backend, self.clock = elements, backend, clock
         self.oracle = Oracle(elements, backend, clock)
         self.conflict: Conflict | None = None
         self.rows_minimal: Bools | None = None  # rows each of which is needed
-        if known:
+        if known_infeasible:
             self.oracle.best = elements.present.copy()
 
     def run(self) -> Feasibility:
-        alone = self._alone()
+        alone = self._self_contradiction()
         if alone is not None:
             self.conflict = self._conflict(alone, minimal=True, complete=True)
             return Feasibility.INFEASIBLE
@@ -114,7 +118,7 @@ class _Search:
                 raise
             self.clock.interrupted = True
         if self.conflict is None and self.oracle.best is not None:
-            self.conflict = self._so_far(self.oracle.best)
+            self.conflict = self._best_so_far(self.oracle.best)
         return verdict if self.conflict is None else Feasibility.INFEASIBLE
 
     def _cut_down(self, start: Bools) -> None:
@@ -126,32 +130,34 @@ class _Search:
             part = background.copy()
             part[rows] = True
             linear = linear_conflict(self.elements, part, self.backend, self.clock)
-        if linear is not None and self.oracle.infeasible(linear[0]):
+        if linear is not None and self.oracle.is_infeasible(linear[0]):
             found, needed = linear
         else:
             found = self._rows(background, rows)
-            found, proved = self._proved(found, needed, "row")
+            found, proved = self._prove_minimal(found, needed, "row")
             self.rows_minimal = self.elements.of("row", found) if proved else None
             found = self._bounds(found)
-        found, minimal = self._proved(found, needed)
+        found, minimal = self._prove_minimal(found, needed)
         self.conflict = self._conflict(found, minimal=minimal, complete=True)
         reach = reaches(self.elements.problem, found, self.backend, self.clock)
         self.conflict = replace(self.conflict, reach=reach, seconds=self.clock.seconds)
 
-    def _so_far(self, best: Bools) -> Conflict:
+    def _best_so_far(self, best: Bools) -> Conflict:
         found = self._conflict(best, minimal=False, complete=False)
-        known = self.rows_minimal is not None and np.array_equal(self.rows_minimal, self.elements.of("row", best))
-        return replace(found, rows_minimal=known)
+        rows_minimal = self.rows_minimal is not None and np.array_equal(
+            self.rows_minimal, self.elements.of("row", best)
+        )
+        return replace(found, rows_minimal=rows_minimal)
 
     # --- where to start ----------------------------------------------------------------------------------------------
 
-    def _alone(self) -> Bools | None:
+    def _self_contradiction(self) -> Bools | None:
         """A column or row that contradicts itself."""
         problem, found = self.elements.problem, self.elements.none()
         with np.errstate(invalid="ignore"):
             crossed = problem.lower - problem.upper > CROSSING * np.maximum(1.0, np.abs(problem.lower))
         impossible_lower, impossible_upper = np.isposinf(problem.lower), np.isneginf(problem.upper)
-        hollow = problem.integer & (np.ceil(problem.lower - WHOLE) > np.floor(problem.upper + WHOLE))
+        hollow = problem.integer & (np.ceil(problem.lower - NEAR_INTEGER) > np.floor(problem.upper + NEAR_INTEGER))
         for kind, which in (("lower", impossible_lower), ("upper", impossible_upper)):
             if which.any():
                 self.elements.of(kind, found)[np.argmax(which)] = True
@@ -174,21 +180,23 @@ class _Search:
         """Return a part that is proved infeasible, small if that is cheap; the verdict if
         there is none.
         """
-        small = self._propagated()
-        if small is not None and self.oracle.infeasible(small):
+        small = self._reasons_by_propagation()
+        if small is not None and self.oracle.is_infeasible(small):
             return small
         present = self.elements.present
         relaxed = present.copy()
         self.elements.of("integer", relaxed)[:] = False
-        # A relaxation is decided long before the whole problem, and a conflict of it is found much faster.
-        if self.elements.problem.is_mip and self.oracle.infeasible(relaxed):
+        # A relaxation is decided long before the problem itself, and a conflict of it is found much faster.
+        if self.elements.problem.is_mip and self.oracle.is_infeasible(relaxed):
             return relaxed
-        verdict = Feasibility.INFEASIBLE if self.oracle.best is not None else self.oracle.verdict(present, whole=True)
+        verdict = (
+            Feasibility.INFEASIBLE if self.oracle.best is not None else self.oracle.verdict(present, complete=True)
+        )
         if verdict is Feasibility.FEASIBLE:
             return verdict
         return present if verdict is Feasibility.INFEASIBLE else verdict
 
-    def _propagated(self) -> Bools | None:
+    def _reasons_by_propagation(self) -> Bools | None:
         trace = contradiction(self.elements, self.clock)
         return None if trace is None else trace.reasons()[0]
 
@@ -198,20 +206,20 @@ class _Search:
         """`start` without its rows, and without integrality where that is not needed; rows of constraints needed."""
         background = start.copy()
         self.elements.of("row", background)[:] = False
-        whole = self.elements.of("integer", background)
-        if whole.any():
+        integrality = self.elements.of("integer", background)
+        if integrality.any():
             linear = start.copy()
             self.elements.of("integer", linear)[:] = False
-            if self.oracle.infeasible(linear):
-                whole[:] = False
+            if self.oracle.is_infeasible(linear):
+                integrality[:] = False
         rows = np.flatnonzero(self.elements.of("row", start))
-        return background, self._cut(background, rows_by_family(self.elements, rows))
+        return background, self._shrink(background, rows_by_family(self.elements, rows))
 
     def _rows(self, background: Bools, rows: Codes) -> Bools:
         """The background with those of `rows` that are needed."""
         if len(rows) > FEW_ROWS:
             rows = self._by_index(background, rows)
-        rows = self._cut(background, Groups.singles(rows))
+        rows = self._shrink(background, Groups.singles(rows))
         found = background.copy()
         found[rows] = True
         return found
@@ -221,13 +229,13 @@ class _Search:
         for groups, others in rows_by_index(self.elements, rows):
             with_others = background.copy()
             with_others[others] = True
-            rows = np.sort(np.concatenate((self._cut(with_others, groups), others)))
+            rows = np.sort(np.concatenate((self._shrink(with_others, groups), others)))
             if len(rows) <= FEW_ROWS:
                 break
         return rows
 
-    def _cut(self, background: Bools, groups: Groups) -> Codes:
-        found = quickxplain(self.oracle.infeasible, background, groups)
+    def _shrink(self, background: Bools, groups: Groups) -> Codes:
+        found = quickxplain(self.oracle.is_infeasible, background, groups)
         return np.flatnonzero(found)
 
     def _bounds(self, found: Bools) -> Bools:
@@ -242,17 +250,17 @@ class _Search:
         )
         rows_only = found.copy()
         rows_only[self.elements.problem.rows :] = False
-        chosen = self._cut(rows_only, bounds_by_family(self.elements, bounds))
+        chosen = self._shrink(rows_only, bounds_by_family(self.elements, bounds))
         mask = self.elements.none()
         mask[chosen] = True
         groups = bounds_by_family(self.elements, mask)  # for its order
         result = rows_only.copy()
-        result[self._cut(rows_only, Groups.singles(groups.members))] = True
+        result[self._shrink(rows_only, Groups.singles(groups.members))] = True
         return result
 
     # --- the answer --------------------------------------------------------------------------------------------------
 
-    def _proved(self, found: Bools, needed: Bools, kind: str | None = None) -> tuple[Bools, bool]:
+    def _prove_minimal(self, found: Bools, needed: Bools, kind: str | None = None) -> tuple[Bools, bool]:
         """Omit each element once more: an element is removed if the rest is infeasible, and necessary if the rest has a
         point.
 

@@ -26,34 +26,35 @@ from gpusched_dsl.solving.decomposition.selection import DecompositionChoice
 FORMAT = "gsdsl-explanation/1"
 
 
-def document(told: ExplanationData) -> dict[str, Any]:
+def document(data: ExplanationData) -> dict[str, Any]:
     """Return the explanation as nested dictionaries and lists for JSON; infinite numbers become None."""
-    solved = told.solved
+    solved = data.linear_problem
+    diagnostics = (*data.reasons, *data.refused, *data.warnings, *data.findings)
     found: dict[str, Any] = {
         "format": FORMAT,
-        "model": told.problem.name,
-        "scenario": told.origins.scenario,
-        "backend": told.backend,
-        "class": told.kind,
+        "model": data.problem.name,
+        "scenario": data.origins.scenario,
+        "backend": data.backend,
+        "class": data.kind,
         "size": {
-            "columns": told.problem.columns,
-            "integer_columns": int(told.problem.integer.sum()),
-            "rows": told.problem.rows,
-            "nonzeros": told.problem.matrix.nonzeros,
+            "columns": data.problem.columns,
+            "integer_columns": int(data.problem.integer.sum()),
+            "rows": data.problem.rows,
+            "nonzeros": data.problem.matrix.nonzeros,
         },
         "variables": [
             {
                 "name": s.family.name, "columns": s.columns, "integer": s.integer, "nonzeros": s.nonzeros,
                 "lower": s.lower, "upper": s.upper, "unit": s.family.unit, "auxiliary": s.auxiliary,
             }
-            for s in told.variables
+            for s in data.variables
         ],
         "constraints": [
             {
                 "name": s.family.name, "part": s.family.part + 1, "rows": s.rows, "nonzeros": s.nonzeros,
                 "smallest": s.smallest, "largest": s.largest, "unit": s.family.unit,
             }
-            for s in told.constraints
+            for s in data.constraints
         ],
         "reformulations": [
             {
@@ -61,16 +62,16 @@ def document(told: ExplanationData) -> dict[str, Any]:
                 "columns": n.columns, "big_m": None if n.big_m is None else list(n.big_m), "error": n.error,
                 **_place(n.span),
             }
-            for n in told.notes
+            for n in data.notes
         ],
-        "interchangeable": aggregation_document(told.aggregation),
-        "decomposition": None if told.decomposition is None else _decomposition(told.decomposition),
-        "findings": [_diagnostic(d) for d in (*told.reasons, *told.refused, *told.warnings, *told.findings)],
-        "status": told.status,
-        "conflict": None if told.conflict is None else _conflict(told.conflict, told.origins, told.stated),
-        "relaxations": [] if solved is None else [_relaxation(solved, r) for r in told.relaxations],
-        "ray": None if told.ray is None or solved is None else _ray(solved, told.ray),
-        "seconds": round(told.seconds, 6),
+        "interchangeable": aggregation_document(data.aggregation),
+        "decomposition": None if data.decomposition is None else _decomposition(data.decomposition),
+        "findings": [_diagnostic(d) for d in diagnostics],
+        "status": data.status,
+        "conflict": None if data.conflict is None else _conflict(data.conflict, data.origins, data.row_texts),
+        "relaxations": [] if solved is None else [_relaxation(solved, r) for r in data.relaxations],
+        "ray": None if data.ray is None or solved is None else _ray(solved, data.ray),
+        "seconds": round(data.seconds, 6),
     }  # fmt: skip
     return {key: _finite(value) for key, value in found.items()}
 

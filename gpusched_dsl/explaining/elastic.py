@@ -44,7 +44,7 @@ def elastic(problem: Problem, rows: Codes, prices: Floats) -> Elastic:
     price = np.concatenate((prices[has_lower], prices[has_upper]))
     count, first = len(slack_row), problem.columns
     columns = np.arange(first, first + count, dtype=np.int32)
-    made = replace(
+    extended = replace(
         problem,
         auxiliary=(*problem.auxiliary, Family(SLACK, first, IntervalDomain(0, count - 1))),
         lower=np.concatenate((problem.lower, np.zeros(count))),
@@ -53,7 +53,7 @@ def elastic(problem: Problem, rows: Codes, prices: Floats) -> Elastic:
         matrix=with_entries(problem.matrix, slack_row, columns, np.where(raises, 1.0, -1.0)),
         objectives=(Objective("minimize", (Term(None, columns, price),)),),
     )
-    return Elastic(made, first, slack_row, raises)
+    return Elastic(extended, first, slack_row, raises)
 
 
 def with_binaries(stretched: Elastic, rows: Codes, at_most: Floats) -> Elastic:
@@ -74,7 +74,7 @@ def with_binaries(stretched: Elastic, rows: Codes, at_most: Floats) -> Elastic:
         np.stack((np.ones(len(slacks)), -at_most), axis=1).reshape(-1),
     )
     number = Objective("minimize", (Term(None, binaries, np.ones(count)),))
-    made = replace(
+    extended = replace(
         problem,
         auxiliary=(*problem.auxiliary, Family(GIVES_WAY, first, IntervalDomain(0, count - 1))),
         lower=np.concatenate((problem.lower, np.zeros(count))),
@@ -86,7 +86,7 @@ def with_binaries(stretched: Elastic, rows: Codes, at_most: Floats) -> Elastic:
         row_upper=np.concatenate((problem.row_upper, np.zeros(len(slacks)))),
         objectives=(number, *problem.objectives),
     )
-    return replace(stretched, problem=made)
+    return replace(stretched, problem=extended)
 
 
 def row_scales(problem: Problem) -> Floats:

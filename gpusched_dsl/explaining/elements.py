@@ -66,7 +66,7 @@ class Elements:
         return np.isposinf(self.problem.row_lower) | np.isneginf(self.problem.row_upper)
 
     @cached_property
-    def bounded(self) -> Bools:
+    def all_bounds(self) -> Bools:
         """All bounds, without rows and integrality."""
         mask = self.present.copy()
         self.of("row", mask)[:] = False
@@ -83,7 +83,7 @@ class Elements:
         numbers[columns] = np.arange(len(columns), dtype=np.int32)
         lower = np.where(self.of("lower", kept), problem.lower, -np.inf)[columns]
         upper = np.where(self.of("upper", kept), problem.upper, np.inf)[columns]
-        made = Problem(
+        subproblem = Problem(
             name=problem.name,
             variables=(Family("column", 0, IntervalDomain(0, len(columns) - 1)),),
             lower=lower,
@@ -94,9 +94,9 @@ class Elements:
             row_lower=problem.row_lower[rows],
             row_upper=problem.row_upper[rows],
         )
-        return Subproblem(self, made, rows, columns)
+        return Subproblem(self, subproblem, rows, columns)
 
-    def kept_by(self, point: Floats, tolerance: float = 1e-9) -> Bools:
+    def satisfied_by(self, point: Floats, tolerance: float = 1e-9) -> Bools:
         """Which elements a point satisfies, within a small multiple of their size."""
         problem = self.problem
         activity = problem.matrix.activity(point)
@@ -111,7 +111,7 @@ class Elements:
             )
         )
 
-    def resting_point(self) -> Floats:
+    def point_nearest_zero(self) -> Floats:
         """Every column at the value nearest to 0 that its own bounds and integrality allow."""
         problem = self.problem
         lower = np.where(problem.integer, np.ceil(problem.lower), problem.lower)
@@ -128,8 +128,8 @@ class Subproblem:
     rows: Codes
     columns: Int32s
 
-    def whole_point(self, point: Floats) -> Floats:
+    def complete_point(self, point: Floats) -> Floats:
         """A point of all columns: those of the part from `point`, the others at rest."""
-        whole = self.elements.resting_point()
-        whole[self.columns] = point
-        return whole
+        complete = self.elements.point_nearest_zero()
+        complete[self.columns] = point
+        return complete

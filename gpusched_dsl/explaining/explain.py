@@ -51,8 +51,8 @@ def explain(
     an optimum, is looked for. Ctrl-C and the monitor end that with what was found so far. Raises DiagnosticError for an
     unknown backend or pass and for data that are not numbers.
     """
-    told = describe(problem, backend, origins, without=without, aggregation=aggregation)
-    return search(told, backend, SearchClock(time_limit, monitor or Silent())) if why else told
+    explanation = describe(problem, backend, origins, without=without, aggregation=aggregation)
+    return search(explanation, backend, SearchClock(time_limit, monitor or Silent())) if why else explanation
 
 
 def describe(
@@ -68,11 +68,11 @@ def describe(
     unknown = unknown_passes(without)
     if unknown:
         raise DiagnosticError(unknown)
-    looked = aggregation or Aggregation()
-    stated = problem if looked.aggregated is None else looked.aggregated.problem
+    aggregation = aggregation or Aggregation()
+    stated = problem if aggregation.aggregated is None else aggregation.aggregated.problem
     reformulated, refused = _reformulate(stated, chosen, tighten=True, without=without)
-    if reformulated is not None and looked.aggregated is not None:
-        reformulated = replace(reformulated, notes=(*aggregation_notes(looked.aggregated), *reformulated.notes))
+    if reformulated is not None and aggregation.aggregated is not None:
+        reformulated = replace(reformulated, notes=(*aggregation_notes(aggregation.aggregated), *reformulated.notes))
     kind, reasons = model_class(problem)
     return Explanation(
         problem=problem,
@@ -84,7 +84,7 @@ def describe(
         constraints=constraint_sizes(problem),
         refused=refused,
         origins=origins or Provenance(),
-        aggregation=looked,
+        aggregation=aggregation,
     )
 
 
@@ -103,25 +103,25 @@ def _reformulate(
         return None, refusal.diagnostics
 
 
-def search(told: Explanation, backend: Backend | str, clock: SearchClock) -> Explanation:
+def search(explanation: Explanation, backend: Backend | str, clock: SearchClock) -> Explanation:
     """The same with the answer whether there is a solution, and why there is none or no end."""
     chosen = backend_named(backend) if isinstance(backend, str) else backend
-    return replace(_search(told, chosen, clock), seconds=clock.seconds)
+    return replace(_search(explanation, chosen, clock), seconds=clock.seconds)
 
 
-def _search(told: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
-    backend, reformulated = _linear_form(told.problem, chosen)
+def _search(explanation: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
+    backend, reformulated = _linear_form(explanation.problem, chosen)
     if reformulated is None:
-        return _without_linear_form(told, chosen, clock)
-    told = replace(told, searched=reformulated)
+        return _without_linear_form(explanation, chosen, clock)
+    explanation = replace(explanation, linear_form=reformulated)
     verdict, conflict = search_conflict(reformulated.problem, backend, clock)
     if verdict is Feasibility.INFEASIBLE:
         changes = () if conflict is None else _relaxations(reformulated, conflict, backend, clock)
-        return replace(told, status="infeasible", conflict=conflict, relaxations=changes)
+        return replace(explanation, status="infeasible", conflict=conflict, relaxations=changes)
     ray = find_ray(reformulated.problem, backend, clock)
     if verdict is Feasibility.FEASIBLE:
-        return replace(told, status="feasible" if ray is None else "unbounded", ray=ray)
-    return replace(told, status="unknown", ray=ray)
+        return replace(explanation, status="feasible" if ray is None else "unbounded", ray=ray)
+    return replace(explanation, status="unknown", ray=ray)
 
 
 def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, ReformulatedProblem | None]:
@@ -137,12 +137,12 @@ def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, Reformulat
     return chosen, None
 
 
-def _without_linear_form(told: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
+def _without_linear_form(explanation: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
     """Ask the backend for a point if no reformulation makes the problem linear."""
-    if told.refused:
-        return replace(told, status="not asked")
-    verdict, _ = decide(replace(told.problem, objectives=()), chosen, clock, whole=True)
-    return replace(told, status=str(verdict))
+    if explanation.refused:
+        return replace(explanation, status="not asked")
+    verdict, _ = decide(replace(explanation.problem, objectives=()), chosen, clock, complete=True)
+    return replace(explanation, status=str(verdict))
 
 
 def _relaxations(

@@ -14,9 +14,9 @@ class Explanation(ExplanationData, Report):
     """Sizes, class, reformulations, and why a problem is infeasible or unbounded.
 
     `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (undecided in time) or `not asked`. `problem` is the
-    problem as stated, `reformulated` that of the backend, `searched` its examined linear form, None if there is none or
-    no search; `aggregation` has the interchangeable elements; rows and columns of `conflict`, `relaxations` and `ray`
-    are those of `searched.problem`. `refused` are the terms that the backend does not support.
+    problem as stated, `reformulated` that of the backend, `linear_form` the examined linear form, None if there is none
+    or no search; `aggregation` has the interchangeable elements; `linear_form.problem` has the rows and columns of
+    `conflict`, `relaxations` and `ray`. `refused` are the terms that the backend does not support.
     """
 
     def __str__(self) -> str:

@@ -10,11 +10,11 @@ from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.conflict import Conflict
-from gpusched_dsl.explaining.findings import conflict_finding, ray_finding
+from gpusched_dsl.explaining.findings import conflict_diagnostic, ray_diagnostic
 from gpusched_dsl.explaining.ray import Ray
 from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
-from gpusched_dsl.explaining.stated import stated_rows
+from gpusched_dsl.explaining.stated import texts_of_conditional_rows
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, choice_for
@@ -33,7 +33,7 @@ class ExplanationData:
     constraints: Sequence[ConstraintSize]
     refused: Sequence[Diagnostic]
     status: str = "not asked"
-    searched: ReformulatedProblem | None = None
+    linear_form: ReformulatedProblem | None = None
     conflict: Conflict | None = None
     relaxations: Sequence[Relaxation] = ()
     ray: Ray | None = None
@@ -54,22 +54,22 @@ class ExplanationData:
         return choice_for(self.reformulated.problem)
 
     @property
-    def solved(self) -> Problem | None:
+    def linear_problem(self) -> Problem | None:
         """Return the examined linear problem."""
-        return None if self.searched is None else self.searched.problem
+        return None if self.linear_form is None else self.linear_form.problem
 
     @cached_property
-    def stated(self) -> Mapping[int, str]:
-        """Texts of rows of `solved` that the author stated in another form, such as under a condition."""
-        return stated_rows(self.searched)
+    def row_texts(self) -> Mapping[int, str]:
+        """Texts of rows of `linear_problem` that the author stated in another form, such as under a condition."""
+        return texts_of_conditional_rows(self.linear_form)
 
     @property
     def findings(self) -> list[Diagnostic]:
         """The conflict or the ray as a diagnostic that underlines the author's lines."""
         if self.conflict is not None:
-            return [conflict_finding(self.conflict, self.relaxations, self.origins, self.stated, self.problem)]
-        if self.ray is not None and self.solved is not None:
-            return [ray_finding(self.solved, self.ray)]
+            return [conflict_diagnostic(self.conflict, self.relaxations, self.origins, self.row_texts, self.problem)]
+        if self.ray is not None and self.linear_problem is not None:
+            return [ray_diagnostic(self.linear_problem, self.ray)]
         return []
 
     @property

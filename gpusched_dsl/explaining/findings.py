@@ -11,7 +11,7 @@ from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.ray import Ray
 from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.row_data import row_data
-from gpusched_dsl.explaining.row_text import RowText, made_for, short
+from gpusched_dsl.explaining.row_text import RowText, origin_suffix, short
 from gpusched_dsl.explaining.steps import steps_of
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
@@ -28,7 +28,7 @@ ROWS_MINIMAL = "without any one of these rows there is a solution; some of the b
 NOT_PROVED = "these exclude each other; there was no time to check whether all of them are needed"
 
 
-def conflict_finding(
+def conflict_diagnostic(
     conflict: Conflict,
     relaxations: Sequence[Relaxation] = (),
     origins: Provenance | None = None,
@@ -99,7 +99,7 @@ def _row_notes(conflict: Conflict, origins: Provenance | None, stated: Mapping[i
         solved = RowText.of(problem, row)
         text, remark = (stated[row], "") if row in stated else (str(solved), _remark(conflict, row, solved))
         data = row_data(origins, family, row) if origins is not None else []
-        lines = [f"{entry_name(family, row)}{made_for(family)}: {text}" + (f", but {remark}" if remark else "")]
+        lines = [f"{entry_name(family, row)}{origin_suffix(family)}: {text}" + (f", but {remark}" if remark else "")]
         notes.append("\n".join(lines + ([f"where {', '.join(data)}"] if data else [])))
     rest = len(conflict.rows) - MOST_ROWS
     return [*notes, f"and {rest:,} more rows"] if rest > 0 else notes
@@ -107,7 +107,7 @@ def _row_notes(conflict: Conflict, origins: Provenance | None, stated: Mapping[i
 
 def _remark(conflict: Conflict, row: int, text: RowText) -> str:
     if row in conflict.reach:
-        return text.reached(conflict.reach[row])
+        return text.implication(conflict.reach[row])
     return text.remark(conflict.problem.lower, conflict.problem.upper)
 
 
@@ -130,8 +130,8 @@ def _verdict(conflict: Conflict) -> str:
 
 
 def _help(problem: Problem, relaxations: Sequence[Relaxation]) -> str | None:
-    told = [relaxation_text(problem, r) for r in relaxations if r.verified]
-    return "\nor ".join(told) if told else None
+    texts = [relaxation_text(problem, r) for r in relaxations if r.verified]
+    return "\nor ".join(texts) if texts else None
 
 
 def relaxation_text(problem: Problem, relaxation: Relaxation) -> str:
@@ -166,7 +166,7 @@ def _change(problem: Problem, family: Family, row: int, amount: float, side: flo
 # --- unbounded -------------------------------------------------------------------------------------------------------
 
 
-def ray_finding(problem: Problem, ray: Ray) -> Diagnostic:
+def ray_diagnostic(problem: Problem, ray: Ray) -> Diagnostic:
     """Return a ray as a diagnostic: the growing variables, the gain of each step, and the missing bounds."""
     objective = ray.objective
     name = f"`{objective.name}`" if objective.name else "the objective"

@@ -36,26 +36,26 @@ class Oracle:
         self.clock = clock
         self.best: Bools | None = None
         self.solves = 0
-        self._kept_by: list[Bools] = []
+        self._satisfied_elements: list[Bools] = []
 
-    def infeasible(self, kept: Bools) -> bool:
+    def is_infeasible(self, kept: Bools) -> bool:
         """Whether it is proved that a part has no point; raises Stopped when time is up."""
         return self.verdict(kept) is Feasibility.INFEASIBLE
 
-    def verdict(self, kept: Bools, *, whole: bool = False) -> Feasibility:
+    def verdict(self, kept: Bools, *, complete: bool = False) -> Feasibility:
         """Return the verdict on a part, from a remembered point or the solver; raise Stopped when the time is over.
 
-        `whole`: it is the problem itself, which gets most of the time. Raises DiagnosticError then for data that no
+        `complete`: it is the problem itself, which gets most of the time. Raises DiagnosticError then for data that no
         solver can take.
         """
-        if any(not np.any(kept & ~known) for known in reversed(self._kept_by)):
+        if any(not np.any(kept & ~known) for known in reversed(self._satisfied_elements)):
             return Feasibility.FEASIBLE
         self.clock.check()
         part = self.elements.part(kept)
         self.solves += 1
-        verdict, point = decide(part.problem, self.backend, self.clock, whole=whole)
+        verdict, point = decide(part.problem, self.backend, self.clock, complete=complete)
         if point is not None:
-            self.remember(part.whole_point(point), kept)
+            self.remember(part.complete_point(point), kept)
         if verdict is Feasibility.INFEASIBLE and (self.best is None or kept.sum() < self.best.sum()):
             self.best = kept.copy()
         self.clock.check()
@@ -65,25 +65,25 @@ class Oracle:
         """Use a point as proof that everything it satisfies is feasible; `kept` is a part for which a
         solver verified it.
         """
-        known = self.elements.kept_by(point)
-        self._kept_by.append(known if kept is None else known | kept)
-        del self._kept_by[: -max(2, min(POINTS_KEPT, BYTES_KEPT // len(known)))]
+        known = self.elements.satisfied_by(point)
+        self._satisfied_elements.append(known if kept is None else known | kept)
+        del self._satisfied_elements[: -max(2, min(POINTS_KEPT, BYTES_KEPT // len(known)))]
 
 
 def decide(
-    problem: Problem, backend: Backend | str, clock: SearchClock, *, whole: bool = False
+    problem: Problem, backend: Backend | str, clock: SearchClock, *, complete: bool = False
 ) -> tuple[Feasibility, Floats | None]:
     """Whether a problem without objective has a point, and one if it has; a solver that fails has decided nothing.
 
-    But for the `whole` problem: then its failure is raised.
+    Its failure is raised only for the `complete` problem.
     """
-    share = clock.share(MOST) if whole else clock.share()
-    for limit in (share,) if whole else (FIRST_TRY, share):
+    share = clock.share(MOST) if complete else clock.share()
+    for limit in (share,) if complete else (FIRST_TRY, share):
         seconds = limit if share is None else min(limit or share, share)
         try:
             verdict, point = _ask(problem, backend, clock, seconds)
         except DiagnosticError:
-            if whole:
+            if complete:
                 raise
             return Feasibility.UNKNOWN, None
         if verdict is not Feasibility.UNKNOWN or clock.over:

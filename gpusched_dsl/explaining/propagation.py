@@ -1,6 +1,6 @@
 """Bound propagation that remembers its reasons: which rows and bounds lead to a contradiction, and by which steps.
 
-From `lower <= sum a_j x_j <= upper` follows a bound of each x_k from those of the others; columns that must be whole
+From `lower <= sum a_j x_j <= upper` follows a bound of each x_k from those of the others; columns that must be integer
 round theirs. All rows are used at once, round after round.
 """
 
@@ -18,7 +18,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import INTEGRALITY
 
 MOST_ROUNDS = 60
-WHOLE = INTEGRALITY  # how far a bound of a whole column may be from a whole number and still be read as that
+NEAR_INTEGER = INTEGRALITY  # tolerance of the bounds of integer columns
 PROGRESS = 1e-3  # a bound must move by this share of its size to count as new
 
 
@@ -27,8 +27,8 @@ class Round:
     """The results of one round: bound `bounds[i]` became `values[i]`; j is the lower bound of column j, n + j the
     upper.
 
-    `rows[i]` gave it; `from_upper[i]` says by which of its sides; `rounded[i]` whether it counts that the column is
-    whole.
+    `rows[i]` gave it; `from_upper[i]` says by which of its sides; `rounded[i]` whether integrality of the column
+    was used.
     """
 
     bounds: Codes
@@ -69,8 +69,8 @@ class PropagationTrace:
             bounds, rows = one.bounds[hit], one.rows[hit]
             needed[bounds] = False
             found[rows] = True
-            whole = bounds[one.rounded[hit]] % problem.columns
-            elements.of("integer", found)[whole] = True
+            integer = bounds[one.rounded[hit]] % problem.columns
+            elements.of("integer", found)[integer] = True
             _need_sides(problem, rows, one.from_upper[hit], needed, bounds % problem.columns)
         below, above = needed[: problem.columns], needed[problem.columns :]
         elements.of("lower", found)[below] = True
@@ -107,7 +107,7 @@ class _Propagation:
         problem = self.elements.problem
         self.lower, self.upper = problem.lower.copy(), problem.upper.copy()
         self._round_declared()
-        if (trace := self._crossed()) is not None:
+        if (trace := self._find_crossing()) is not None:
             return trace
         for _ in range(MOST_ROUNDS):
             if self.clock is not None and self.clock.over:
@@ -117,17 +117,17 @@ class _Propagation:
                 return PropagationTrace(self.elements, tuple(self.rounds), broken[0], broken[1], None)
             if not self._derive(activity):
                 return None
-            if (trace := self._crossed()) is not None:
+            if (trace := self._find_crossing()) is not None:
                 return trace
         return None
 
     def _round_declared(self) -> None:
         """Round the declared bounds of integer columns; this needs no row."""
-        whole = self.elements.problem.integer
-        self.lower = np.where(whole, np.ceil(self.lower - WHOLE), self.lower)
-        self.upper = np.where(whole, np.floor(self.upper + WHOLE), self.upper)
+        integer = self.elements.problem.integer
+        self.lower = np.where(integer, np.ceil(self.lower - NEAR_INTEGER), self.lower)
+        self.upper = np.where(integer, np.floor(self.upper + NEAR_INTEGER), self.upper)
 
-    def _crossed(self) -> PropagationTrace | None:
+    def _find_crossing(self) -> PropagationTrace | None:
         room = CERTAIN * np.maximum(1.0, np.abs(self.lower))
         with np.errstate(invalid="ignore"):
             over = self.lower - self.upper - room
@@ -147,9 +147,9 @@ class _Propagation:
         below, below_is_upper = np.where(positive, from_lower, from_upper), ~positive
         new_upper, upper_entry = _tightest(above, matrix.columns, count, np.minimum, np.inf)
         new_lower, lower_entry = _tightest(below, matrix.columns, count, np.maximum, -np.inf)
-        whole = problem.integer
-        rounded_upper = np.where(whole, np.floor(new_upper + WHOLE), new_upper)
-        rounded_lower = np.where(whole, np.ceil(new_lower - WHOLE), new_lower)
+        integer = problem.integer
+        rounded_upper = np.where(integer, np.floor(new_upper + NEAR_INTEGER), new_upper)
+        rounded_lower = np.where(integer, np.ceil(new_lower - NEAR_INTEGER), new_lower)
         better_upper = _has_moved(self.upper, rounded_upper, self.lower) & (rounded_upper < self.upper)
         better_lower = _has_moved(self.lower, rounded_lower, self.upper) & (rounded_lower > self.lower)
         at_lower, at_upper = np.flatnonzero(better_lower), np.flatnonzero(better_upper)
@@ -164,8 +164,8 @@ class _Propagation:
                 np.concatenate((below_is_upper[lower_entry[at_lower]], above_is_upper[upper_entry[at_upper]])),
                 np.concatenate(
                     (
-                        rounded_lower[at_lower] > new_lower[at_lower] + WHOLE,
-                        rounded_upper[at_upper] < new_upper[at_upper] - WHOLE,
+                        rounded_lower[at_lower] > new_lower[at_lower] + NEAR_INTEGER,
+                        rounded_upper[at_upper] < new_upper[at_upper] - NEAR_INTEGER,
                     )
                 ),
             )
@@ -188,5 +188,5 @@ def _tightest(values: Floats, columns: Int32s, count: int, better: np.ufunc, wor
 def _has_moved(old: Floats, new: Floats, other: Floats) -> Bools:
     """Whether a bound has moved enough to go on with: first finite, or by a share of its size or of the range."""
     with np.errstate(invalid="ignore"):
-        size = np.minimum(np.maximum(1.0, np.abs(old)), np.maximum(np.abs(other - old), WHOLE))
+        size = np.minimum(np.maximum(1.0, np.abs(old)), np.maximum(np.abs(other - old), NEAR_INTEGER))
         return np.isfinite(new) & (~np.isfinite(old) | (np.abs(new - old) > PROGRESS * size))

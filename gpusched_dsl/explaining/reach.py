@@ -31,7 +31,7 @@ class Reach:
 def reaches(problem: Problem, conflict: Bools, backend: Backend | str, clock: SearchClock) -> dict[int, Reach]:
     """The reach of the first rows of a conflict of several, as far as time allows.
 
-    A row for which the others allow values on both sides of what it asks for (only whole variables can do that) has
+    A row for which the others allow values on both sides of what it asks for (only integer variables can do that) has
     none.
     """
     elements = Elements(problem)
@@ -56,8 +56,8 @@ def _extreme(
     """The proved smallest or largest activity of a row within the rest of the conflict; None when there is none."""
     loose = replace(
         elements.problem,
-        row_lower=_but(elements.problem.row_lower, row, -np.inf),
-        row_upper=_but(elements.problem.row_upper, row, np.inf),
+        row_lower=_with_value(elements.problem.row_lower, row, -np.inf),
+        row_upper=_with_value(elements.problem.row_upper, row, np.inf),
     )
     part = Elements(loose).part(conflict).problem
     at = int(np.flatnonzero(np.isneginf(part.row_lower) & np.isposinf(part.row_upper))[0])
@@ -74,7 +74,7 @@ def _extreme(
     return solved.objective if solved.status is Status.OPTIMAL else None
 
 
-def _but(values: Floats, at: int, value: float) -> Floats:
+def _with_value(values: Floats, at: int, value: float) -> Floats:
     changed = values.copy()
     changed[at] = value
     return changed

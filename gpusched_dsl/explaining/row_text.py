@@ -14,9 +14,9 @@ from gpusched_dsl.language.text.numbers import with_unit
 
 MOST_TERMS = 6  # of a row; of longer ones the first terms of each variable are shown
 OF_EACH = 2  # terms of each variable then
-MADE = "."  # stands in the names of rows and columns that the compiler made, and in none that an author can write
+COMPILER_MARK = "."  # in the names that the compiler makes, and in none that an author can write
 LONGEST_TERM = 60
-LARGEST_WHOLE = 2.0**53  # beyond it not every whole number is one of the machine's
+LARGEST_INTEGER = 2.0**53  # beyond it floats skip integers
 
 
 def short(value: float) -> str:
@@ -25,9 +25,9 @@ def short(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def made_for(family: Family) -> str:
+def origin_suffix(family: Family) -> str:
     """Return ` (for `on[i] * on[j]`)`, a suffix for names of parts that the compiler added for a term."""
-    if family.span is None or MADE not in family.name:
+    if family.span is None or COMPILER_MARK not in family.name:
         return ""
     term = " ".join(family.span.text.split())
     return f" (for `{term if len(term) <= LONGEST_TERM else term[: LONGEST_TERM - 3] + '...'}`)"
@@ -46,7 +46,7 @@ class RowText:
     """A row as it is shown: `left` terms, `right` terms or a number, and how they compare.
 
     Terms stand on the side where their coefficient is positive when the sides of the row are 0; a row with negative
-    coefficients alone is turned around (`turned`).
+    coefficients alone is negated (`is_negated`).
     """
 
     problem: Problem
@@ -55,7 +55,7 @@ class RowText:
     lower: float
     upper: float
     unit: str
-    turned: bool = False
+    is_negated: bool = False
 
     @staticmethod
     def of(problem: Problem, row: int) -> RowText:
@@ -65,14 +65,14 @@ class RowText:
         columns, values = columns[values != 0], values[values != 0]
         lower, upper = float(problem.row_lower[row]), float(problem.row_upper[row])
         unit = problem.row_family(row).unit
-        turned = bool(len(values)) and bool((values < 0).all())
-        if turned:
+        negated = bool(len(values)) and bool((values < 0).all())
+        if negated:
             values, lower, upper = -values, -upper, -lower
         negative = values < 0
         if negative.any() and all(side == 0 or not np.isfinite(side) for side in (lower, upper)):
             left, right = Side(columns[~negative], values[~negative]), Side(columns[negative], -values[negative])
             return RowText(problem, left, right, lower, upper, unit)
-        return RowText(problem, Side(columns, values), None, lower, upper, unit, turned)
+        return RowText(problem, Side(columns, values), None, lower, upper, unit, negated)
 
     def __str__(self) -> str:
         left = terms_text(self.problem, self.left)
@@ -112,19 +112,19 @@ class RowText:
         values = self.left.values
         if self.right is not None or not self.problem.integer[self.left.columns].all():
             return ""
-        if np.any(values != np.rint(values)) or np.abs(values).max() > LARGEST_WHOLE:
+        if np.any(values != np.rint(values)) or np.abs(values).max() > LARGEST_INTEGER:
             return ""
         step = int(np.gcd.reduce(np.abs(values).astype(np.int64)))
         hit = np.floor(self.upper / step) >= np.ceil(self.lower / step)
         return "" if hit else f"for integer variables it is a multiple of {self._number(step)}"
 
-    def reached(self, reach: Reach) -> str:
+    def implication(self, reach: Reach) -> str:
         """Return the implication of the rest of a conflict for the row."""
         if self.right is not None:
             verb = "exceeds" if reach.at_least else "stays below"
             return f"given the others, the left side {verb} the right side by at least {self._number(abs(reach.value))}"
-        at_least = reach.at_least != self.turned
-        value = self._number(-reach.value if self.turned else reach.value)
+        at_least = reach.at_least != self.is_negated
+        value = self._number(-reach.value if self.is_negated else reach.value)
         return f"given the others, it is at {'least' if at_least else 'most'} {value}"
 
     def _number(self, value: float) -> str:
@@ -159,12 +159,12 @@ def terms_text(problem: Problem, side: Side, most: int = MOST_TERMS) -> str:
         if len(shown) < len(own):
             rest = own[OF_EACH:]
             parts.append(
-                f"+ ... ({len(rest):,} more of {problem.column_families[number].name}{_each(side.values, own)})"
+                f"+ ... ({len(rest):,} more of {problem.column_families[number].name}{_factor_range(side.values, own)})"
             )
     return _join_terms(parts)
 
 
-def _each(values: Floats, own: Codes) -> str:
+def _factor_range(values: Floats, own: Codes) -> str:
     """The range of the coefficients, where they are not all the same."""
     low, high = float(values[own].min()), float(values[own].max())
     return "" if low == high else f", factors {short(low)} to {short(high)}"

@@ -11,14 +11,14 @@ from gpusched_dsl.explaining.row_text import RowText
 from gpusched_dsl.ir.names import entry_name
 
 
-def stated_rows(reformulated: ReformulatedProblem | None) -> Mapping[int, str]:
+def texts_of_conditional_rows(reformulated: ReformulatedProblem | None) -> Mapping[int, str]:
     """Return the text of each row with a condition, by its number in the reformulated problem."""
     if reformulated is None or not len(reformulated.original.conditions.rows):
         return {}
-    return _Stated(reformulated)
+    return _ConditionalRowTexts(reformulated)
 
 
-class _Stated(Mapping[int, str]):
+class _ConditionalRowTexts(Mapping[int, str]):
     """Computes texts on demand."""
 
     def __init__(self, reformulated: ReformulatedProblem) -> None:

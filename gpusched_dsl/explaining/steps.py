@@ -28,17 +28,17 @@ def steps_of(conflict: Conflict) -> list[str]:
     trace = contradiction(Elements(part.problem))
     if trace is None or not trace.rounds:
         return []
-    teller = _StepNames(conflict.problem, part.problem, part.rows, part.columns.astype(np.int64))
+    names = _StepNames(conflict.problem, part.problem, part.rows, part.columns.astype(np.int64))
     _, used = trace.reasons()
-    told = [line for one, hit in zip(trace.rounds, used, strict=True) for line in teller.round(one, hit)]
-    return [] if len(told) >= MOST_STEPS else [*told, teller.end(trace)]
+    lines = [line for one, hit in zip(trace.rounds, used, strict=True) for line in names.round(one, hit)]
+    return [] if len(lines) >= MOST_STEPS else [*lines, names.end(trace)]
 
 
 class _StepNames:
     """Names rows and columns of a part as in the complete problem."""
 
-    def __init__(self, whole: Problem, part: Problem, rows: np.ndarray, columns: np.ndarray) -> None:
-        self.whole, self.part, self.rows, self.columns = whole, part, rows, columns
+    def __init__(self, complete: Problem, part: Problem, rows: np.ndarray, columns: np.ndarray) -> None:
+        self.complete, self.part, self.rows, self.columns = complete, part, rows, columns
         self.lower, self.upper = part.lower.copy(), part.upper.copy()
 
     def round(self, one: Round, hit: np.ndarray) -> list[str]:
@@ -49,8 +49,8 @@ class _StepNames:
             bounds = np.flatnonzero(hit & (one.rows == row))
             shown = [self._bound(int(one.bounds[k]), float(one.values[k])) for k in bounds[:OF_EACH]]
             more = f" and {len(bounds) - OF_EACH} more" if len(bounds) > OF_EACH else ""
-            whole = " for integers" if one.rounded[bounds].any() else ""
-            lines.append(f"{self._row(int(row))} implies {', '.join(shown)}{more}{whole}")
+            suffix = " for integers" if one.rounded[bounds].any() else ""
+            lines.append(f"{self._row(int(row))} implies {', '.join(shown)}{more}{suffix}")
         below = one.bounds < count
         self.lower[one.bounds[below]] = one.values[below]
         self.upper[one.bounds[~below] - count] = one.values[~below]
@@ -64,20 +64,20 @@ class _StepNames:
         activity = Activity.of(self.part.matrix, self.lower, self.upper)
         reached = activity.smallest_values if trace.upper else activity.largest_values
         side = (self.part.row_upper if trace.upper else self.part.row_lower)[trace.row]
-        unit = self.whole.row_family(int(self.rows[trace.row])).unit
+        unit = self.complete.row_family(int(self.rows[trace.row])).unit
         allowed, value = (with_unit(short(float(v)), unit) for v in (side, reached[trace.row]))
         word, limit = ("at least", "at most") if trace.upper else ("at most", "at least")
         return f"{self._row(trace.row)} sums to {word} {value}, but must be {limit} {allowed}"
 
     def _bound(self, bound: int, value: float) -> str:
         at, column = divmod(bound, self.part.columns)
-        unit = self.whole.column_family(int(self.columns[column])).unit
+        unit = self.complete.column_family(int(self.columns[column])).unit
         return f"{self._column(column)} {'<=' if at else '>='} {with_unit(short(value), unit)}"
 
     def _row(self, row: int) -> str:
         number = int(self.rows[row])
-        return entry_name(self.whole.row_family(number), number)
+        return entry_name(self.complete.row_family(number), number)
 
     def _column(self, column: int) -> str:
         number = int(self.columns[column])
-        return entry_name(self.whole.column_family(number), number)
+        return entry_name(self.complete.column_family(number), number)

@@ -22,16 +22,16 @@ from gpusched_dsl.reporting.summary import size_text
 from gpusched_dsl.solving.decomposition.selection import DecompositionChoice
 
 
-def header_lines(told: ExplanationData) -> list[str]:
+def header_lines(explanation: ExplanationData) -> list[str]:
     """Return the title of the explanation, the class and the size."""
-    scenario = f", scenario {told.origins.scenario}" if told.origins.scenario else ""
-    meaning = f": {CLASSES[told.kind]}" if CLASSES.get(told.kind) else ""
-    lines = [f"{told.problem.name}{scenario}", f"{told.kind}{meaning}", size_text(told.problem)]
-    if told.notes and told.reformulated is not None:
-        lines.append(f"for {told.backend}: {size_text(told.reformulated.problem)}")
-    lines += aggregation_lines(told.aggregation)
-    if told.decomposition is not None:
-        lines.append(_decomposition(told.decomposition))
+    scenario = f", scenario {explanation.origins.scenario}" if explanation.origins.scenario else ""
+    meaning = f": {CLASSES[explanation.kind]}" if CLASSES.get(explanation.kind) else ""
+    lines = [f"{explanation.problem.name}{scenario}", f"{explanation.kind}{meaning}", size_text(explanation.problem)]
+    if explanation.notes and explanation.reformulated is not None:
+        lines.append(f"for {explanation.backend}: {size_text(explanation.reformulated.problem)}")
+    lines += aggregation_lines(explanation.aggregation)
+    if explanation.decomposition is not None:
+        lines.append(_decomposition(explanation.decomposition))
     return lines
 
 
@@ -42,35 +42,35 @@ def _decomposition(choice: DecompositionChoice) -> str:
     return f"not decomposed by {choice.root}{blocks}: {choice.reason}"
 
 
-def grids(told: ExplanationData) -> Iterator[tuple[str, Grid]]:
+def grids(explanation: ExplanationData) -> Iterator[tuple[str, Grid]]:
     """The tables with their titles; those without rows are left out."""
-    declared = [v for v in told.variables if not v.auxiliary]
-    made = [v for v in told.variables if v.auxiliary]
+    declared = [v for v in explanation.variables if not v.auxiliary]
+    auxiliary = [v for v in explanation.variables if v.auxiliary]
     if declared:
         yield "variables", _variables(declared)
-    if made:
-        yield "columns for nonlinear terms", _variables(made)
-    if told.constraints:
-        yield "constraints", _constraints(told.constraints)
+    if auxiliary:
+        yield "columns for nonlinear terms", _variables(auxiliary)
+    if explanation.constraints:
+        yield "constraints", _constraints(explanation.constraints)
     passes = {one.name for one in pipeline.tightenings()}
-    reformulated = [note for note in told.notes if note.pass_name not in passes]
-    tightened = [note for note in told.notes if note.pass_name in passes]
+    reformulated = [note for note in explanation.notes if note.pass_name not in passes]
+    tightened = [note for note in explanation.notes if note.pass_name in passes]
     if reformulated:
-        yield f"reformulations for {told.backend}", _notes(reformulated)
+        yield f"reformulations for {explanation.backend}", _notes(reformulated)
     if tightened:
-        yield f"tightening for {told.backend}", _tightenings(tightened)
-    if told.decomposition is not None and told.decomposition.blocks is not None:
-        yield f"blocks by {told.decomposition.root}", _blocks(told.decomposition.blocks)
+        yield f"tightening for {explanation.backend}", _tightenings(tightened)
+    if explanation.decomposition is not None and explanation.decomposition.blocks is not None:
+        yield f"blocks by {explanation.decomposition.root}", _blocks(explanation.decomposition.blocks)
 
 
-def status_lines(told: ExplanationData) -> list[str]:
+def status_lines(explanation: ExplanationData) -> list[str]:
     """Whether there is a solution, as far as that was found out."""
-    took = seconds_text(told.seconds)
-    match told.status:
+    took = seconds_text(explanation.seconds)
+    match explanation.status:
         case "feasible":
             return [f"feasible: some values satisfy all constraints (found in {took})"]
-        case "infeasible" if told.conflict is not None:
-            solves = count_text(told.conflict.solves, "sub-problem")
+        case "infeasible" if explanation.conflict is not None:
+            solves = count_text(explanation.conflict.solves, "sub-problem")
             return [f"infeasible: no values satisfy all constraints (proved in {took}, {solves})"]
         case "infeasible":
             return [f"infeasible: no values satisfy all constraints ({took})"]
@@ -84,17 +84,17 @@ def status_lines(told: ExplanationData) -> list[str]:
     return []
 
 
-def explanation_text(told: ExplanationData) -> str:
+def explanation_text(explanation: ExplanationData) -> str:
     """Everything as plain text."""
-    parts = ["\n".join(header_lines(told)) + "\n"]
-    parts += [f"{title}\n{plain(grid)}" for title, grid in grids(told)]
-    for diagnostics in (told.reasons, told.refused, told.warnings):
+    parts = ["\n".join(header_lines(explanation)) + "\n"]
+    parts += [f"{title}\n{plain(grid)}" for title, grid in grids(explanation)]
+    for diagnostics in (explanation.reasons, explanation.refused, explanation.warnings):
         if diagnostics:
             parts.append(render_text(diagnostics))
-    if told.status != "not asked":
-        parts.append("\n".join(status_lines(told)) + "\n")
-    if told.findings:
-        parts.append(render_text(told.findings))
+    if explanation.status != "not asked":
+        parts.append("\n".join(status_lines(explanation)) + "\n")
+    if explanation.findings:
+        parts.append(render_text(explanation.findings))
     return "\n".join(parts)
 
 

@@ -25,7 +25,7 @@ def find_fitting_setting(
     """
     for name, choice in _choices_that_change(built, broken):
         try:
-            with limit(clock.rest):
+            with limit(clock.remaining_seconds):
                 other = built.with_settings({name: choice})
                 problem = ground(other.scenario.model, other.instance.store, other.permissions.limits(), plan)
                 verdict, _ = decide(replace(problem, objectives=()), backend, clock)

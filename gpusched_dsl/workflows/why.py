@@ -127,7 +127,7 @@ def _forced_document(forced: ForcedDecision, before: Cost | None) -> dict[str, A
         "possible": forced.cost is not None,
         "entries": list(forced.entries),
         "changes": {} if forced.cost is None or before is None else {n: v for n, v, _ in forced.cost.changes(before)},
-        "moved": list(forced.moved),
+        "moved": list(forced.moves),
         "in_the_way": [{"give_way": change, "row": row} for change, row in forced.rows],
     }
 
@@ -140,10 +140,10 @@ def _forced_lines(what: str, forced: ForcedDecision, before: Cost) -> Iterator[s
         return
     where = f" ({', '.join(forced.entries)})" if forced.entries and forced.entries[0] not in what else ""
     yield f"{what}{where}: {forced.cost.change_text(before)}"
-    for line in forced.moved[:MOST_MOVED]:
+    for line in forced.moves[:MOST_MOVED]:
         yield f"    {line}"
-    if len(forced.moved) > MOST_MOVED:
-        yield f"    and {count_text(len(forced.moved) - MOST_MOVED, 'more job')}"
+    if len(forced.moves) > MOST_MOVED:
+        yield f"    and {count_text(len(forced.moves) - MOST_MOVED, 'more job')}"
 
 
 def why(
@@ -181,7 +181,7 @@ def why(
     if isinstance(loop.planner, PolicyPlanner) and moment.step.method == loop.planner.policy.name:
         turn = turn_of(loop.planner.policy, moment, inner, permissions.limits())
     question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), permissions.limits())
-    plan = question.as_planned()
+    plan = question.evaluate_plan()
     answer = DecisionExplanation(
         title_of(loop), str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn
     )
@@ -194,16 +194,16 @@ def _with_alternatives(
     answer: DecisionExplanation, question: CounterfactualProblem, moment: Moment
 ) -> DecisionExplanation:
     if not answer.runs:
-        if not len(question.mine):
+        if not len(question.own_elements):
             return answer
-        fixed = question.running(question.mine)
-        return replace(answer, fixed=fixed, free=question.running(question.mine, others=False))
-    planned = question.planned[question.mine] > 0.5
-    has = set(question.mine[planned].tolist())
-    others = [configuration for configuration in question.ways if not has & set(configuration.tolist())]
-    alternatives = [Alternative("waits", question.waiting())]
+        fixed = question.force_running(question.own_elements)
+        return replace(answer, fixed=fixed, free=question.force_running(question.own_elements, others=False))
+    planned = question.planned_values[question.own_elements] > 0.5
+    has = set(question.own_elements[planned].tolist())
+    others = [configuration for configuration in question.configurations if not has & set(configuration.tolist())]
+    alternatives = [Alternative("waits", question.force_waiting())]
     for configuration in others[:MOST_ALTERNATIVES]:
-        forced = question.running(configuration)
+        forced = question.force_running(configuration)
         entry = forced.entries[0] if forced.entries else _family_of(question, configuration)
         alternatives.append(Alternative(entry, forced))
     assert answer.plan.cost is not None

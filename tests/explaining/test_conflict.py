@@ -107,7 +107,7 @@ def test_a_time_limit_is_never_a_proof() -> None:
 def test_the_best_conflict_is_kept_when_time_is_up() -> None:
     """It is known to be infeasible, but nothing smaller is found in no time."""
     one = problem(columns=2, rows=[at_least(3, 2, 2), at_most(2.5, 2, 2), at_most(9, 1, 1)], upper=10.0, integer=True)
-    conflict = find_conflict(one, clock=SearchClock(0.0), known=True)
+    conflict = find_conflict(one, clock=SearchClock(0.0), known_infeasible=True)
     assert conflict is not None
     assert not conflict.complete
     assert not conflict.minimal

@@ -84,9 +84,9 @@ def variables_of(told: Explanation, columns: Codes) -> set[str]:
 
 def steps_of(told: Explanation) -> list[str]:
     assert told.ray is not None
-    assert told.solved is not None
+    assert told.linear_problem is not None
     return [
-        f"{entry_name(told.solved.column_family(c), c)} {s:+g}"
+        f"{entry_name(told.linear_problem.column_family(c), c)} {s:+g}"
         for c, s in zip(told.ray.columns.tolist(), told.ray.steps.tolist(), strict=True)
     ]
 
@@ -95,10 +95,10 @@ def check_relaxation(told: Explanation, expected: str) -> None:
     least = told.relaxations[0]
     assert least.verified
     assert least.proved
-    assert told.solved is not None
+    assert told.linear_problem is not None
     (row,) = least.rows.tolist()
     name, change = expected.rsplit(" ", 1)
-    assert entry_name(told.solved.row_family(row), row) == name
+    assert entry_name(told.linear_problem.row_family(row), row) == name
     assert least.above[0] - least.below[0] == pytest.approx(float(change))
 
 

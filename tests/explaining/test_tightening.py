@@ -72,9 +72,9 @@ def test_a_pass_can_be_left_out(name: str) -> None:
 def test_conflicts_speak_of_the_problem_as_stated() -> None:
     told = model(room=1.0).explain()
     assert told.status == "infeasible"
-    assert told.searched is not None
-    assert told.searched.problem is told.problem
-    assert told.searched.problem.upper.tolist() == [4.5, 4.5]
+    assert told.linear_form is not None
+    assert told.linear_form.problem is told.problem
+    assert told.linear_form.problem.upper.tolist() == [4.5, 4.5]
     assert told.conflict is not None
     assert len(told.conflict.rows) == 2
     assert told.relaxations

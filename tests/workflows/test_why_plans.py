@@ -122,23 +122,23 @@ def test_prices_are_those_of_the_model(text: str, scenario: str, method: str, at
         job = job_in(moment, loop.jobs_root, code)
         assert job is not None
         question = CounterfactualProblem(moment, job, "highs", SearchClock(60))
-        plan = question.as_planned()
+        plan = question.evaluate_plan()
         assert plan.cost is not None
-        for way in question.ways:
+        for way in question.configurations:
             for place in way.tolist():
-                forced = question.running(np.array([place]), why=False)
-                values = question.planned.copy()
-                values[question.all_mine] = 0.0
+                forced = question.force_running(np.array([place]), why=False)
+                values = question.planned_values.copy()
+                values[question.all_own_elements] = 0.0
                 values[place] = 1.0
                 assert price(question, values) == pytest.approx(None if forced.cost is None else forced.cost.total)
                 compared += 1
-        waits = question.planned.copy()
-        waits[question.all_mine] = 0.0
-        forced = question.waiting()
+        waits = question.planned_values.copy()
+        waits[question.all_own_elements] = 0.0
+        forced = question.force_waiting()
         assert price(question, waits) == pytest.approx(None if forced.cost is None else forced.cost.total)
-        best = question.running(question.mine, others=False, why=False)
+        best = question.force_running(question.own_elements, others=False, why=False)
         assert best.cost is not None
-        every = [question.running(way, why=False).cost for way in question.ways]
+        every = [question.force_running(way, why=False).cost for way in question.configurations]
         assert all(cost is None or cost.total >= best.cost.total - 1e-6 for cost in every)
     assert compared > 6
 
@@ -167,21 +167,21 @@ def test_the_turn_of_a_job_that_finds_no_room() -> None:
     assert (found.place, found.length) == (3, 3)
     assert dict(found.keys)["`deadline[j]`".strip("`")] == "8 h"
     assert found.free == ("B: at most 0 free on a used node, 0 unused",)
-    assert [(t.rule, t.placed) for t in found.tried] == [
+    assert [(t.rule, t.placed) for t in found.attempts] == [
         ("best_fit", False), ("new_node", False), ("best_suboptimal", False),
     ]  # fmt: skip
-    assert [way for way, _ in found.ways] == ["A, g = 1", "B, g = 1", "B, g = 2"]
-    assert "none of `best_fit`, `new_node`, `best_suboptimal` finds room" in found.refused
+    assert [way for way, _ in found.configurations] == ["A, g = 1", "B, g = 1", "B, g = 2"]
+    assert "none of `best_fit`, `new_node`, `best_suboptimal` finds room" in found.wait_reason
 
 
 def test_the_turn_of_a_job_that_is_placed() -> None:
     found = answer("J2", 1, "Greedy").turn
     assert found is not None
     assert found.place == 1
-    assert [(t.rule, t.way, t.placed) for t in found.tried] == [
+    assert [(t.rule, t.configuration, t.placed) for t in found.attempts] == [
         ("best_fit", "A, g = 1", False), ("new_node", "A, g = 1", True),
     ]  # fmt: skip
-    assert found.refused == ""
+    assert found.wait_reason == ""
 
 
 def test_a_queue_that_stops_and_a_job_that_is_not_in_it() -> None:
@@ -193,7 +193,7 @@ def test_a_queue_that_stops_and_a_job_that_is_not_in_it() -> None:
     assert len(last) == 1
     refused = answer("J3", 1, "Urgent").turn
     assert refused is not None
-    assert (refused.place, refused.refused) == (0, "it is not in the queue where `weight[j] < 3[$/h]`")
+    assert (refused.place, refused.wait_reason) == (0, "it is not in the queue where `weight[j] < 3[$/h]`")
 
 
 def test_a_job_that_stays_where_it_was() -> None:
@@ -201,7 +201,7 @@ def test_a_job_that_stays_where_it_was() -> None:
     assert found.runs
     assert found.turn is not None
     assert found.turn.notes == ("it keeps its node: `keep running`",)
-    assert found.turn.tried == ()
+    assert found.turn.attempts == ()
 
 
 @pytest.mark.slow
@@ -209,12 +209,12 @@ def test_ways_have_the_keys_of_the_line_that_lists_them() -> None:
     """PL-1: J3 has the best profile on an A100, though one that meets its due date on a K80 does not exist."""
     found = why(read(SHARED), "J3", 0, RunConfig(method="STS", online="EveryEvent", scenario="TwoKinds")).turn
     assert found is not None
-    assert [way for way, _ in found.ways[:2]] == ["A100, g = 1, u = 20", "K80, g = 4, u = 20"]
-    assert dict(found.ways[0][1])["plan_status[j, t]"] == "0"
-    assert dict(found.ways[1][1])["plan_status[j, t]"] == "1"
-    assert dict(found.ways[0][1])["plan_cost[j, t] + weight[j] * plan_late[j, t]"] == "61.4864 $"
-    assert found.tried[-1].placed
-    assert found.tried[-1].way == "A100, g = 1, u = 20"
+    assert [way for way, _ in found.configurations[:2]] == ["A100, g = 1, u = 20", "K80, g = 4, u = 20"]
+    assert dict(found.configurations[0][1])["plan_status[j, t]"] == "0"
+    assert dict(found.configurations[1][1])["plan_status[j, t]"] == "1"
+    assert dict(found.configurations[0][1])["plan_cost[j, t] + weight[j] * plan_late[j, t]"] == "61.4864 $"
+    assert found.attempts[-1].placed
+    assert found.attempts[-1].configuration == "A100, g = 1, u = 20"
 
 
 # --- journals, and what cannot be asked ------------------------------------------------------------------------------

@@ -79,12 +79,12 @@ class ForcedDecision:
     """The result of a forced decision: `cost` and `entries` of the job, or the conflicting rows, as far as known in
     time.
 
-    `moved` are the entries of other jobs that change, as `before -> after`.
+    `moves` are the entries of other jobs that change, as `before -> after`.
     """
 
     cost: Cost | None
     entries: tuple[str, ...] = ()
-    moved: tuple[str, ...] = ()
+    moves: tuple[str, ...] = ()
     rows: tuple[tuple[str, str], ...] = ()  # what would have to give way, and the row with its numbers
 
 
@@ -114,18 +114,18 @@ class CounterfactualProblem:
 
         of_job, of_node, slot = codes("job"), codes("node"), codes("slot")
         assert of_job is not None
-        self.all_mine = np.flatnonzero(of_job == self.job)
+        self.all_own_elements = np.flatnonzero(of_job == self.job)
         self.of_job = of_job
         now = np.ones(len(of_job), dtype=np.bool_)
         if slot is not None and self.moment.slot is not None:
             now = slot == self.moment.slot
-        self.mine = np.flatnonzero((of_job == self.job) & now)  # those that mean that it runs now
+        self.own_elements = np.flatnonzero((of_job == self.job) & now)  # those that mean that it runs now
         given = self.moment.values.get(placement.variable)
         planned = np.zeros(self.family.size) if given is None else values_at(self.family.domain, given)
-        self.planned: Floats = np.rint(planned) if self.problem.integer[self.family.slice].all() else planned
-        self.ways = self._ways(columns, of_node)
+        self.planned_values: Floats = np.rint(planned) if self.problem.integer[self.family.slice].all() else planned
+        self.configurations = self._configurations(columns, of_node)
 
-    def _ways(self, columns: tuple[Codes, ...], of_node: Codes | None) -> list[Codes]:
+    def _configurations(self, columns: tuple[Codes, ...], of_node: Codes | None) -> list[Codes]:
         """The job's elements, those together that differ in nothing but nodes of one kind."""
         from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
         from gpusched_dsl.compiling.evaluation.frames import Frame
@@ -133,39 +133,42 @@ class CounterfactualProblem:
         model = self.moment.instance.scenario.model
         placement = model.placement
         assert placement is not None
-        told = [column[self.mine] for column in columns if column is not of_node]
+        labels = [column[self.own_elements] for column in columns if column is not of_node]
         kind = placement.value("node_type")
         if kind is not None:
-            frame = Frame(len(self.mine), {i: c[self.mine] for i, c in zip(placement.indices, columns, strict=True)})
+            frame = Frame(
+                len(self.own_elements),
+                {i: c[self.own_elements] for i, c in zip(placement.indices, columns, strict=True)},
+            )
             ev = Evaluator(model, self.moment.instance.store, self.limits)
-            told.append(np.broadcast_to(ev.codes(kind, frame), (frame.size,)))
+            labels.append(np.broadcast_to(ev.codes(kind, frame), (frame.size,)))
         elif of_node is not None:
-            told.append(of_node[self.mine])
-        if not len(self.mine):
+            labels.append(of_node[self.own_elements])
+        if not len(self.own_elements):
             return []
-        _, group = np.unique(np.stack(told, axis=1), axis=0, return_inverse=True)
-        return [self.mine[group.reshape(-1) == g] for g in range(int(group.max()) + 1)]
+        _, group = np.unique(np.stack(labels, axis=1), axis=0, return_inverse=True)
+        return [self.own_elements[group.reshape(-1) == g] for g in range(int(group.max()) + 1)]
 
     # --- problems ----------------------------------------------------------------------------------------------------
 
     @property
     def runs(self) -> bool:
         """Whether the job runs in the plan."""
-        return bool((self.planned[self.mine] > CHOSEN).any())
+        return bool((self.planned_values[self.own_elements] > CHOSEN).any())
 
     def entry(self, at: int) -> str:
         return entry_name(self.family, self.family.first + at)
 
-    def fixed(self, allowed: Codes, *, others: bool = True) -> Problem:
+    def restrict_job(self, allowed: Codes, *, others: bool = True) -> Problem:
         """Restrict the job to the elements `allowed`; `others`: all other jobs are as planned."""
         first = self.family.first
         lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
         if others:
             rest = np.ones(self.family.size, dtype=np.bool_)
-            rest[self.all_mine] = False
+            rest[self.all_own_elements] = False
             at = first + np.flatnonzero(rest)
-            lower[at] = upper[at] = self.planned[rest]
-        barred = np.setdiff1d(self.mine, allowed)
+            lower[at] = upper[at] = self.planned_values[rest]
+        barred = np.setdiff1d(self.own_elements, allowed)
         lower[first + barred] = upper[first + barred] = 0.0
         return replace(self.problem, lower=lower, upper=upper)
 
@@ -181,7 +184,7 @@ class CounterfactualProblem:
             row_upper=np.append(problem.row_upper, np.inf),
         )
 
-    def solved(self, problem: Problem) -> Solution:
+    def solve(self, problem: Problem) -> Solution:
         options = SolveOptions(time_limit=self.clock.share(), gap=GAP)
         found = solve_problem(problem, self.backend, options, monitor=self.clock.monitor)
         found.close()
@@ -189,45 +192,45 @@ class CounterfactualProblem:
 
     # --- what is asked -----------------------------------------------------------------------------------------------
 
-    def as_planned(self) -> ForcedDecision:
+    def evaluate_plan(self) -> ForcedDecision:
         """Return the plan itself, with its open values optimised."""
         lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
-        lower[self.family.slice] = upper[self.family.slice] = self.planned
-        found = self.solved(replace(self.problem, lower=lower, upper=upper))
-        mine = [self.entry(int(at)) for at in self.mine[self.planned[self.mine] > CHOSEN]]
+        lower[self.family.slice] = upper[self.family.slice] = self.planned_values
+        found = self.solve(replace(self.problem, lower=lower, upper=upper))
+        mine = [self.entry(int(at)) for at in self.own_elements[self.planned_values[self.own_elements] > CHOSEN]]
         return ForcedDecision(None if found.point is None else Cost.of(found), tuple(mine))
 
-    def waiting(self) -> ForcedDecision:
+    def force_waiting(self) -> ForcedDecision:
         """The job does not run, all others as planned."""
-        return self._asked(self.fixed(np.zeros(0, dtype=np.int64)), np.zeros(0, dtype=np.int64))
+        return self._force(self.restrict_job(np.zeros(0, dtype=np.int64)), np.zeros(0, dtype=np.int64))
 
-    def running(self, allowed: Codes, *, others: bool = True, why: bool = True) -> ForcedDecision:
+    def force_running(self, allowed: Codes, *, others: bool = True, why: bool = True) -> ForcedDecision:
         """Require one of these elements; `others`: all other jobs are as planned; `why`: find the conflicting rows."""
-        return self._asked(self.with_run(self.fixed(allowed, others=others), allowed), allowed, why=why)
+        return self._force(self.with_run(self.restrict_job(allowed, others=others), allowed), allowed, why=why)
 
-    def _asked(self, problem: Problem, allowed: Codes, *, why: bool = True) -> ForcedDecision:
-        found = self.solved(problem)
+    def _force(self, problem: Problem, allowed: Codes, *, why: bool = True) -> ForcedDecision:
+        found = self.solve(problem)
         if found.point is None:
-            return ForcedDecision(None, rows=self._in_the_way(problem) if why else ())
+            return ForcedDecision(None, rows=self._smallest_relaxation(problem) if why else ())
         point = found.point[self.family.slice]
-        mine = self.mine[point[self.mine] > CHOSEN]
-        return ForcedDecision(Cost.of(found), tuple(self.entry(int(at)) for at in mine), self._moved(point))
+        mine = self.own_elements[point[self.own_elements] > CHOSEN]
+        return ForcedDecision(Cost.of(found), tuple(self.entry(int(at)) for at in mine), self._moves(point))
 
-    def _moved(self, point: Floats) -> tuple[str, ...]:
+    def _moves(self, point: Floats) -> tuple[str, ...]:
         """Return the other jobs with elements that differ from the plan."""
-        told = []
-        differs = (point > CHOSEN) != (self.planned > CHOSEN)
+        moves = []
+        differs = (point > CHOSEN) != (self.planned_values > CHOSEN)
         for job in np.unique(self.of_job[differs]).tolist():
             if job != self.job:
                 own = np.flatnonzero(self.of_job == job)
-                before, after = (own[values[own] > CHOSEN].tolist() for values in (self.planned, point))
-                told.append(f"{self._entries(before)} -> {self._entries(after)}")
-        return tuple(told)
+                before, after = (own[values[own] > CHOSEN].tolist() for values in (self.planned_values, point))
+                moves.append(f"{self._entries_text(before)} -> {self._entries_text(after)}")
+        return tuple(moves)
 
-    def _entries(self, at: Sequence[int]) -> str:
+    def _entries_text(self, at: Sequence[int]) -> str:
         return ", ".join(self.entry(i) for i in at[:3]) + (", ..." if len(at) > 3 else "") if at else "waits"
 
-    def _in_the_way(self, problem: Problem) -> tuple[tuple[str, str], ...]:
+    def _smallest_relaxation(self, problem: Problem) -> tuple[tuple[str, str], ...]:
         """Return the smallest relaxation: rows of the model, and the change of each."""
         if not problem.is_linear or self.clock.over:
             return ()
@@ -237,10 +240,10 @@ class CounterfactualProblem:
         if not found:
             return ()
         least: Relaxation = min(found, key=lambda r: len(r.rows))
-        told = []
+        changes = []
         for k, row in enumerate(least.rows[:MOST_CHANGES].tolist()):
             family = problem.row_family(row)
             amount = max(float(least.below[k]), float(least.above[k]))
             change = f"`{entry_name(family, row)}` by {with_unit(short(amount), family.unit)}"
-            told.append((change, str(RowText.of(problem, row))))
-        return tuple(told)
+            changes.append((change, str(RowText.of(problem, row))))
+        return tuple(changes)

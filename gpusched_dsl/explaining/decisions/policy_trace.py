@@ -29,35 +29,35 @@ from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
 
-MOST_WAYS = 8
+MOST_CONFIGURATIONS = 8
 _OTHER = RuleShape("")  # of another package
 
 
 @dataclass(frozen=True)
 class RuleAttempt:
-    """A rule that was tried for the job in a way, and whether it placed the job."""
+    """A rule that was tried for a configuration of the job, and whether it placed the job."""
 
     rule: str
-    way: str
+    configuration: str
     placed: bool
 
 
 @dataclass(frozen=True)
 class Turn:
-    """The decision of a policy about a job. `ways` are the listed ones, best first, with keys; `refused` is why it
-    waits.
+    """The decision of a policy about a job.
 
-    `place` counts from 1 in a queue of `length`; 0: the job is not in it. `notes` say what the turn does not tell.
+    `configurations` are the listed ones, best first, with keys; `wait_reason` explains why the job waits. `place`
+    counts from 1 in a queue of `length`; 0: the job is not in it. `notes` state what the trace does not cover.
     """
 
     policy: str
     place: int = 0
     length: int = 0
     keys: tuple[tuple[str, str], ...] = ()
-    ways: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
-    more_ways: int = 0
-    tried: tuple[RuleAttempt, ...] = ()
-    refused: str = ""
+    configurations: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    more_configurations: int = 0
+    attempts: tuple[RuleAttempt, ...] = ()
+    wait_reason: str = ""
     free: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
@@ -104,13 +104,13 @@ class _PolicyTracer:
         if self.number not in queue:
             conditions = [f"`{text_of(c.span.text)}`" for c in policy.order.indexing.conditions]
             why = f" where {' and '.join(conditions)}" if conditions else ""
-            return Turn(policy.name, length=len(queue), refused=f"it is not in the queue{why}", notes=tuple(notes))
-        ways, more = self._ways()
+            return Turn(policy.name, length=len(queue), wait_reason=f"it is not in the queue{why}", notes=tuple(notes))
+        ways, more = self._list_configurations()
         keys = self._keys(policy.order, Frame(1, {policy.order.indexing.variables[0]: np.array([self.job])}))
-        tried, refused, free = self._placing(queue, start)
+        attempts, refused, free = self._trace_placement(queue, start)
         return Turn(
-            policy.name, queue.index(self.number) + 1, len(queue), tuple((n, v[0]) for n, v in keys), ways, more, tried,
-            refused, free, tuple(notes),
+            policy.name, queue.index(self.number) + 1, len(queue), tuple((n, v[0]) for n, v in keys), ways, more,
+            attempts, refused, free, tuple(notes),
         )  # fmt: skip
 
     def _start(self) -> Schedule:
@@ -131,17 +131,22 @@ class _PolicyTracer:
             found.append((text_of(key.value.span.text), texts))
         return found
 
-    def _ways(self) -> tuple[tuple[tuple[str, tuple[tuple[str, str], ...]], ...], int]:
-        """The ways of the job that the policy lists, best first, with the keys of the line that lists them."""
+    def _list_configurations(self) -> tuple[tuple[tuple[str, tuple[tuple[str, str], ...]], ...], int]:
+        """The configurations of the job that the policy lists, best first, with the keys of their line."""
         first, last = (int(at) for at in self.cluster.work.first_way[self.number : self.number + 2])
         ranked = [int(w) for w in self.lines.ranked[first:last] if w != NONE]
         preferred = int(self.lines.preferred[self.number])
         lists = [r for r in (self.policy.choose, self.policy.otherwise) if r is not None]
-        told = []
-        for place, way in enumerate(ranked[:MOST_WAYS]):
+        texts = []
+        for place, way in enumerate(ranked[:MOST_CONFIGURATIONS]):
             ranking = lists[0] if place < preferred else lists[-1]
-            told.append((self.way(way), tuple((n, v[0]) for n, v in self._keys(ranking, self._frame(ranking, way)))))
-        return tuple(told), max(0, len(ranked) - MOST_WAYS)
+            texts.append(
+                (
+                    self.configuration_text(way),
+                    tuple((n, v[0]) for n, v in self._keys(ranking, self._frame(ranking, way))),
+                )
+            )
+        return tuple(texts), max(0, len(ranked) - MOST_CONFIGURATIONS)
 
     def _frame(self, ranking: CheckedRanking, way: int) -> Frame:
         cluster = self.cluster
@@ -153,37 +158,39 @@ class _PolicyTracer:
             bound[variable] = columns.get(variable.name, np.array([kind], dtype=np.int64))
         return Frame(1, bound)
 
-    def way(self, way: int) -> str:
-        """Return a way by its identifying indices: `B, g = 2`."""
+    def configuration_text(self, way: int) -> str:
+        """Return a configuration by its identifying indices: `B, g = 2`."""
         cluster = self.cluster
-        told = []
+        parts = []
         kind = int(cluster.kinds[cluster.work.kind[way]])
         node_type = cluster.placement.value("node_type")
         if node_type is not None:
             component = self.ev.store.component(node_type.type)
-            told.append(str(component.labels[kind]) if component is not None else str(kind))
+            parts.append(str(component.labels[kind]) if component is not None else str(kind))
         elif len(cluster.kinds) > 1:
-            told.append(str(self._labels(cluster.node_at)[kind]))
+            parts.append(str(self._labels(cluster.node_at)[kind]))
         for place in cluster.rest_at:
             index, code = cluster.placement.indices[place], int(cluster.ways[place][way])
             labels = self._labels(place)
-            told.append(f"{index.name} = {labels[code] if labels else code}")
-        return ", ".join(told)
+            parts.append(f"{index.name} = {labels[code] if labels else code}")
+        return ", ".join(parts)
 
     # --- placing -----------------------------------------------------------------------------------------------------
 
-    def _placing(self, queue: list[int], start: Schedule) -> tuple[tuple[RuleAttempt, ...], str, tuple[str, ...]]:
+    def _trace_placement(
+        self, queue: list[int], start: Schedule
+    ) -> tuple[tuple[RuleAttempt, ...], str, tuple[str, ...]]:
         """Return the rules tried for the job at its turn, why it waits, and the free capacity then."""
         work, lines, policy = self.cluster.work, self.lines, self.policy
         plan = Schedule(*(array.copy() for array in start))  # type: ignore[arg-type]
         look, scratch = look_up(work), make_scratch(work, lines.node_list)
         begin(work, look, scratch, plan)
-        tried: list[RuleAttempt] = []
+        attempts: list[RuleAttempt] = []
         rules = [rule.text for rule in policy.place]
 
-        def heard(rule: int, way: int, placed: bool) -> None:
+        def record(rule: int, way: int, placed: bool) -> None:
             own = way != NONE and PLACE.get(rules[rule], _OTHER).takes == "one way"
-            tried.append(RuleAttempt(rules[rule], self.way(way) if own else "", placed))
+            attempts.append(RuleAttempt(rules[rule], self.configuration_text(way) if own else "", placed))
 
         rng = np.random.default_rng(0)
         before = PlacementPass(work, look, lines, scratch, plan, False, rng)
@@ -195,19 +202,19 @@ class _PolicyTracer:
                     (),
                 )
         free = self._free(plan)
-        own = PlacementPass(work, look, lines, scratch, plan, False, rng, heard)
+        own = PlacementPass(work, look, lines, scratch, plan, False, rng, record)
         own.place(self.number)
         if plan.node[self.number] != NONE:
-            return tuple(tried), "", free
+            return tuple(attempts), "", free
         if not (lines.ranked[work.first_way[self.number] : work.first_way[self.number + 1]] != NONE).any():
-            return tuple(tried), "the policy lists no way to run it", free
-        asked = ", ".join(f"`{rule}`" for rule in rules if PLACE.get(rule, _OTHER).takes != "no way")
-        return tuple(tried), f"none of {asked} finds room for a listed way", free
+            return tuple(attempts), "the policy lists no way to run it", free
+        listed_rules = ", ".join(f"`{rule}`" for rule in rules if PLACE.get(rule, _OTHER).takes != "no way")
+        return tuple(attempts), f"none of {listed_rules} finds room for a listed way", free
 
     def _free(self, plan: Schedule) -> tuple[str, ...]:
         """The most that a node of each kind has left, and how many have nothing on them."""
         work, cluster = self.cluster.work, self.cluster
-        told = []
+        lines = []
         labels = self._kind_labels()
         for k in range(len(work.units)):
             nodes = np.flatnonzero(plan.kind == k)
@@ -216,11 +223,11 @@ class _PolicyTracer:
             in_use = left[plan.jobs[nodes] > 0]
             if len(nodes):
                 most = f"at most {short(float(in_use.max()))} free on a used node" if len(in_use) else "no used node"
-                told.append(f"{labels[k]}: {most}, {empty} unused")
+                lines.append(f"{labels[k]}: {most}, {empty} unused")
         unopened = int((plan.kind == NONE).sum())
-        if unopened or (cluster.type_at is not None and not told):
-            told.append(f"{unopened} unused")
-        return tuple(told)
+        if unopened or (cluster.type_at is not None and not lines):
+            lines.append(f"{unopened} unused")
+        return tuple(lines)
 
     def _kind_labels(self) -> list[str]:
         """Return a label of each kind: the common type of its nodes, or else a node of the kind."""
@@ -232,37 +239,37 @@ class _PolicyTracer:
                 return [f"{node_type.span.text} = {int(code)}" for code in cluster.kinds]
             return [str(component.labels[int(code)]) for code in cluster.kinds]
         labels, nodes = self._labels(cluster.node_at), cluster.ways[cluster.node_at]
-        told = []
+        labels_of_kinds = []
         for k in range(len(cluster.kinds)):
             ways = np.flatnonzero(cluster.work.kind == k)
             code = int(nodes[ways[0]]) if len(ways) else NONE
-            told.append(f"kind {k + 1}" if code == NONE else str(labels[code]) if labels else str(code))
-        return told
+            labels_of_kinds.append(f"kind {k + 1}" if code == NONE else str(labels[code]) if labels else str(code))
+        return labels_of_kinds
 
 
 def turn_lines(turn: Turn) -> list[str]:
     """Return a turn as lines of text."""
-    told = []
+    lines = []
     if turn.place:
         by = ", ".join(f"`{name}` {value}" for name, value in turn.keys)
-        told.append(
+        lines.append(
             (f"{turn.policy}: position {turn.place} of {turn.length} in the queue") + (f", by {by}" if by else "")
         )
     if turn.free:
-        told.append(f"state at its turn: {'; '.join(turn.free)}")
-    if turn.ways:
-        told.append("ways to run it, best first:")
-        for way, keys in turn.ways:
-            outcome = [t for t in turn.tried if t.way == way]
-            said = ", ".join(f"`{t.rule}` {'places it' if t.placed else 'finds no room'}" for t in outcome)
+        lines.append(f"state at its turn: {'; '.join(turn.free)}")
+    if turn.configurations:
+        lines.append("ways to run it, best first:")
+        for way, keys in turn.configurations:
+            outcome = [t for t in turn.attempts if t.configuration == way]
+            outcome_text = ", ".join(f"`{t.rule}` {'places it' if t.placed else 'finds no room'}" for t in outcome)
             by = ", ".join(f"`{name}` {value}" for name, value in keys)
-            told.append(f"  {way}" + (f"   ({by})" if by else "") + (f"   {said}" if said else ""))
-        if turn.more_ways:
-            told.append(f"  and {turn.more_ways} more")
-    others = [t for t in turn.tried if t.way not in {w for w, _ in turn.ways}]
+            lines.append(f"  {way}" + (f"   ({by})" if by else "") + (f"   {outcome_text}" if outcome_text else ""))
+        if turn.more_configurations:
+            lines.append(f"  and {turn.more_configurations} more")
+    others = [t for t in turn.attempts if t.configuration not in {w for w, _ in turn.configurations}]
     for t in others:
         words = PLACE[t.rule].words if t.rule in PLACE else plug_ins().place[t.rule].words
-        told.append(f"`{t.rule}` ({words}) {'places it' if t.placed else 'finds no room'}")
-    if turn.refused:
-        told.append(f"it waits: {turn.refused}")
-    return [*told, *turn.notes]
+        lines.append(f"`{t.rule}` ({words}) {'places it' if t.placed else 'finds no room'}")
+    if turn.wait_reason:
+        lines.append(f"it waits: {turn.wait_reason}")
+    return [*lines, *turn.notes]
