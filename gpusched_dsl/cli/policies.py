@@ -62,7 +62,7 @@ def _show_rules(output: Output) -> None:
                 GridColumn(verb, [rule.text for rule in rules]),
                 GridColumn(
                     "meaning",
-                    [f"{rule.told}{' (from another package)' if rule.added else ''}" for rule in rules],
+                    [f"{rule.words}{' (from another package)' if rule.added else ''}" for rule in rules],
                 ),
                 GridColumn("numbers", ["; ".join(rule.parameters) for rule in rules]),
             )

@@ -80,7 +80,7 @@ class RunHistory:
         return self.placement.kinds_root
 
     @property
-    def counted(self) -> bool:
+    def counts_nodes(self) -> bool:
         """Whether decisions count nodes of a type and do not name them: a place is then a type."""
         return not self.placement.root("node")
 
@@ -140,7 +140,7 @@ class RunHistory:
     def nodes(self) -> Floats:
         """Nodes of each kind in the cluster; NaN where nodes are rented as one type or another."""
         kinds = len(self.outcome.world.gpu_time)
-        if not self.counted:
+        if not self.counts_nodes:
             if self._kind_of_node is None:
                 return np.full(kinds, np.nan)
             return np.bincount(self._kind_of_node, minlength=kinds).astype(np.float64)

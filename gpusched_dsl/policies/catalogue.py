@@ -48,7 +48,7 @@ class ListedRule:
 
     verb: str
     text: str
-    told: str
+    words: str
     parameters: tuple[str, ...]
     added: bool
 
@@ -57,7 +57,7 @@ class ListedRule:
         return {
             "verb": self.verb,
             "text": self.text,
-            "told": self.told,
+            "told": self.words,
             "parameters": list(self.parameters),
             "added": self.added,
         }
@@ -116,8 +116,8 @@ def _models(places: list[Workspace], workspace: Workspace | None, model: str | N
     else:
         help = did_you_mean(model, known) or f"the models are {', '.join(known)}"
         raise DiagnosticError([Diagnostic("GSM6018", f"unknown model `{model}`", help=help)])
-    holding = {name: next(place for place in places if name in place.models) for name in names}
-    return {above for name, place in holding.items() for above in model_chain(place, name)}
+    places_by_name = {name: next(place for place in places if name in place.models) for name in names}
+    return {above for name, place in places_by_name.items() for above in model_chain(place, name)}
 
 
 def _file(place: Workspace, name: str) -> tuple[str, bool]:

@@ -74,8 +74,8 @@ def decide(
         return Decision(found.values, time.perf_counter() - began, statistics=found.statistics, stopped=found.stopped)
     if appends(policy):
         plan = run_queues(policy, store, limits, stop)
-        told = {"unplaced": float(len(plan.unplaced))}
-        return Decision(plan.values, time.perf_counter() - began, statistics=told, stopped=plan.stopped)
+        statistics = {"unplaced": float(len(plan.unplaced))}
+        return Decision(plan.values, time.perf_counter() - began, statistics=statistics, stopped=plan.stopped)
     cluster = cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy))
     instructions = instructions_of(policy, cluster, store, limits)
     settings = settings_of(policy, store, limits)
@@ -102,17 +102,17 @@ def settings_of(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) 
     """How often, how many and by which price: the numbers in a policy's last lines."""
     ev = Evaluator(policy.model, store, limits)
 
-    def whole(expr: TypedExpr | None, otherwise: int) -> int:
+    def integer(expr: TypedExpr | None, otherwise: int) -> int:
         return otherwise if expr is None else max(0, round(ev.number(expr)))
 
     return SearchSettings(
-        iterations=whole(policy.repeat, 0),
-        keep=max(1, whole(policy.improve, 1)),
-        improve=max(1, whole(policy.improve, 1)),
+        iterations=integer(policy.repeat, 0),
+        keep=max(1, integer(policy.improve, 1)),
+        improve=max(1, integer(policy.improve, 1)),
         price=policy.kept if policy.kept in PRICES else "total",
-        moves=tuple((m.text, whole(m.arguments[0] if m.arguments else None, LISTED)) for m in policy.moves),
-        rounds=UNLIMITED if policy.all_rounds else whole(policy.rounds, 1),
-        controllers=max(1, whole(policy.split, 1)),
+        moves=tuple((m.text, integer(m.arguments[0] if m.arguments else None, LISTED)) for m in policy.moves),
+        rounds=UNLIMITED if policy.all_rounds else integer(policy.rounds, 1),
+        controllers=max(1, integer(policy.split, 1)),
     )
 
 

@@ -14,7 +14,12 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, copy_change, empty_change
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, empty_books, keep_books, tolerance
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import (
+    DeltaEvaluation,
+    empty_delta_evaluation,
+    tolerance,
+    update_delta_evaluation,
+)
 from gpusched_dsl.policies.kernels.moves.hill_climbing import climb
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two
@@ -59,7 +64,7 @@ def improve(
     """
     if not plans:
         raise ValueError("no plan to improve")
-    books = empty_books(work, PRICES[price_kind], shortest_minus_due(work) if pressure is None else pressure)
+    delta = empty_delta_evaluation(work, PRICES[price_kind], shortest_minus_due(work) if pressure is None else pressure)
     named = sorted((MOVE_CODES[move], length) for move, length in moves if isinstance(move, str))
     places, lengths = np.array(named, dtype=np.int64).reshape(-1, 2).T.copy()
     functions = [(BUILT_IN[number], length, True) for number, length in named]
@@ -69,11 +74,11 @@ def improve(
     for plan in plans:
         now = copy_schedule(plan)
         if len(functions) > len(named):
-            _climb_with(work, now, books, functions, rounds, (change, trial))
+            _climb_with(work, now, delta, functions, rounds, (change, trial))
         else:
-            climb(work, now, books, places, lengths, rounds, change, trial)
-        if books.sums[0] < least - tolerance(least if np.isfinite(least) else 0.0):
-            best, least = now, float(books.sums[0])
+            climb(work, now, delta, places, lengths, rounds, change, trial)
+        if delta.sums[0] < least - tolerance(least if np.isfinite(least) else 0.0):
+            best, least = now, float(delta.sums[0])
         if stopped():
             break
     return best
@@ -94,26 +99,26 @@ def copy_schedule(plan: Schedule) -> Schedule:
 def _climb_with(
     work: Workload,
     plan: Schedule,
-    books: DeltaEvaluation,
+    delta: DeltaEvaluation,
     moves: Sequence[tuple[Move, int, bool]],
     rounds: int,
     buffers: tuple[ScheduleChange, ScheduleChange],
 ) -> None:
     """Run `climb` with functions among the moves: their stated gains are not trusted, but computed in full."""
     change, trial = buffers
-    keep_books(work, plan, books)
+    update_delta_evaluation(work, plan, delta)
     for _ in range(rounds):
-        best, margin = 0.0, tolerance(books.sums[0])
+        best, margin = 0.0, tolerance(delta.sums[0])
         for move, length, exact in moves:
-            gain = move(work, plan, books, length, trial)
+            gain = move(work, plan, delta, length, trial)
             if not exact and np.isfinite(gain):
                 after = copy_schedule(plan)
                 apply(work, after, trial)
-                gain = price(work, after, books.price_kind) - books.sums[0]
+                gain = price(work, after, delta.price_kind) - delta.sums[0]
             if gain < best - margin:
                 best = gain
                 copy_change(change, trial)
         if best == 0.0:
             return
         apply(work, plan, change)
-        keep_books(work, plan, books)
+        update_delta_evaluation(work, plan, delta)

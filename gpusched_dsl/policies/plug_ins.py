@@ -113,8 +113,8 @@ def plug_ins() -> PlugIns:
 _Rule = TypeVar("_Rule")
 
 
-def _add(rules: dict[str, _Rule], name: str, rule: _Rule, taken: Mapping[str, int]) -> None:
-    if name in taken or name in rules:
+def _add(rules: dict[str, _Rule], name: str, rule: _Rule, builtin: Mapping[str, int]) -> None:
+    if name in builtin or name in rules:
         raise ValueError(f"a rule named `{name}` exists already; an entry point of {GROUP} adds another one")
     rules[name] = rule
 
@@ -143,13 +143,13 @@ def run_passes(
 
 
 class PlacementPass:
-    """One pass over the queue, rule by rule. `heard(rule, way, placed)` receives each tried rule."""
+    """One pass over the queue, rule by rule. `on_rule(rule, way, placed)` receives each tried rule."""
 
     def __init__(
         self, work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, plan: Schedule,
-        drawing: bool, rng: np.random.Generator, heard: Callable[[int, int, bool], None] | None = None,
+        drawing: bool, rng: np.random.Generator, on_rule: Callable[[int, int, bool], None] | None = None,
     ) -> None:  # fmt: skip
-        self.heard = heard
+        self.on_rule = on_rule
         self.work, self.look, self.instructions, self.scratch = work, look, instructions, scratch
         self.plan, self.drawing, self.rng = plan, drawing, rng
         rules = plug_ins()
@@ -169,9 +169,13 @@ class PlacementPass:
             if code == POSTPONE:
                 return True
             if code == NEXT_CHOICE:
-                if any(self._by(before, j, w) for w in self._others(j, first) for before in self._listed(at)):
+                if any(
+                    self._try_and_report(before, j, w)
+                    for w in self._others(j, first)
+                    for before in self._rules_before(at)
+                ):
                     return True
-            elif self._by(at, j, first):
+            elif self._try_and_report(at, j, first):
                 return True
         return True
 
@@ -179,25 +183,25 @@ class PlacementPass:
         ways = self.instructions.ranked[self.work.first_way[j] : self.work.first_way[j + 1]].tolist()
         return (w for w in ways if w not in (NONE, first))
 
-    def _listed(self, at: int) -> list[int]:
+    def _rules_before(self, at: int) -> list[int]:
         """Return the rules before `next_choice` that depend on the way."""
-        apart = _OF_ANY_WAY | {NEXT_CHOICE}
-        return [before for before in range(at) if self.codes[before] not in apart]
+        others = _OF_ANY_WAY | {NEXT_CHOICE}
+        return [before for before in range(at) if self.codes[before] not in others]
 
-    def _by(self, at: int, j: int, w: int) -> bool:
-        placed = self._tried(at, j, w)
-        if self.heard is not None:
-            self.heard(at, w, placed)
+    def _try_and_report(self, at: int, j: int, w: int) -> bool:
+        placed = self._try_rule(at, j, w)
+        if self.on_rule is not None:
+            self.on_rule(at, w, placed)
         return placed
 
-    def _tried(self, at: int, j: int, w: int) -> bool:
+    def _try_rule(self, at: int, j: int, w: int) -> bool:
         code = self.codes[at]
         if code >= FIRST_ADDED:
             rule = self.place_rules[code - FIRST_ADDED]
             found = rule.function(self.work, self.plan, j, w)
             if found is None:
                 return False
-            self._put(rule.name, j, int(found[0]), int(found[1]))
+            self._apply_added_rule(rule.name, j, int(found[0]), int(found[1]))
             return True
         queue = np.array([j], dtype=np.int64)
         if w == NONE and code not in _OF_ANY_WAY:
@@ -210,7 +214,7 @@ class PlacementPass:
             == PLACED
         )  # fmt: skip
 
-    def _put(self, name: str, j: int, n: int, w: int) -> None:
+    def _apply_added_rule(self, name: str, j: int, n: int, w: int) -> None:
         """Apply the result of an added rule, if it is valid."""
         work, plan, scratch = self.work, self.plan, self.scratch
         if not (0 <= n < len(plan.kind) and 0 <= w < len(work.job) and work.job[w] == j):

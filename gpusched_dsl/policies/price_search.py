@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.policies.remaining_work import Conditioned
+from gpusched_dsl.policies.remaining_work import RemainingWork
 from gpusched_dsl.policies.speed_levels import Ladders
 
 # The search ends when the profile costs at most this share more than the best one.
@@ -32,7 +32,7 @@ class PriceBracket:
 class PriceSearch:
     """Problems with a binding due date: feasible, but not on the slowest rung alone. `target` is d, the time left."""
 
-    def __init__(self, ladders: Ladders, work: Conditioned, target: Floats) -> None:
+    def __init__(self, ladders: Ladders, work: RemainingWork, target: Floats) -> None:
         self.ladders, self.work, self.target = ladders, work, target
         self.fastest = (work.limit - work.done) * ladders.pace[:, -1]
         # The energy is at least this: what a gap is compared with.
@@ -119,7 +119,7 @@ class PriceSearch:
 
     def _at_a_jump(self, rows: Codes, price: Floats, low: Floats, high: Floats) -> Floats:
         """The price, or the jump of T nearest to it between `low` and `high` where jumps are known and there is one."""
-        known = np.flatnonzero(self.work.tabled[rows])
+        known = np.flatnonzero(self.work.has_table[rows])
         if not len(known):
             return price
         chosen = rows[known]

@@ -12,7 +12,7 @@ from gpusched_dsl.ir.distributions.tables import Tables
 from gpusched_dsl.policies.distributions import Laws
 
 
-class Conditioned:
+class RemainingWork:
     """Of problem p: F(x) = P(W > x given W > done[p]) for done[p] <= x < limit[p], and 0 from the limit on.
 
     `laws` has one law per problem, those of one family behind one another (`laws.family` does not decrease).
@@ -26,9 +26,9 @@ class Conditioned:
         above, self.rest = self._each("survival", np.stack((self.start, laws.high), axis=1)).T
         self.span = above - self.rest
 
-    def take(self, rows: Codes) -> Conditioned:
+    def take(self, rows: Codes) -> RemainingWork:
         """Some of the problems; nothing is computed again."""
-        some = object.__new__(Conditioned)
+        some = object.__new__(RemainingWork)
         some.laws = self.laws.take(rows)
         for name in ("done", "limit", "start", "end", "rest", "span"):
             setattr(some, name, getattr(self, name)[rows])
@@ -40,7 +40,7 @@ class Conditioned:
         return np.asarray((self.limit > self.done) & (self.span > 0))
 
     @cached_property
-    def tabled(self) -> Bools:
+    def has_table(self) -> Bools:
         """Whether the flat parts are known (`flats_around`)."""
         return np.array([isinstance(family, Tables) for family in self.laws.families])[self.laws.family]
 
@@ -71,7 +71,7 @@ class Conditioned:
         return np.asarray(np.minimum(x, start) - self.done[:, None] + inside)
 
     def flats_around(self, y: Floats) -> tuple[Floats, Floats]:
-        """The levels of the flat parts of F next above and next below each y (inf, 0: none), where `tabled`."""
+        """The levels of the flat parts of F next above and next below each y (inf, 0: none), where `has_table`."""
         level = self.rest[:, None] + y * self.span[:, None]
         over, under = np.full_like(y, np.inf), np.zeros_like(y)
         for family, rows in self._parts():

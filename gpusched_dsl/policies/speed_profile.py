@@ -18,7 +18,7 @@ from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.price_search import PriceSearch
-from gpusched_dsl.policies.remaining_work import Conditioned
+from gpusched_dsl.policies.remaining_work import RemainingWork
 from gpusched_dsl.policies.speed_levels import Ladders, filter_levels
 
 # Lateness below this share of the time that is needed is none.
@@ -96,7 +96,7 @@ def speed_profiles(
     if (order[1:] < order[:-1]).any():
         sorted_ones = speed_profiles(ladders.take(order), gathered.take(order), left[order], top[order], begun[order])
         return sorted_ones.take(np.argsort(order))
-    work = Conditioned(gathered, np.minimum(begun, top), top)
+    work = RemainingWork(gathered, np.minimum(begun, top), top)
     status = _statuses(ladders, work, left)
     switches = np.where((status == ProfileStatus.LOOSE)[:, None], work.limit[:, None], work.done[:, None])
     switches = np.repeat(switches, ladders.speed.shape[1] - 1, axis=1)
@@ -108,7 +108,7 @@ def speed_profiles(
     return _price(ladders, work, left, status, switches, price)
 
 
-def _statuses(ladders: Ladders, work: Conditioned, left: Floats) -> NDArray[np.int8]:
+def _statuses(ladders: Ladders, work: RemainingWork, left: Floats) -> NDArray[np.int8]:
     remaining = work.limit - work.done
     status = np.full(len(left), ProfileStatus.OK, dtype=np.int8)
     status[remaining * ladders.pace[:, 0] <= left] = ProfileStatus.LOOSE
@@ -118,7 +118,7 @@ def _statuses(ladders: Ladders, work: Conditioned, left: Floats) -> NDArray[np.i
     return status
 
 
-def _binding_switches(ladders: Ladders, work: Conditioned, left: Floats) -> tuple[Floats, Floats]:
+def _binding_switches(ladders: Ladders, work: RemainingWork, left: Floats) -> tuple[Floats, Floats]:
     """Switches and prices where the due date binds."""
     search = PriceSearch(ladders, work, left)
     prices = search.run()
@@ -131,7 +131,7 @@ def _binding_switches(ladders: Ladders, work: Conditioned, left: Floats) -> tupl
 
 
 def _price(
-    ladders: Ladders, work: Conditioned, left: Floats, status: NDArray[np.int8], switches: Floats, price: Floats
+    ladders: Ladders, work: RemainingWork, left: Floats, status: NDArray[np.int8], switches: Floats, price: Floats
 ) -> SpeedProfiles:
     """Expected and worst cost and time, by summation by parts: of G, the expected work below a switch."""
     over = (status == ProfileStatus.DONE)[:, None]

@@ -29,7 +29,6 @@ _ABSENT = {
     "status": float(NO_RUNG), "cost": np.inf, "time": np.inf, "late": np.inf, "price": 0.0, "switch": np.inf,
     "first": 0.0, "leaves": np.inf, "runs": 0.0, "amount": 0.0, "taken": 0.0,
 }  # fmt: skip
-_WHOLE = ROUNDING
 
 
 def with_stages(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> ValueStore:
@@ -65,7 +64,7 @@ class _Stage:
         self.ev.refuse_where(~np.isfinite(values), "GSM3017", "no finite value", expr, frame, "not finite")
         return values
 
-    def held(self, role: str, frame: Frame, wrong: Callable[[Floats], Bools], what: str) -> Floats:
+    def checked_numbers(self, role: str, frame: Frame, wrong: Callable[[Floats], Bools], what: str) -> Floats:
         """Numbers of a part, refused where they cannot be."""
         values = self.numbers(role, frame)
         expr = self.stage.parts.get(role)
@@ -85,11 +84,11 @@ class _Stage:
         """A parameter that has `values` in the rows of a frame."""
         declared = self.stage.results[word]
         domain: Domain = self.ev.index_domain(declared.indexing, declared.span)
-        whole = np.full(domain.size, _ABSENT[word])
+        values_of_all = np.full(domain.size, _ABSENT[word])
         columns = tuple(np.broadcast_to(frame.columns[v], (frame.size,)) for v in declared.indexing.variables)
         if frame.size:
-            whole[domain.locate(columns)] = values
-        return declared.name, Param(domain, whole)
+            values_of_all[domain.locate(columns)] = values
+        return declared.name, Param(domain, values_of_all)
 
 
 def _profile(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
@@ -97,19 +96,19 @@ def _profile(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
     pairs, choices = at.pairs, at.choices
     length = stage.parts["work"]
     assert isinstance(length, RandomRef)
-    speed = at.held("speed", choices, lambda v: ~(v > 0), "must be positive")
-    rate = at.held("rate", choices, lambda v: ~(v >= 0), "must not be negative")
-    done = at.held("done", pairs, lambda v: ~(v >= 0), "must not be negative")
+    speed = at.checked_numbers("speed", choices, lambda v: ~(v > 0), "must be positive")
+    rate = at.checked_numbers("rate", choices, lambda v: ~(v >= 0), "must not be negative")
+    done = at.checked_numbers("done", pairs, lambda v: ~(v >= 0), "must not be negative")
     laws = ev.store.randoms[length.name]
     law = laws.which[ev.random_position(length, pairs)]
     found = profile_stage(
         pairs.size, at.pair_of, speed, rate, Laws.of(laws.laws).take(law), at.numbers("limit", pairs), done,
         at.numbers("time_left", pairs), at.numbers("shortest", pairs),
     )  # fmt: skip
-    told = {word: at.result(word, pairs, getattr(found, word)) for word in ("status", "cost", "time", "late")}
-    told |= {word: at.result(word, pairs, getattr(found, word)) for word in ("price", "switch")}
-    told |= {word: at.result(word, choices, getattr(found, word)) for word in ("first", "leaves")}
-    return dict(told.values())
+    results = {word: at.result(word, pairs, getattr(found, word)) for word in ("status", "cost", "time", "late")}
+    results |= {word: at.result(word, pairs, getattr(found, word)) for word in ("price", "switch")}
+    results |= {word: at.result(word, choices, getattr(found, word)) for word in ("first", "leaves")}
+    return dict(results.values())
 
 
 def _admit(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
@@ -117,8 +116,8 @@ def _admit(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
     job, kind = stage.indexing.variables
     jobs, kinds = (ev.domain(iterator.domain).columns()[0] for iterator in stage.indexing.iterators)
     of_jobs, of_kinds = Frame(len(jobs), {job: jobs}), Frame(len(kinds), {kind: kinds})
-    amount = at.held("uses", at.choices, _not_whole, "must be an integer of at least 1")
-    capacity = np.floor(at.numbers("capacity", of_kinds) + _WHOLE).astype(np.int64)
+    amount = at.checked_numbers("uses", at.choices, _is_no_count, "must be an integer of at least 1")
+    capacity = np.floor(at.numbers("capacity", of_kinds) + ROUNDING).astype(np.int64)
     wait = at.numbers("wait", of_jobs)
     job_of, kind_of = _places(jobs, at.choices, job), _places(kinds, at.choices, kind)
     chosen = admit(
@@ -127,18 +126,18 @@ def _admit(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
     )  # fmt: skip
     taken = np.zeros(at.choices.size)
     taken[chosen[chosen >= 0]] = 1.0
-    given = np.bincount(at.pair_of, weights=taken * amount, minlength=at.pairs.size)
+    amounts = np.bincount(at.pair_of, weights=taken * amount, minlength=at.pairs.size)
     return dict(
         (
             at.result("runs", of_jobs, (chosen >= 0).astype(np.float64)),
-            at.result("amount", at.pairs, given.astype(np.float64)),
+            at.result("amount", at.pairs, amounts.astype(np.float64)),
             at.result("taken", at.choices, taken),
         )
     )
 
 
-def _not_whole(values: Floats) -> Bools:
-    return (values < 1 - _WHOLE) | (np.abs(values - np.rint(values)) > _WHOLE)
+def _is_no_count(values: Floats) -> Bools:
+    return (values < 1 - ROUNDING) | (np.abs(values - np.rint(values)) > ROUNDING)
 
 
 def _places(elements: Codes, frame: Frame, variable: IndexVar) -> Codes:

@@ -7,7 +7,7 @@ import pytest
 from instances import KINDS, LIMIT, random_law
 
 from gpusched_dsl.policies.distributions import Laws
-from gpusched_dsl.policies.remaining_work import Conditioned
+from gpusched_dsl.policies.remaining_work import RemainingWork
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -16,7 +16,7 @@ def test_what_is_left_is_as_the_law_conditioned_and_cut_off(kind: str) -> None:
     laws = [random_law(rng, kind) for _ in range(count)]
     done = np.where(rng.random(count) < 0.3, 0.0, rng.uniform(0, 30, count))
     laws = [law if law.survival(np.array(t)) > 1e-3 else law.truncate(low=t) for law, t in zip(laws, done, strict=True)]
-    work = Conditioned(Laws.of(laws), done, np.full(count, LIMIT))
+    work = RemainingWork(Laws.of(laws), done, np.full(count, LIMIT))
     x = done[:, None] + (LIMIT - done[:, None]) * rng.random((count, 40))
     y = rng.uniform(0.001, 0.999, (count, 40))
     amounts, (lower, upper) = work.work(x), work.inverses(y)
@@ -31,7 +31,7 @@ def test_levels_of_flat_parts_find_themselves() -> None:
     """At the very level of a flat part the inverses are its ends, though the level was computed."""
     rng = np.random.default_rng(4)
     laws = [random_law(rng, "discrete") for _ in range(60)]
-    work = Conditioned(Laws.of(laws), np.zeros(60), np.full(60, LIMIT))
+    work = RemainingWork(Laws.of(laws), np.zeros(60), np.full(60, LIMIT))
     y = rng.uniform(0.01, 0.95, (60, 1))
     over, under = work.flats_around(y)
     for levels, some in ((over, np.isfinite(over) & (over < 1)), (under, under > 0)):

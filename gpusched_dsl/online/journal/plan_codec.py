@@ -23,9 +23,9 @@ def plan_data(plan: Plan, types: Mapping[str, tuple[ValueType, ...]], universes:
         "seconds": plan.seconds,
         "objective": plan.objective,
         "bound": plan.bound,
-        "values": {name: given_data(given, types[name], universes) for name, given in plan.values.items()},
-        "again": None if plan.again is None else given_data(plan.again, types[""], universes),
-        "remembered": {name: given_data(g, types[""], universes) for name, g in plan.remembered.items()},
+        "values": {name: columns_of(given, types[name], universes) for name, given in plan.values.items()},
+        "again": None if plan.again is None else columns_of(plan.again, types[""], universes),
+        "remembered": {name: columns_of(g, types[""], universes) for name, g in plan.remembered.items()},
         "notes": list(plan.notes),
     }
 
@@ -34,19 +34,19 @@ def plan_from(data: Data, types: Mapping[str, tuple[ValueType, ...]], universes:
     """Return the plan of such data. Raises KeyError or ValueError if it does not fit the universes."""
     again = data["again"]
     return Plan(
-        values={name: given_from(given, types[name], universes) for name, given in data["values"].items()},
+        values={name: values_from(given, types[name], universes) for name, given in data["values"].items()},
         method=data["method"],
         status=data["status"],
         seconds=data["seconds"],
         objective=data["objective"],
         bound=data["bound"],
-        again=None if again is None else given_from(again, types[""], universes),
-        remembered={name: given_from(g, types[""], universes) for name, g in data["remembered"].items()},
+        again=None if again is None else values_from(again, types[""], universes),
+        remembered={name: values_from(g, types[""], universes) for name, g in data["remembered"].items()},
         notes=tuple(data["notes"]),
     )
 
 
-def given_data(
+def columns_of(
     given: VariableValues, types: tuple[ValueType, ...], universes: Mapping[str, Universe]
 ) -> list[list[Any]]:
     """A column of labels for each index, and one of values."""
@@ -56,7 +56,7 @@ def given_data(
     return [*columns, given.values.tolist()]
 
 
-def given_from(
+def values_from(
     data: list[list[Any]], types: tuple[ValueType, ...], universes: Mapping[str, Universe]
 ) -> VariableValues:
     codes = []

@@ -31,11 +31,11 @@ class LiveClock:
 
     def read(self, time: float | str | None, now: float) -> float:
         """The time of an event; `now` is that of the run. Raises GSM5205, and GSM7007 for one beyond the clock."""
-        found = self._read(time, now)
+        found = self._parse(time, now)
         check_clock(found, self.unit)
         return found
 
-    def _read(self, time: float | str | None, now: float) -> float:
+    def _parse(self, time: float | str | None, now: float) -> float:
         if time is None:
             if self.start is None or self.seconds is None:
                 return now

@@ -19,7 +19,7 @@ _SLACK = 1e-9  # of a capacity: sums of needs are rounded
 
 
 @compiled
-def note(found: Ints, counts: Ints, limit: int, left: int, n: int, gpu: int) -> None:
+def insert_place(found: Ints, counts: Ints, limit: int, left: int, n: int, gpu: int) -> None:
     """Keep a place among the `limit` best, by the units left, of equal ones the first noted."""
     at = counts[FOUND]
     if at == limit:
@@ -35,7 +35,7 @@ def note(found: Ints, counts: Ints, limit: int, left: int, n: int, gpu: int) -> 
 
 
 @compiled
-def holds(needs: Floats, left: Floats, room: Floats, w: int, n: int, k: int) -> bool:
+def has_capacity(needs: Floats, left: Floats, room: Floats, w: int, n: int, k: int) -> bool:
     """Whether the rest of the further capacities of node n, of kind k, suffices for a way."""
     for r in range(needs.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
         if needs[w, r] > left[n, r] + _SLACK * abs(room[k, r]):
@@ -54,7 +54,7 @@ def tightest_gpu(spare: Ints, n: int, size: int) -> int:
 
 
 @compiled
-def empty_holds(units: Ints, parts: int, needs: Floats, room: Floats, k: int, size: int, w: int) -> bool:
+def has_capacity_when_empty(units: Ints, parts: int, needs: Floats, room: Floats, k: int, size: int, w: int) -> bool:
     """Whether a node of the kind has room for a way while nothing runs on it."""
     if max(size, parts if size < parts else 0) > units[k]:
         return False
@@ -81,18 +81,18 @@ def fit(
             if (
                 family[k] != wanted
                 or way_at[j, k, size] == NONE
-                or not holds(needs, left, room, way_at[j, k, size], n, k)
+                or not has_capacity(needs, left, room, way_at[j, k, size], n, k)
             ):
                 continue
             if first:
                 gpu = tightest_gpu(spare, n, size)
                 if gpu != NONE or used[n] + parts <= units[k]:
-                    note(found, counts, 1, 0, n, gpu)
+                    insert_place(found, counts, 1, 0, n, gpu)
                     return
                 continue
             for gpu in range(spare.shape[1]):
                 if spare[n, gpu] >= size:
-                    note(found, counts, limit, spare[n, gpu] - size, n, gpu)
+                    insert_place(found, counts, limit, spare[n, gpu] - size, n, gpu)
         if first or counts[FOUND] > 0:
             return
     for n in nodes:
@@ -100,25 +100,25 @@ def fit(
         rest = units[k] - used[n] - whole
         if rest < 0 or family[k] != wanted or way_at[j, k, size] == NONE:
             continue
-        if holds(needs, left, room, way_at[j, k, size], n, k):
-            note(found, counts, limit, rest, n, NONE)
+        if has_capacity(needs, left, room, way_at[j, k, size], n, k):
+            insert_place(found, counts, limit, rest, n, NONE)
             if first or (limit == 1 and rest == 0):
                 return
 
 
 @compiled
-def next_there(there_at: Ints, there: Ints, heads: Ints, jobs: Ints, k: int) -> int:
-    """The first node of a kind that is there and not in use; `heads[k]` moves on to it."""
-    while heads[k] < there_at[k + 1]:
-        if jobs[there[heads[k]]] == 0:
-            return int(there[heads[k]])
+def next_existing(existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, k: int) -> int:
+    """Return the first existing node of a kind that is not in use; `heads[k]` moves on to it."""
+    while heads[k] < existing_from[k + 1]:
+        if jobs[existing[heads[k]]] == 0:
+            return int(existing[heads[k]])
         heads[k] += 1
     return NONE
 
 
 @compiled
-def empty_there(
-    there_at: Ints, there: Ints, heads: Ints, jobs: Ints, family: Ints, way_at: Ints, units: Ints, parts: int,
+def list_empty_existing(
+    existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, family: Ints, way_at: Ints, units: Ints, parts: int,
     needs: Floats, room: Floats, counts: Ints, found: Ints, j: int, wanted: int, size: int, limit: int,
 ) -> None:  # fmt: skip
     """Append the existing unused nodes of the family to the list.
@@ -127,13 +127,17 @@ def empty_there(
     """
     start = counts[FOUND]
     for k in range(len(units)):
-        if family[k] != wanted or way_at[j, k, size] == NONE or next_there(there_at, there, heads, jobs, k) == NONE:
+        if (
+            family[k] != wanted
+            or way_at[j, k, size] == NONE
+            or next_existing(existing_from, existing, heads, jobs, k) == NONE
+        ):
             continue
-        if not empty_holds(units, parts, needs, room, k, size, way_at[j, k, size]):
+        if not has_capacity_when_empty(units, parts, needs, room, k, size, way_at[j, k, size]):
             continue
         rest = units[k] - max(size, parts)
-        for place in range(heads[k], there_at[k + 1]):
-            n = there[place]
+        for place in range(heads[k], existing_from[k + 1]):
+            n = existing[place]
             if jobs[n] > 0:
                 continue
             at = counts[FOUND]
@@ -162,16 +166,16 @@ def way_to_rent(
         for k in largest_first:
             if family[k] == family[own] and kinds[k] < stock[k]:
                 way = way_at[j, k, size]
-                if way != NONE and empty_holds(units, parts, needs, room, k, size, way):
+                if way != NONE and has_capacity_when_empty(units, parts, needs, room, k, size, way):
                     return int(way)
                 break
-    if kinds[own] < stock[own] and empty_holds(units, parts, needs, room, own, size, w):
+    if kinds[own] < stock[own] and has_capacity_when_empty(units, parts, needs, room, own, size, w):
         return w
     return NONE
 
 
 @compiled
-def suboptimal(
+def find_suboptimal(
     nodes: Ints, ways_at: Ints, ways: Ints, choose_rank: Ints, otherwise_rank: Ints, size: Ints, units: Ints,
     parts: int, needs: Floats, room: Floats, kind: Ints, used: Ints, left: Floats, spare: Ints, counts: Ints,
     found: Ints, j: int, first: bool,
@@ -197,7 +201,7 @@ def suboptimal(
                     continue
             elif free < size[w]:
                 continue
-            if holds(needs, left, room, w, n, k):
+            if has_capacity(needs, left, room, w, n, k):
                 best, best_choose, best_otherwise = w, choose, otherwise
                 found[0, 0], found[0, 1], found[0, 2] = 0, n, gpu
                 counts[FOUND] = 1

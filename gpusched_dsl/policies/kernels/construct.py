@@ -17,11 +17,11 @@ from gpusched_dsl.policies.kernels.candidate_search import (
     OPEN,
     OPENED,
     draw_node,
-    empty_holds,
-    empty_there,
+    find_suboptimal,
     fit,
-    next_there,
-    suboptimal,
+    has_capacity_when_empty,
+    list_empty_existing,
+    next_existing,
     way_to_rent,
 )
 from gpusched_dsl.policies.kernels.compiled import compiled
@@ -46,8 +46,8 @@ class Lookups(NamedTuple):
     smallest_first: Ints  # (K,) kinds: fewest units, then lower price, then kind order
     ways_at: Ints  # (J * K + 1,)
     ways: Ints  # (W,)
-    there_at: Ints  # (K + 1,) nodes that are there, by kind
-    there: Ints
+    existing_from: Ints  # (K + 1,) existing nodes, by kind
+    existing: Ints
     rented: Ints  # nodes whose kind is chosen on opening
 
 
@@ -57,7 +57,7 @@ class Scratch(NamedTuple):
     queue: Ints  # (J,)
     nodes: Ints  # (N,) nodes in use that have units left, in order; `counts[OPEN]` of them
     kinds: Ints  # (K,) nodes of this kind
-    heads: Ints  # (K,) of the nodes that are there, those before are in use
+    heads: Ints  # (K,) of the existing nodes; those before are in use
     counts: Ints
     found: Ints  # (node_list, 3) the best places found by a rule: units left after, node, shared GPU
 
@@ -83,25 +83,25 @@ def look_up(work: Workload) -> Lookups:
         at = work.job[w] * kinds + work.kind[w]
         ways[ends[at]] = w
         ends[at] += 1
-    there_at = np.zeros(kinds + 1, np.int64)
+    existing_from = np.zeros(kinds + 1, np.int64)
     for n in range(nodes):
         if work.node_kind[n] != NONE:
-            there_at[work.node_kind[n] + 1] += 1
+            existing_from[work.node_kind[n] + 1] += 1
     for k in range(kinds):
-        there_at[k + 1] += there_at[k]
-    place = there_at.copy()
-    there = np.empty(there_at[kinds], np.int64)
-    rented = np.empty(nodes - there_at[kinds], np.int64)
+        existing_from[k + 1] += existing_from[k]
+    place = existing_from.copy()
+    existing = np.empty(existing_from[kinds], np.int64)
+    rented = np.empty(nodes - existing_from[kinds], np.int64)
     last = 0
     for n in range(nodes):
         if work.node_kind[n] == NONE:
             rented[last] = n
             last += 1
         else:
-            there[place[work.node_kind[n]]] = n
+            existing[place[work.node_kind[n]]] = n
             place[work.node_kind[n]] += 1
     return Lookups(
-        order_rows(largest, everything), order_rows(sizes, everything), ways_at, ways, there_at, there, rented
+        order_rows(largest, everything), order_rows(sizes, everything), ways_at, ways, existing_from, existing, rented
     )
 
 
@@ -122,14 +122,14 @@ def make_scratch(work: Workload, node_list: int) -> Scratch:
 @compiled
 def begin(work: Workload, look: Lookups, scratch: Scratch, plan: Schedule) -> None:
     """List the nodes in use, count those of every kind."""
-    node_kind, there_at, units = work.node_kind, look.there_at, work.units
+    node_kind, existing_from, units = work.node_kind, look.existing_from, work.units
     nodes, kinds, heads, counts = scratch.nodes, scratch.kinds, scratch.heads, scratch.counts
     kind, jobs, opened, used, spare = plan.kind, plan.jobs, plan.opened, plan.used, plan.spare
     for at in range(len(counts)):
         counts[at] = 0
     for k in range(len(kinds)):
         kinds[k] = 0
-        heads[k] = there_at[k]
+        heads[k] = existing_from[k]
     for n in range(len(kind)):
         if kind[n] != NONE:
             kinds[kind[n]] += 1
@@ -152,14 +152,14 @@ def has_part(spare: Ints, n: int) -> bool:
 def list_node(nodes: Ints, counts: Ints, node_kind: Ints, opened: Ints, n: int) -> None:
     """Put a node into the list: those that are there in their order, then the others in that of their opening."""
     at = counts[OPEN]
-    there = node_kind[n] != NONE
+    exists = node_kind[n] != NONE
     while at > 0:
         other = nodes[at - 1]
-        other_there = node_kind[other] != NONE
-        if there != other_there:
-            if other_there:
+        other_exists = node_kind[other] != NONE
+        if exists != other_exists:
+            if other_exists:
                 break
-        elif (there and other < n) or (not there and opened[other] < opened[n]):
+        elif (exists and other < n) or (not exists and opened[other] < opened[n]):
             break
         nodes[at] = other
         at -= 1
@@ -218,7 +218,7 @@ def place_jobs(
     needs, room, parts = work.needs, work.room, work.parts
     limit = instructions.node_list if drawing else 1
     preferred, way_list, way_odds = instructions.preferred, instructions.way_list, instructions.way_odds
-    there_at, there, rented, way_kind = look.there_at, look.there, look.rented, work.kind
+    existing_from, existing, rented, way_kind = look.existing_from, look.existing, look.rented, work.kind
     ways_at, ways, largest_first = look.ways_at, look.ways, look.largest_first
     choose_rank, otherwise_rank, stock = instructions.choose_rank, instructions.otherwise_rank, work.stock
     node_kind, opened = work.node_kind, plan.opened
@@ -248,7 +248,7 @@ def place_jobs(
                 if (
                     position < first_way[j + 1]
                     and ranked[position] != NONE
-                    and anything_left(counts, rented, heads, there_at)
+                    and may_have_room(counts, rented, heads, existing_from)
                 ):
                     w = ranked[position]
                     position += 1
@@ -260,7 +260,7 @@ def place_jobs(
             if code in (BEST_SUBOPTIMAL, FIRST_SUBOPTIMAL):
                 if listing != NONE or counts[OPEN] == 0:
                     continue  # while ways are listed, the nodes are those that were looked at before
-                way = suboptimal(
+                way = find_suboptimal(
                     nodes[: counts[OPEN]], ways_at, ways, choose_rank, otherwise_rank, size, units, parts, needs,
                     room, kind, used, left, spare, counts, found, j, code == FIRST_SUBOPTIMAL,
                 )  # fmt: skip
@@ -278,21 +278,21 @@ def place_jobs(
                     )  # fmt: skip
                     follows = at < len(place) and place[at] == NEW_NODE
                     if follows and 0 < counts[FOUND] < limit and found[0, 2] == NONE:
-                        empty_there(
-                            there_at, there, heads, jobs, family, way_at, units, parts, needs, room, counts,
+                        list_empty_existing(
+                            existing_from, existing, heads, jobs, family, way_at, units, parts, needs, room, counts,
                             found, j, family[way_kind[w]], size[w], limit,
                         )  # fmt: skip
-                elif code == NEW_NODE and len(there) > 0:
-                    empty_there(
-                        there_at, there, heads, jobs, family, way_at, units, parts, needs, room, counts, found,
+                elif code == NEW_NODE and len(existing) > 0:
+                    list_empty_existing(
+                        existing_from, existing, heads, jobs, family, way_at, units, parts, needs, room, counts, found,
                         j, family[way_kind[w]], size[w], limit,
                     )  # fmt: skip
                 elif (
                     code == NEW_NODE_EXCLUSIVE
-                    and next_there(there_at, there, heads, jobs, way_kind[w]) != NONE
-                    and empty_holds(units, parts, needs, room, way_kind[w], size[w], w)
+                    and next_existing(existing_from, existing, heads, jobs, way_kind[w]) != NONE
+                    and has_capacity_when_empty(units, parts, needs, room, way_kind[w], size[w], w)
                 ):
-                    found[0, 0], found[0, 1], found[0, 2] = 0, there[heads[way_kind[w]]], NONE
+                    found[0, 0], found[0, 1], found[0, 2] = 0, existing[heads[way_kind[w]]], NONE
                     counts[FOUND] = 1
                 if counts[FOUND] == 0 and code in (NEW_NODE, NEW_NODE_EXCLUSIVE):
                     while counts[NEXT_RENTED] < len(rented) and jobs[rented[counts[NEXT_RENTED]]] > 0:
@@ -329,11 +329,11 @@ def place_jobs(
 
 
 @compiled
-def anything_left(counts: Ints, rented: Ints, heads: Ints, there_at: Ints) -> bool:
+def may_have_room(counts: Ints, rented: Ints, heads: Ints, existing_from: Ints) -> bool:
     """Whether there may be room for any job: a node in use with units left, or one not in use."""
     if counts[OPEN] > 0 or counts[NEXT_RENTED] < len(rented):
         return True
     for k in range(len(heads)):  # noqa: SIM110 - a generator is slow where it is compiled
-        if heads[k] < there_at[k + 1]:
+        if heads[k] < existing_from[k + 1]:
             return True
     return False

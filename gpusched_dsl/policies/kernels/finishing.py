@@ -10,7 +10,7 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.construct import Lookups
-from gpusched_dsl.policies.kernels.ranking import TOLERANCE, same
+from gpusched_dsl.policies.kernels.ranking import TOLERANCE, are_same
 from gpusched_dsl.policies.rules import FINISH_CODES
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
@@ -96,7 +96,7 @@ def shrink(
         return
     for j in tenants:
         other = way_at[j, new, size[way[j]]]
-        if other == NONE or (time[other] > time[way[j]] and not same(time[other], time[way[j]])):
+        if other == NONE or (time[other] > time[way[j]] and not are_same(time[other], time[way[j]])):
             return
     for r in range(needs.shape[1]):
         taken = 0.0
@@ -138,7 +138,7 @@ def grow(
         if larger == NONE or not can_change(needs, room, left, n, k, w, larger):
             continue
         ratio = time[w] / time[larger] if time[larger] > 0 else np.inf
-        if ratio <= 1 or same(ratio, 1.0):
+        if ratio <= 1 or are_same(ratio, 1.0):
             continue
         if is_better(ratio, best_ratio, weight, j, best):
             best, best_way, best_ratio = j, larger, ratio
@@ -231,8 +231,8 @@ def is_better(value: float, best_value: float, weight: Floats, j: int, best: int
     """Whether a job gains more than the best so far, or as much while being late costs more for it."""
     if best == NONE:
         return True
-    if same(value, best_value):
-        return bool(weight[j] > weight[best] and not same(weight[j], weight[best]))
+    if are_same(value, best_value):
+        return bool(weight[j] > weight[best] and not are_same(weight[j], weight[best]))
     return value > best_value
 
 

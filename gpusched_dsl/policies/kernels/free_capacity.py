@@ -42,7 +42,7 @@ def shared_gpu(plan: Schedule, n: int, size: int) -> int:
 
 
 @compiled
-def capacities_hold(work: Workload, plan: Schedule, n: int, w: int) -> bool:
+def has_capacities(work: Workload, plan: Schedule, n: int, w: int) -> bool:
     """Whether a node that is open has enough of the further capacities."""
     for r in range(work.needs.shape[1]):
         if work.needs[w, r] > plan.left[n, r] + _SLACK * abs(work.room[plan.kind[n], r]):
@@ -70,7 +70,7 @@ def has_room(work: Workload, plan: Schedule, n: int, w: int) -> bool:
             return False
     elif free < work.size[w]:
         return False
-    return capacities_hold(work, plan, n, w)
+    return has_capacities(work, plan, n, w)
 
 
 @compiled

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.ranking import same
+from gpusched_dsl.policies.kernels.ranking import are_same
 from gpusched_dsl.policies.workload import NONE
 
 
@@ -29,7 +29,7 @@ def append_all(first: Ints, node: Ints, time: Floats, ready: Floats, earliest_fi
             end = ready[node[best]] + time[best]
             for c in range(first[j] + 1, first[j + 1]):
                 other = ready[node[c]] + time[c]
-                if other < end and not same(other, end):
+                if other < end and not are_same(other, end):
                     best, end = c, other
         n = node[best]
         taken[j], place[j] = best, length[n]

@@ -19,7 +19,7 @@ _RUN, _FEW = 32, 8  # places
 
 
 @compiled
-def same(a: float, b: float) -> bool:
+def are_same(a: float, b: float) -> bool:
     """Whether two values of a key count as equal; infinite ones only if they are identical."""
     if a == b:
         return True
@@ -135,7 +135,7 @@ def arrange(keys: Floats, order: Ints, start: int, stop: int, values: Floats, sp
                         values[at], order[at] = value, row
                 first = values[low]
                 for place in range(low + 1, high):
-                    if not same(first, values[place]):
+                    if not are_same(first, values[place]):
                         last[place - 1] = 1
                         first = values[place]
             low = high

@@ -43,7 +43,7 @@ def free_nodes(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedSta
 
 
 @compiled
-def startable(cluster: SlottedCluster, state: SlottedState, j: int, h: int, first_only: bool) -> int:
+def startable_node(cluster: SlottedCluster, state: SlottedState, j: int, h: int, first_only: bool) -> int:
     """The node on which job j may start in slot h: the best by key, then by number, that is free and passes the guard.
 
     With `first_only` the best free node is the only one that is asked about. NONE if there is none.
@@ -94,7 +94,7 @@ def next_start(
     for i in range(place, len(cluster.order)):
         j = cluster.order[i]
         if plan.node[j] < 0 and cluster.first[j] <= h:
-            k = startable(cluster, state, j, h, first_only)
+            k = startable_node(cluster, state, j, h, first_only)
             if k >= 0:
                 put(cluster, plan, state, j, k, h)
                 return j, i + 1
@@ -120,7 +120,7 @@ def put_cheapest(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedS
     for k in range(nodes):
         c = cluster.class_of[k]
         if cluster.length[j, c] > 0:
-            _usable(cluster, plan, state, j, k, usable)
+            _mark_usable_slots(cluster, plan, state, j, k, usable)
             h = _block(usable, cluster.length[j, c], cost[c])
             if h >= 0 and (node < 0 or cost[c, h] < least - SAME * abs(least)):
                 node, begin, least = k, h, cost[c, h]
@@ -145,7 +145,9 @@ def _block_costs(cluster: SlottedCluster, j: int, cost: Floats) -> None:
 
 
 @compiled
-def _usable(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, k: int, usable: Bools) -> None:
+def _mark_usable_slots(
+    cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, k: int, usable: Bools
+) -> None:
     """In which slots job j may be put on node k."""
     c = cluster.class_of[k]
     for h in range(len(usable)):
@@ -180,7 +182,7 @@ def _put_singly(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedSt
         length = cluster.length[j, c]
         if length == 0:
             continue
-        _usable(cluster, plan, state, j, k, usable)
+        _mark_usable_slots(cluster, plan, state, j, k, usable)
         count = 0
         for h in range(slots):
             key[h] = cluster.key[j, c, h if width > 1 else 0] if usable[h] else np.inf

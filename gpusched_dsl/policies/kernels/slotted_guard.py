@@ -15,7 +15,7 @@ from gpusched_dsl.policies.kernels.slotted_cover import EXACT, least_excess
 
 
 @compiled
-def enough(kind: int, left: Ints, capacity: Floats, load: Floats) -> bool:
+def is_enough(kind: int, left: Ints, capacity: Floats, load: Floats) -> bool:
     """Whether `left[c]` nodes of each class can serve the loads of a slot, without sharing by services.
 
     `EQUAL_PARTS`: the load of a service is split equally over the nodes on which it runs; else each service may have
@@ -54,7 +54,7 @@ def ask(guard: Guard, left: Ints, known: Ints, begin: int, end: int) -> None:
         _copy_slot(guard, left, h, rest, load)
         for c in range(classes):
             rest[c] -= 1
-            known[c, h] = 1 if rest[c] >= 0 and enough(guard.kind, rest, guard.capacity, load) else 0
+            known[c, h] = 1 if rest[c] >= 0 and is_enough(guard.kind, rest, guard.capacity, load) else 0
             rest[c] += 1
 
 
@@ -71,7 +71,7 @@ def ask_one_service_each(guard: Guard, left: Ints, known: Ints, begin: int, end:
         for c in range(classes):
             rest[c] -= 1
             known[c, h] = 0
-            if rest[c] >= 0 and enough(guard.kind, rest, guard.capacity, load):
+            if rest[c] >= 0 and is_enough(guard.kind, rest, guard.capacity, load):
                 excess, _ = least_excess(rest, guard.capacity, load, count)
                 known[c, h] = 1 if excess == 0.0 else 0
             rest[c] += 1

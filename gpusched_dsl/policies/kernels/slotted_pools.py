@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.slotted import free_nodes, put, startable
+from gpusched_dsl.policies.kernels.slotted import free_nodes, put, startable_node
 from gpusched_dsl.policies.kernels.slotted_cluster import Serving, SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT
 
@@ -148,7 +148,7 @@ def take_turns(
             turns.pool[s, cluster.class_of[k]] += 1
             turns.time[s] = response_time(turns.pool[s], serving.capacity[s], serving.load[s, h])
         else:
-            k = startable(cluster, state, j, h, False)
+            k = startable_node(cluster, state, j, h, False)
             if k >= 0:
                 put(cluster, plan, state, j, k, h)
                 turns.least[0] = min(turns.least[0], performance(cluster, j, plan.last[j]))

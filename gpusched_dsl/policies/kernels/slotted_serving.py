@@ -24,7 +24,7 @@ def free_by_class(cluster: SlottedCluster, plan: SlottedSchedule, h: int, free: 
 
 
 @compiled
-def spread(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: int, count: Ints) -> None:
+def spread_loads(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: int, count: Ints) -> None:
     """Put loads on `count[s, c]` nodes for each service: of a class those of lowest number, the first services first.
 
     The classes with the cheapest unit of load are filled first, their nodes in equal parts. What is above the
@@ -62,7 +62,7 @@ def spread(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: 
 
 
 @compiled
-def equal_parts(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: int) -> None:
+def serve_equal_parts(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: int) -> None:
     """Every load in equal parts over all nodes that do not train and on which the service runs."""
     for s in range(len(serving.capacity)):
         if serving.load[s, h] <= 0:
@@ -79,7 +79,7 @@ def equal_parts(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule
 
 
 @compiled
-def dealt_in_turn(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: int) -> None:
+def deal_in_turn(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: int) -> None:
     """Nodes that do not train are dealt in turn to the services with a load, which split it equally over theirs.
 
     A node on which the service whose turn it is does not run goes to the next one that runs there.

@@ -90,7 +90,7 @@ class _Queues:
         indices = self.placement.indices
         return Frame(len(job), {indices[self.job]: job, indices[self.node]: node})
 
-    def _allowed(self, job: Codes, node: Codes) -> Ints:
+    def _allowed_pairs(self, job: Codes, node: Codes) -> Ints:
         """Which pairs the family of variables has, at the last place of a queue."""
         variable = self.policy.model.variables[self.placement.variable]
         parts = {self.job: job, self.node: node, self.place: self._codes_of_places(np.ones(len(job), dtype=np.int64))}
@@ -122,7 +122,7 @@ class _Queues:
         parts = [
             (np.full(len(turn), at), turn, node, rank)
             for at, r in listed
-            for turn, node, rank in [self._listed(r, ordered)]
+            for turn, node, rank in [self._listed_candidates(r, ordered)]
         ]
         if not parts:
             none = np.zeros(0, dtype=np.int64)
@@ -132,14 +132,14 @@ class _Queues:
         turn, node = turn[order], node[order]
         _, once = np.unique(np.stack((turn, node), axis=1), axis=0, return_index=True)
         kept = np.sort(once)
-        kept = kept[self._allowed(ordered[turn[kept]], node[kept])]
+        kept = kept[self._allowed_pairs(ordered[turn[kept]], node[kept])]
         turn, node, job = turn[kept], node[kept], ordered[turn[kept]]
         lasts = self.placement.value("lasts")
         if lasts is None:
             raise no_index(self.placement, "lasts")
         return _Candidates(turn, job, node, self.ev.number_column(lasts, self._pairs(job, node)))
 
-    def _listed(self, ranking: CheckedRanking, ordered: Codes) -> tuple[Ints, Codes, Ints]:
+    def _listed_candidates(self, ranking: CheckedRanking, ordered: Codes) -> tuple[Ints, Codes, Ints]:
         """Turns and nodes that a line lists, and the rank of each among all of the line."""
         job = self.policy.order.indexing.variables[0]
         place = np.argsort(ordered, kind="stable")

@@ -14,16 +14,16 @@ from gpusched_dsl.language.checking.walk import Part, children
 MOST_DEPTH = 50  # of `let`s in `let`s
 
 
-def read_of_nodes(parts: Iterable[tuple[Part, IndexVar]], model: CheckedModel) -> frozenset[str] | None:
+def parameters_of_node(parts: Iterable[tuple[Part, IndexVar]], model: CheckedModel) -> frozenset[str] | None:
     """Return the parameters `p[k]` through which alone some expressions depend on their node k; None for other uses."""
     found: set[str] = set()
     for part, node in parts:
-        if not _read(part, node, model, found, 0):
+        if not _collect_parameters(part, node, model, found, 0):
             return None
     return frozenset(found)
 
 
-def _read(part: Part, node: IndexVar, model: CheckedModel, found: set[str], depth: int) -> bool:
+def _collect_parameters(part: Part, node: IndexVar, model: CheckedModel, found: set[str], depth: int) -> bool:
     if isinstance(part, IndexRef):
         return part.variable is not node
     if isinstance(part, ParamRef) and len(part.subscripts) == 1 and _is(part.subscripts[0], node):
@@ -35,26 +35,27 @@ def _read(part: Part, node: IndexVar, model: CheckedModel, found: set[str], dept
             return False
         for subscript, variable in zip(part.subscripts, let.indexing.variables, strict=True):
             if not _is(subscript, node):
-                if not _read(subscript, node, model, found, depth):
+                if not _collect_parameters(subscript, node, model, found, depth):
                     return False
             elif any(
-                not _read(inner, variable, model, found, depth + 1) for inner in (let.value, *let.indexing.conditions)
+                not _collect_parameters(inner, variable, model, found, depth + 1)
+                for inner in (let.value, *let.indexing.conditions)
             ):
                 return False
         return True
-    return all(_read(inner, node, model, found, depth) for inner in children(part))
+    return all(_collect_parameters(inner, node, model, found, depth) for inner in children(part))
 
 
 def _is(expr: TypedExpr, node: IndexVar) -> bool:
     return isinstance(expr, IndexRef) and expr.variable is node
 
 
-def classes_of(nodes: Codes, read: frozenset[str] | None, store: ValueStore, marks: Iterable[Codes] = ()) -> Ints:
+def classes_of(nodes: Codes, names: frozenset[str] | None, store: ValueStore, marks: Iterable[Codes] = ()) -> Ints:
     """Return the class of every node, numbered by the first node of each; `marks` distinguish nodes like parameters."""
-    if read is None:
+    if names is None:
         return np.arange(len(nodes), dtype=np.int64)
     columns = [np.asarray(m, dtype=np.int64) for m in marks]
-    for name in sorted(read):
+    for name in sorted(names):
         param = store.params[name]
         place = param.domain.locate((nodes,))
         _, which = np.unique(param.values[np.maximum(place, 0)], return_inverse=True)

@@ -17,7 +17,7 @@ from gpusched_dsl.language.checked import Element, IndexVar, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedLoads, CheckedPolicy, CheckedSlots
 from gpusched_dsl.policies.kernels.slotted_cluster import Guard, Serving, SlottedCluster
 from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
-from gpusched_dsl.policies.slotted.classes import classes_of, read_of_nodes
+from gpusched_dsl.policies.slotted.classes import classes_of, parameters_of_node
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class _Reader:
         class_of = self._classes(nodes)
         _, first = np.unique(class_of, return_index=True)
         self.kinds = nodes[first]  # one node of each class
-        allowed = self._allowed()
+        allowed = self._allowed_slots()
         reserve, serve = self.lines.reserve, self.lines.serve
         cluster = SlottedCluster(
             class_of=class_of,
@@ -68,7 +68,9 @@ class _Reader:
             value=self._performance(),
         )
         services = np.zeros(0, dtype=np.int64) if serve is None else self._elements(serve.service)
-        return SlottedInstance(cluster, self._guard(reserve), self._serving(serve), jobs, nodes, self.slots, services)
+        return SlottedInstance(
+            cluster, self._read_guard(reserve), self._read_serving(serve), jobs, nodes, self.slots, services
+        )
 
     # --- axes --------------------------------------------------------------------------------------------------------
 
@@ -95,7 +97,7 @@ class _Reader:
             if loads is not None:
                 parts += [(c, loads.node) for c in (*loads.indexing.conditions, *loads.rule.arguments)]
                 iterators += [(i, loads.node) for i in loads.indexing.iterators]
-        read = read_of_nodes(parts, self.policy.model)
+        read = parameters_of_node(parts, self.policy.model)
         for iterator, node in iterators:
             if iterator.variables == (node,):
                 marks.append(self.ev.contains(iterator.domain, [nodes], Frame(len(nodes), {node: nodes})))
@@ -108,7 +110,7 @@ class _Reader:
 
     # --- jobs --------------------------------------------------------------------------------------------------------
 
-    def _allowed(self) -> Bools:
+    def _allowed_slots(self) -> Bools:
         """In which slots a job may be on a node of each class, by `choose`."""
         frame = self._grid((self.job, self.jobs), (self.node, self.kinds), (self.slot, self.slots))
         inside = self.ev.in_index_list(self.choose.indexing, frame)
@@ -166,19 +168,19 @@ class _Reader:
 
     # --- loads -------------------------------------------------------------------------------------------------------
 
-    def _guard(self, loads: CheckedLoads | None) -> Guard:
+    def _read_guard(self, loads: CheckedLoads | None) -> Guard:
         if loads is None:
             return Guard(0, np.zeros((0, len(self.kinds))), np.zeros((0, len(self.slots))))
-        (capacity,) = self._taken(loads)
+        (capacity,) = self._rule_arguments(loads)
         return Guard(GUARD_CODES[loads.rule.text], np.maximum(capacity, 0.0), self._loads(loads))
 
-    def _serving(self, loads: CheckedLoads | None) -> Serving:
+    def _read_serving(self, loads: CheckedLoads | None) -> Serving:
         if loads is None:
             none = np.zeros((0, len(self.kinds)))
             return Serving(0, none, np.zeros((0, len(self.slots))), none, none, np.zeros(0))
         nothing = np.zeros((len(self._elements(loads.service)), len(self.kinds)))
         bound = np.zeros(len(nothing))
-        capacity, whole, unit = self._taken(loads), nothing, nothing
+        capacity, whole, unit = self._rule_arguments(loads), nothing, nothing
         if loads.rule.text == "cheapest_nodes":
             _, whole, unit = capacity
         elif loads.rule.text == "pools":
@@ -195,7 +197,7 @@ class _Reader:
         found[rows] = self.ev.number_column(loads.load, frame.take(rows))
         return np.maximum(found, 0.0).reshape(len(services), len(self.slots))
 
-    def _taken(self, loads: CheckedLoads) -> list[Floats]:
+    def _rule_arguments(self, loads: CheckedLoads) -> list[Floats]:
         """The arguments of a rule by service and class, 0 where the service does not run; if none, 1 where it does."""
         services = self._elements(loads.service)
         frame = self._grid((loads.service, services), (loads.node, self.kinds))

@@ -44,13 +44,13 @@ class Placing:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SlottedResult:
-    """`unproven` counts the slots whose serving nodes may not be the cheapest ones; `whole` states whether the run was
+    """`unproven` counts the slots whose serving nodes may not be the cheapest ones; `is_complete`: the run was
     not stopped before its end.
     """
 
     plan: SlottedSchedule
     unproven: int
-    whole: bool
+    is_complete: bool
 
 
 def make_plan(
@@ -62,7 +62,7 @@ def make_plan(
     slots = plan.job.shape[1]
     _ask(guard, state, 0, slots)
 
-    def placed(job: int, begin: int) -> None:
+    def update_guard(job: int, begin: int) -> None:
         _ask(guard, state, begin, int(plan.last[job]) + 1)
 
     unproven = 0
@@ -71,7 +71,7 @@ def make_plan(
             if stop is not None and stop():
                 return SlottedResult(plan, unproven, False)
             if put_cheapest(cluster, plan, state, job, placing.singly) >= 0:
-                placed(job, int(cluster.first[job]))
+                update_guard(job, int(cluster.first[job]))
     turns = new_turns(cluster, len(serving.load)) if placing.rule == "by_performance" else None
     for h in range(slots):
         if stop is not None and stop():
@@ -81,16 +81,16 @@ def make_plan(
         if turns is not None:
             begin_slot(cluster, serving, plan, state, turns, h)
             while (job := take_turns(cluster, serving, plan, state, turns, h)) >= 0:
-                placed(job, h)
+                update_guard(job, h)
         elif placing.rule == "start_now":
             job, place = next_start(cluster, plan, state, h, 0, placing.blocking, placing.first_only)
             while job >= 0:
-                placed(job, h)
+                update_guard(job, h)
                 job, place = next_start(cluster, plan, state, h, place, placing.blocking, placing.first_only)
         if serving.kind == EQUAL:
-            slotted_serving.equal_parts(cluster, serving, plan, h)
+            slotted_serving.serve_equal_parts(cluster, serving, plan, h)
         elif serving.kind == IN_TURN:
-            slotted_serving.dealt_in_turn(cluster, serving, plan, h)
+            slotted_serving.deal_in_turn(cluster, serving, plan, h)
         elif serving.kind == POOLS:
             assert turns is not None, "pools are formed in turns"
             split(cluster, serving, plan, state, turns, h)
@@ -128,6 +128,6 @@ def _cheapest(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, 
     if excess == 0:
         cover = Cover(free, serving.capacity, load, serving.whole, serving.unit, np.inf)
         _, proven = search(cover, class_by_id[:found], count, cost_of(cover, count))
-    slotted_serving.spread(cluster, serving, plan, h, count)
+    slotted_serving.spread_loads(cluster, serving, plan, h, count)
     state.taken[:] = (plan.share[:, :, h] > 0).any(axis=0)
     return proven

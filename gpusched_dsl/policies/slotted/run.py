@@ -56,14 +56,14 @@ def run_slotted(
     assert policy.slots is not None
     starts = slot_is_start(policy)
     instance = read_instance(policy, store, limits)
-    planned = make_plan(instance.cluster, instance.guard, instance.serving, placing_of(policy.place), stop)
+    result = make_plan(instance.cluster, instance.guard, instance.serving, placing_of(policy.place), stop)
     found = _Values(policy, store, limits)
-    found.add(*_of_jobs(policy, instance, planned.plan, starts=starts))
+    found.add(*_of_jobs(policy, instance, result.plan, starts=starts))
     if policy.slots.serve is not None:
-        found.add(*_of_services(policy, policy.slots.serve, instance, planned.plan))
+        found.add(*_of_services(policy, policy.slots.serve, instance, result.plan))
     for fix in policy.slots.fixes:
         found.fix(fix)
-    return SlottedPlan(found.values, _statistics(instance, planned, found), not planned.whole)
+    return SlottedPlan(found.values, _statistics(instance, result, found), not result.is_complete)
 
 
 def _of_jobs(
@@ -108,14 +108,14 @@ def _of_services(
     )
 
 
-def _statistics(instance: SlottedInstance, planned: SlottedResult, found: _Values) -> dict[str, float]:
-    plan, cluster = planned.plan, instance.cluster
+def _statistics(instance: SlottedInstance, result: SlottedResult, found: _Values) -> dict[str, float]:
+    plan, cluster = result.plan, instance.cluster
     return {
         "jobs_not_started": float((plan.node < 0).sum()),
         "jobs_beyond_the_last_slot": float(((plan.node >= 0) & (plan.last >= plan.job.shape[1])).sum()),
         "values_without_variable": float(found.outside),
         "slots_of_excess_load": float((plan.excess > 0).any(axis=0).sum()),
-        "slots_not_proven_cheapest": float(planned.unproven),
+        "slots_not_proven_cheapest": float(result.unproven),
         "node_classes": float(cluster.length.shape[1]),
     }
 

@@ -210,7 +210,7 @@ def _use(history: RunHistory) -> dict[str, Number]:
     return {
         "gpu_hours": total * history.hours,
         "node_hours": float(in_use.sum()) * history.hours,
-        "utilisation": None if history.counted else _part(total, room),
+        "utilisation": None if history.counts_nodes else _part(total, room),
         "cluster_utilisation": _part(total, cluster),
     }
 

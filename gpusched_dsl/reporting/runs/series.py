@@ -56,7 +56,7 @@ def gpus_in_use(history: RunHistory) -> Steps:
 def gpus_of_used_nodes(history: RunHistory) -> Steps | None:
     """Return the number of GPUs of the nodes in use; None if nodes have no names or unknown sizes."""
     parts = history.stretches
-    if history.counted or np.isnan(history.gpus[parts.kind]).any():
+    if history.counts_nodes or np.isnan(history.gpus[parts.kind]).any():
         return None
     first, last = _merge(parts.place, parts.kind, parts.start, parts.end)
     gpus = history.gpus[parts.kind[first]]

@@ -97,7 +97,7 @@ def _statistics_text(result: RunResultData, name: str, *which: str) -> str:
 def _nodes(result: RunResultData) -> list[tuple[str, str]]:
     metrics = result.metrics
     parts = [f"{short(metrics['gpu_hours'])} {'GPU' if result.history.has_uses else 'node'}-hours of jobs"]
-    if not result.history.counted:
+    if not result.history.counts_nodes:
         parts.append(f"{short(metrics['node_hours'])} node-hours in use")
     if metrics["utilisation"] is not None:
         parts.append(f"{percent_text(metrics['utilisation'])} of nodes in use")

@@ -43,7 +43,7 @@ def jobs_table(history: RunHistory) -> pl.DataFrame:
         "waiting": _numbers(waiting_times(history)[rows]),
         "running": _numbers(busy[rows]),
         "gpu_time": _numbers(gpu_time[rows]),
-        "node": _texts([] if history.counted else history.labels(history.places_root, place[rows]), len(rows)),
+        "node": _texts([] if history.counts_nodes else history.labels(history.places_root, place[rows]), len(rows)),
         "node_type": _texts(history.labels(history.kinds_root, kind[rows])),
         "gpus": _numbers(uses[rows]),
     }
@@ -54,10 +54,11 @@ def jobs_table(history: RunHistory) -> pl.DataFrame:
 def schedule_table(history: RunHistory) -> pl.DataFrame:
     """Return the executed jobs: `job`, `node`, `node_type`, `gpus`, `start`, `end`; by start, then job."""
     parts = history.stretches
+    nodes = [] if history.counts_nodes else history.labels(history.places_root, parts.place)
     return pl.DataFrame(
         {
             "job": _texts(history.labels(history.jobs_root, parts.job)),
-            "node": _texts([] if history.counted else history.labels(history.places_root, parts.place), len(parts)),
+            "node": _texts(nodes, len(parts)),
             "node_type": _texts(history.labels(history.kinds_root, parts.kind)),
             "gpus": _numbers(parts.uses),
             "start": _numbers(parts.start),
@@ -81,7 +82,7 @@ def node_types_table(history: RunHistory) -> pl.DataFrame:
     world = history.outcome.world
     used, in_use = world.gpu_time * history.hours, world.place_time * history.hours
     with np.errstate(divide="ignore", invalid="ignore"):
-        part = np.full(len(used), np.nan) if history.counted else used / (in_use * history.gpus)
+        part = np.full(len(used), np.nan) if history.counts_nodes else used / (in_use * history.gpus)
     return pl.DataFrame(
         {
             "node_type": _texts(history.labels(history.kinds_root, np.arange(len(used), dtype=np.int64))),

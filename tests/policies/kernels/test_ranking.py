@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways, same
+from gpusched_dsl.policies.kernels.ranking import are_same, list_ways, order_rows, rank_ways
 from gpusched_dsl.policies.workload import NEVER, NONE
 
 
@@ -30,9 +30,9 @@ def test_keys_that_differ_by_rounding_are_equal() -> None:
 
 
 def test_infinite_keys_are_equal_to_each_other_alone() -> None:
-    assert same(np.inf, np.inf)
-    assert not same(np.inf, 1.0)
-    assert not same(-np.inf, np.inf)
+    assert are_same(np.inf, np.inf)
+    assert not are_same(np.inf, 1.0)
+    assert not are_same(-np.inf, np.inf)
     keys = np.array([[np.inf, 2.0], [1.0, 0.0], [np.inf, 1.0], [-np.inf, 0.0]])
     assert order_rows(keys, np.ones(4, np.int64)).tolist() == [3, 1, 2, 0]
 

@@ -8,7 +8,7 @@ from move_clusters import random_schedule, random_workload, read, written
 from neighbours import candidates
 
 from gpusched_dsl.policies.kernels.moves.change import apply, clear, empty_change, name_job
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_books, keep_books
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation, update_delta_evaluation
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.local_search import BUILT_IN, UNLIMITED, copy_schedule, improve, shortest_minus_due
 from gpusched_dsl.policies.rules import MOVE_CODES
@@ -28,27 +28,27 @@ def _hold_against_enumeration(seeds: range) -> np.ndarray:
         change = empty_change(work)
         for plan in (random_schedule(rng, work) for _ in range(3)):
             for kind_of_price in PRICES.values():
-                books = empty_books(work, kind_of_price, pressure)
-                keep_books(work, plan, books)
-                assert books.sums[0] == price(work, plan, kind_of_price)
+                delta = empty_delta_evaluation(work, kind_of_price, pressure)
+                update_delta_evaluation(work, plan, delta)
+                assert delta.sums[0] == price(work, plan, kind_of_price)
                 for move in range(len(SEVEN)):
                     length = int(rng.choice([0, 1, 3]))
-                    gain = BUILT_IN[move](work, plan, books, length, change)
+                    gain = BUILT_IN[move](work, plan, delta, length, change)
                     all_prices = [price(work, p, kind_of_price) for p in candidates(work, plan, move, length, pressure)]
                     if not all_prices:
                         assert gain == np.inf
                         continue
                     after = copy_schedule(plan)
                     apply(work, after, change)
-                    _check_books_of(work, after)
+                    _check_delta_of(work, after)
                     full = price(work, after, kind_of_price)
-                    assert books.sums[0] + gain == pytest.approx(full, rel=1e-9, abs=1e-9)
+                    assert delta.sums[0] + gain == pytest.approx(full, rel=1e-9, abs=1e-9)
                     assert full == pytest.approx(min(all_prices), rel=1e-8, abs=1e-8)
                     found[move, int(work.node_kind[0] >= 0)] += 1
     return found
 
 
-def _check_books_of(work, plan):
+def _check_delta_of(work, plan):
     """What a schedule says of its nodes agrees with where its jobs are, and everything fits."""
     again = written(work, *read(plan))
     assert again is not None
@@ -84,7 +84,7 @@ def test_jobs_may_be_sent_to_the_queue_and_back() -> None:
         for j in some.tolist():
             name_job(change, j, NONE, NONE, NONE)
         apply(work, after, change)
-        _check_books_of(work, after)
+        _check_delta_of(work, after)
         for n in np.flatnonzero(
             (after.kind != plan.kind) & np.isin(np.arange(len(plan.kind)), plan.node[some])
         ).tolist():
@@ -93,7 +93,7 @@ def test_jobs_may_be_sent_to_the_queue_and_back() -> None:
             for j in some[plan.node[some] == n].tolist():
                 name_job(change, j, int(plan.way[j]), n, int(plan.gpu[j]))
             apply(work, after, change)
-            _check_books_of(work, after)
+            _check_delta_of(work, after)
     assert shared > 10
 
 
@@ -107,7 +107,7 @@ def test_search_never_makes_worse_and_ends_where_no_move_helps() -> None:
             before = [price(work, plan, kind_of_price) for plan in plans]
             one = improve(work, plans, everything, 1, name)
             end = improve(work, plans, everything, UNLIMITED, name)
-            _check_books_of(work, end)
+            _check_delta_of(work, end)
             assert price(work, one, kind_of_price) <= min(before) + 1e-9
             assert price(work, end, kind_of_price) <= min(before) + 1e-9
             pressure = shortest_minus_due(work)

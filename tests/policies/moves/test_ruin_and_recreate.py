@@ -10,8 +10,8 @@ import pytest
 from move_clusters import Places, random_schedule, random_workload, read, written
 
 from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_books, keep_books
-from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two, separable
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation, update_delta_evaluation
+from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import is_separable, repack_node, repack_two
 from gpusched_dsl.policies.kernels.pricing import FIRST_END, TOTAL, price
 from gpusched_dsl.policies.local_search import UNLIMITED, copy_schedule, improve, shortest_minus_due
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
@@ -45,8 +45,8 @@ def cases(seeds: range) -> Iterator[tuple[np.random.Generator, Workload]]:
     for seed in seeds:
         rng = np.random.default_rng(seed)
         work = random_workload(rng)
-        books = empty_books(work, TOTAL, shortest_minus_due(work))
-        if separable(work, books) and len(work.job) <= 60 and len(work.due) <= 5:
+        delta = empty_delta_evaluation(work, TOTAL, shortest_minus_due(work))
+        if is_separable(work, delta) and len(work.job) <= 60 and len(work.due) <= 5:
             yield rng, work
 
 
@@ -55,14 +55,14 @@ def _hold_one_node(seeds: range) -> int:
     for rng, work in cases(seeds):
         change = empty_change(work)
         for plan in (random_schedule(rng, work) for _ in range(2)):
-            books = empty_books(work, TOTAL, shortest_minus_due(work))
-            keep_books(work, plan, books)
-            gain = repack_node(work, plan, books, 0, change)
+            delta = empty_delta_evaluation(work, TOTAL, shortest_minus_due(work))
+            update_delta_evaluation(work, plan, delta)
+            gain = repack_node(work, plan, delta, 0, change)
             best = np.inf
             for n in range(len(plan.kind)):
                 for made in contents(work, plan, (n,), new_kinds=True):
                     best = min(best, price(work, made, TOTAL))
-            assert books.sums[0] + gain == pytest.approx(best, rel=1e-9, abs=1e-9)
+            assert delta.sums[0] + gain == pytest.approx(best, rel=1e-9, abs=1e-9)
             after = copy_schedule(plan)
             apply(work, after, change)
             assert written(work, *read(after)) is not None
@@ -86,11 +86,11 @@ def _hold_two_nodes(seeds: range) -> int:
     for rng, work in cases(seeds):
         change = empty_change(work)
         plan = random_schedule(rng, work)
-        books = empty_books(work, TOTAL, shortest_minus_due(work))
-        keep_books(work, plan, books)
-        before = books.sums[0]
-        gain = repack_two(work, plan, books, 0, change)
-        assert books.sums[0] == before  # they are those of the schedule again
+        delta = empty_delta_evaluation(work, TOTAL, shortest_minus_due(work))
+        update_delta_evaluation(work, plan, delta)
+        before = delta.sums[0]
+        gain = repack_two(work, plan, delta, 0, change)
+        assert delta.sums[0] == before  # they are those of the schedule again
         if np.isfinite(gain):
             after = copy_schedule(plan)
             apply(work, after, change)
@@ -124,9 +124,9 @@ def test_other_prices_are_left_alone() -> None:
     rng = np.random.default_rng(3)
     work = random_workload(rng)
     plan = random_schedule(rng, work)
-    books = empty_books(work, FIRST_END, shortest_minus_due(work))
-    keep_books(work, plan, books)
+    delta = empty_delta_evaluation(work, FIRST_END, shortest_minus_due(work))
+    update_delta_evaluation(work, plan, delta)
     change = empty_change(work)
     for move in (repack_node, repack_two):
-        assert move(work, plan, books, 0, change) == np.inf
+        assert move(work, plan, delta, 0, change) == np.inf
         assert change.shape[0] == 0

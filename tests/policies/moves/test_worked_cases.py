@@ -7,7 +7,7 @@ import pytest
 from move_clusters import Places, workload, written
 
 from gpusched_dsl.policies.kernels.moves.change import empty_change
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_books, keep_books
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation, update_delta_evaluation
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.local_search import BUILT_IN, UNLIMITED, improve, shortest_minus_due
 from gpusched_dsl.policies.rules import MOVE_CODES
@@ -34,9 +34,9 @@ def gpus_of(work: Workload, plan: Schedule) -> list[tuple[int, dict[int, int]]]:
 
 
 def gains(work: Workload, plan: Schedule, price_name: str) -> list[float]:
-    books = empty_books(work, PRICES[price_name], shortest_minus_due(work))
-    keep_books(work, plan, books)
-    return [float(books.sums[0] + move(work, plan, books, 10, empty_change(work))) for move in BUILT_IN[:7]]
+    delta = empty_delta_evaluation(work, PRICES[price_name], shortest_minus_due(work))
+    update_delta_evaluation(work, plan, delta)
+    return [float(delta.sums[0] + move(work, plan, delta, 10, empty_change(work))) for move in BUILT_IN[:7]]
 
 
 def four_jobs() -> Workload:
@@ -124,7 +124,7 @@ def test_functions_may_stand_among_the_moves() -> None:
     work = four_jobs()
     start = plan_of(work, [1, 0], START)
 
-    def empty(work, plan, books, length, change):
+    def empty(work, plan, delta, length, change):
         change.shape[:] = (3, NONE, NONE)
         change.job[:3], change.way[:3], change.node[:3], change.gpu[:3] = (0, 1, 2), NONE, NONE, NONE
         return -1000.0

@@ -1,7 +1,7 @@
 """The data for the prices of candidates: sums, first ends and lists that are constant until a change.
 
-A schedule is searched far more often than it is changed, so the books are written anew after every change, in
-O(J log J + N), and stay free of rounding.
+A schedule is searched far more often than it is changed, so the data are computed again after every change, in
+O(J log J + N), and have no accumulated rounding.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class DeltaEvaluation(NamedTuple):
     counts: Ints  # (2,)
 
 
-def empty_books(work: Workload, price_kind: int, pressure: Floats) -> DeltaEvaluation:
-    """Books for schedules of a workload; `pressure` (J,) is higher for jobs that are more urgent."""
+def empty_delta_evaluation(work: Workload, price_kind: int, pressure: Floats) -> DeltaEvaluation:
+    """Return empty data for schedules of a workload; `pressure` (J,) is higher for more urgent jobs."""
     jobs, nodes = len(work.due), len(work.node_kind)
 
     def ints(length: int) -> Ints:
@@ -75,70 +75,70 @@ def tolerance(value: float) -> float:
 
 
 @compiled
-def keep_books(work: Workload, plan: Schedule, books: DeltaEvaluation) -> None:
-    """Write the books of a schedule."""
-    books.sums[0] = price(work, plan, books.price_kind)
-    _list_members(plan, books)
-    _list_ends(work, plan, books)
-    _list_late(work, plan, books)
+def update_delta_evaluation(work: Workload, plan: Schedule, delta: DeltaEvaluation) -> None:
+    """Write the data of a schedule."""
+    delta.sums[0] = price(work, plan, delta.price_kind)
+    _list_members(plan, delta)
+    _list_ends(work, plan, delta)
+    _list_late(work, plan, delta)
 
 
 @compiled
-def _list_members(plan: Schedule, books: DeltaEvaluation) -> None:
+def _list_members(plan: Schedule, delta: DeltaEvaluation) -> None:
     nodes = len(plan.kind)
     at = np.zeros(nodes, dtype=np.int64)
     for n in range(nodes):
-        at[n] = books.member_from[n]
-        books.member_from[n + 1] = books.member_from[n] + plan.jobs[n]
+        at[n] = delta.member_from[n]
+        delta.member_from[n + 1] = delta.member_from[n] + plan.jobs[n]
     for j in range(len(plan.node)):
         n = plan.node[j]
         if n >= 0:
-            books.member[at[n]] = j
+            delta.member[at[n]] = j
             at[n] += 1
 
 
 @compiled
-def _list_ends(work: Workload, plan: Schedule, books: DeltaEvaluation) -> None:
+def _list_ends(work: Workload, plan: Schedule, delta: DeltaEvaluation) -> None:
     by_node = work.node_rate.shape[1] > 0
-    books.sums[1] = 0.0
-    books.of_kind[:] = 0
-    books.enders[:] = NONE
-    books.ends[:] = np.inf
+    delta.sums[1] = 0.0
+    delta.of_kind[:] = 0
+    delta.enders[:] = NONE
+    delta.ends[:] = np.inf
     for n in range(len(plan.kind)):
-        books.end[n] = np.inf
-        books.second_end[n] = np.inf
-        books.ender[n] = NONE
-        books.rate[n] = 0.0
-        for i in range(books.member_from[n], books.member_from[n + 1]):
-            j = books.member[i]
+        delta.end[n] = np.inf
+        delta.second_end[n] = np.inf
+        delta.ender[n] = NONE
+        delta.rate[n] = 0.0
+        for i in range(delta.member_from[n], delta.member_from[n + 1]):
+            j = delta.member[i]
             time = work.time[plan.way[j]]
-            books.rate[n] += work.rate[plan.way[j]]
-            if time < books.end[n]:
-                books.second_end[n] = books.end[n]
-                books.end[n] = time
-                books.ender[n] = j
-            elif time < books.second_end[n]:
-                books.second_end[n] = time
+            delta.rate[n] += work.rate[plan.way[j]]
+            if time < delta.end[n]:
+                delta.second_end[n] = delta.end[n]
+                delta.end[n] = time
+                delta.ender[n] = j
+            elif time < delta.second_end[n]:
+                delta.second_end[n] = time
             for place in range(3):
-                if time < books.ends[place]:
+                if time < delta.ends[place]:
                     for later in range(2, place, -1):
-                        books.ends[later] = books.ends[later - 1]
-                        books.enders[later] = books.enders[later - 1]
-                    books.ends[place] = time
-                    books.enders[place] = j
+                        delta.ends[later] = delta.ends[later - 1]
+                        delta.enders[later] = delta.enders[later - 1]
+                    delta.ends[place] = time
+                    delta.enders[place] = j
                     break
         if plan.kind[n] >= 0:
-            books.of_kind[plan.kind[n]] += 1
+            delta.of_kind[plan.kind[n]] += 1
         if by_node and plan.jobs[n] > 0:
-            books.rate[n] = work.node_rate[plan.kind[n], plan.used[n] // work.parts]
-        books.sums[1] += books.rate[n]
+            delta.rate[n] = work.node_rate[plan.kind[n], plan.used[n] // work.parts]
+        delta.sums[1] += delta.rate[n]
     for n in range(len(plan.kind)):
-        if books.enders[0] >= 0 and n != plan.node[books.enders[0]]:
-            books.ends[3] = min(books.ends[3], books.end[n])
+        if delta.enders[0] >= 0 and n != plan.node[delta.enders[0]]:
+            delta.ends[3] = min(delta.ends[3], delta.end[n])
 
 
 @compiled
-def _list_late(work: Workload, plan: Schedule, books: DeltaEvaluation) -> None:
+def _list_late(work: Workload, plan: Schedule, delta: DeltaEvaluation) -> None:
     """List late jobs by tardiness, the others by their cost to their end; ties by number."""
     jobs = len(plan.way)
     key = np.zeros(jobs)
@@ -148,17 +148,17 @@ def _list_late(work: Workload, plan: Schedule, books: DeltaEvaluation) -> None:
         if w >= 0:
             if work.time[w] > work.due[j] + tolerance(work.due[j]):
                 key[j] = work.due[j] - work.time[w]
-                books.late[late] = j
+                delta.late[late] = j
                 late += 1
             else:
                 key[j] = -work.rate[w] * work.time[w]
-                books.costly[costly] = j
+                delta.costly[costly] = j
                 costly += 1
     spare = np.empty(jobs, dtype=np.int64)
-    sort_by(key, books.late, late, spare)
-    sort_by(key, books.costly, costly, spare)
-    books.counts[0] = late
-    books.counts[1] = costly
+    sort_by(key, delta.late, late, spare)
+    sort_by(key, delta.costly, costly, spare)
+    delta.counts[0] = late
+    delta.counts[1] = costly
 
 
 @compiled

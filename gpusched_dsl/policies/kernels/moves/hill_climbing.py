@@ -7,7 +7,7 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, copy_change
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, keep_books, tolerance
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance, update_delta_evaluation
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two
 from gpusched_dsl.policies.kernels.moves.shapes import best_resize, faster_type
@@ -25,43 +25,43 @@ REGROUP_GPUS, REPACK_NODE, REPACK_TWO = MOVE_CODES["regroup_gpus"], MOVE_CODES["
 def climb(
     work: Workload,
     plan: Schedule,
-    books: DeltaEvaluation,
+    delta: DeltaEvaluation,
     moves: Ints,
     lengths: Ints,
     rounds: int,
     change: ScheduleChange,
     trial: ScheduleChange,
 ) -> int:
-    """Change a schedule for the better, in place, at most so many times; how often it was. The books are kept.
+    """Change a schedule for the better, in place, at most so many times; return how often. `delta` is updated.
 
     `moves` are places in `rules.MOVE_CODES`. Of changes equally good, that of the move named first is made.
     """
-    keep_books(work, plan, books)
+    update_delta_evaluation(work, plan, delta)
     for done in range(rounds):
-        best, margin = 0.0, tolerance(books.sums[0])
+        best, margin = 0.0, tolerance(delta.sums[0])
         for i in range(len(moves)):
             gain = np.inf
             if moves[i] == SWAP_TARDY_COSTLY:
-                gain = swap_tardy_costly(work, plan, books, lengths[i], trial)
+                gain = swap_tardy_costly(work, plan, delta, lengths[i], trial)
             elif moves[i] == SWAP_TARDY_ANY:
-                gain = swap_tardy_any(work, plan, books, lengths[i], trial)
+                gain = swap_tardy_any(work, plan, delta, lengths[i], trial)
             elif moves[i] == SWAP_POSTPONED_RUNNING:
-                gain = swap_postponed_running(work, plan, books, lengths[i], trial)
+                gain = swap_postponed_running(work, plan, delta, lengths[i], trial)
             elif moves[i] == FASTER_TYPE:
-                gain = faster_type(work, plan, books, lengths[i], trial)
+                gain = faster_type(work, plan, delta, lengths[i], trial)
             elif moves[i] in (DOUBLE_GPUS, HALVE_GPUS):
-                gain = best_resize(work, plan, books, lengths[i], trial, moves[i] == DOUBLE_GPUS)
+                gain = best_resize(work, plan, delta, lengths[i], trial, moves[i] == DOUBLE_GPUS)
             elif moves[i] == REGROUP_GPUS:
-                gain = regroup_gpus(work, plan, books, lengths[i], trial)
+                gain = regroup_gpus(work, plan, delta, lengths[i], trial)
             elif moves[i] == REPACK_NODE:
-                gain = repack_node(work, plan, books, lengths[i], trial)
+                gain = repack_node(work, plan, delta, lengths[i], trial)
             elif moves[i] == REPACK_TWO:
-                gain = repack_two(work, plan, books, lengths[i], trial)
+                gain = repack_two(work, plan, delta, lengths[i], trial)
             if gain < best - margin:
                 best = gain
                 copy_change(change, trial)
         if best == 0.0:
             return done
         apply(work, plan, change)
-        keep_books(work, plan, books)
+        update_delta_evaluation(work, plan, delta)
     return rounds

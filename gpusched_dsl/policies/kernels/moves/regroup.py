@@ -20,16 +20,16 @@ FEW = 2000  # distributions of one node
 
 
 @compiled
-def regroup_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
+def regroup_gpus(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """Apply N7: see above."""
-    best, margin = np.inf, tolerance(books.sums[0])
+    best, margin = np.inf, tolerance(delta.sums[0])
     clear(change)
     most = plan.jobs.max() if len(plan.jobs) else 0
     now, sizes, ways = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    late = books.late[: first_of(books.counts[0], length)]
+    late = delta.late[: first_of(delta.counts[0], length)]
     for i in range(len(late)):
         n = plan.node[late[i]]
-        here = books.member[books.member_from[n] : books.member_from[n + 1]]
+        here = delta.member[delta.member_from[n] : delta.member_from[n + 1]]
         gpus = work.units[plan.kind[n]] // work.parts
         few = distributions(gpus, len(here)) <= FEW
         if shares_gpus(plan.spare[n]) or (few and not is_first(plan.node, late, i)):
@@ -46,7 +46,7 @@ def regroup_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length:
             turn += 1
             if differ(now, sizes, len(here)):
                 ways_of(here, work.way_at, plan.kind[n], sizes, ways)
-                best = try_ways(work, plan, books, n, plan.kind[n], ways, best, margin, change)
+                best = try_ways(work, plan, delta, n, plan.kind[n], ways, best, margin, change)
     return best
 
 

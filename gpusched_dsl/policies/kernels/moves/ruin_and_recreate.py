@@ -16,7 +16,7 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, clear, name_job
-from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, keep_books, tolerance
+from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance, update_delta_evaluation
 from gpusched_dsl.policies.kernels.pricing import TOTAL
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
@@ -32,17 +32,17 @@ class PackingTable(NamedTuple):
 
 
 @compiled
-def repack_node(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
+def repack_node(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """Repack one node, which may change its kind, be opened or closed; with the `length` most expensive
     postponed jobs.
     """
     clear(change)
-    if not separable(work, books):
+    if not is_separable(work, delta):
         return np.inf
     waiting = postponed_jobs(work, plan, length)
     table = empty_table(len(waiting) + len(plan.node), int(work.units.max()) + 1)
     best, best_node, best_kind = np.inf, NONE, NONE
-    margin = tolerance(books.sums[0])
+    margin = tolerance(delta.sums[0])
     for k in range(len(work.units)):
         add_jobs(work, table, waiting, 0, k, NONE)
         looked_at_closed = False
@@ -51,14 +51,14 @@ def repack_node(work: Workload, plan: Schedule, books: DeltaEvaluation, length: 
                 if looked_at_closed:
                     continue  # they are all alike
                 looked_at_closed = True
-            own = members(books, n)
-            if may_become(work, plan, books, n, k) and movable(work, plan, own):
+            own = members(delta, n)
+            if may_become(work, plan, delta, n, k) and are_movable(work, plan, own):
                 add_jobs(work, table, own, len(waiting), k, NONE)
-                gain = least(work, table, len(waiting) + len(own), k, NONE)[0] - price_now(work, plan, books, n)
+                gain = least_packing(work, table, len(waiting) + len(own), k, NONE)[0] - price_now(work, plan, delta, n)
                 if gain < best - margin:
                     best, best_node, best_kind = gain, n, k
     if best_node != NONE:
-        own = members(books, best_node)
+        own = members(delta, best_node)
         add_jobs(work, table, waiting, 0, best_kind, NONE)
         add_jobs(work, table, own, len(waiting), best_kind, NONE)
         write(work, plan, table, len(waiting) + len(own), best_node, best_kind, NONE, NONE, change)
@@ -66,42 +66,42 @@ def repack_node(work: Workload, plan: Schedule, books: DeltaEvaluation, length: 
 
 
 @compiled
-def repack_two(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
+def repack_two(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """Repack every two nodes in use, which keep their kinds; with the `length` most expensive postponed jobs.
 
     What is for the better is carried out at once, on a copy, so that one sweep finds many changes; together they are
     the candidate.
     """
     clear(change)
-    if not separable(work, books):
+    if not is_separable(work, delta):
         return np.inf
     trial = copy_of(plan)
     waiting = postponed_jobs(work, trial, length)
     most = int(work.units.max()) + 1
     table = empty_table(len(plan.node), most * most)
     total = 0.0
-    margin = tolerance(books.sums[0])
+    margin = tolerance(delta.sums[0])
     for n in range(len(plan.kind)):
         for m in range(n + 1, len(plan.kind)):
             if trial.jobs[n] == 0 or trial.jobs[m] == 0:
                 continue
-            if not movable(work, trial, members(books, n)) or not movable(work, trial, members(books, m)):
+            if not are_movable(work, trial, members(delta, n)) or not are_movable(work, trial, members(delta, m)):
                 continue
             k, other = trial.kind[n], trial.kind[m]
             add_jobs(work, table, waiting, 0, k, other)
-            add_jobs(work, table, members(books, n), len(waiting), k, other)
+            add_jobs(work, table, members(delta, n), len(waiting), k, other)
             rows = len(waiting) + trial.jobs[n]
-            add_jobs(work, table, members(books, m), rows, k, other)
+            add_jobs(work, table, members(delta, m), rows, k, other)
             rows += trial.jobs[m]
             gain = (
-                least(work, table, rows, k, other)[0]
-                - price_now(work, trial, books, n)
-                - price_now(work, trial, books, m)
+                least_packing(work, table, rows, k, other)[0]
+                - price_now(work, trial, delta, n)
+                - price_now(work, trial, delta, m)
             )
             if gain < -margin:
                 write(work, trial, table, rows, n, k, m, other, change)
                 apply(work, trial, change)
-                keep_books(work, trial, books)
+                update_delta_evaluation(work, trial, delta)
                 waiting = postponed_jobs(work, trial, length)
                 clear(change)
                 total += gain
@@ -109,7 +109,7 @@ def repack_two(work: Workload, plan: Schedule, books: DeltaEvaluation, length: i
         if trial.way[j] != plan.way[j] or trial.node[j] != plan.node[j]:
             name_job(change, j, trial.way[j], trial.node[j], NONE)
     if total < 0.0:
-        keep_books(work, plan, books)
+        update_delta_evaluation(work, plan, delta)
         return total
     return np.inf
 
@@ -124,10 +124,10 @@ def copy_of(plan: Schedule) -> Schedule:
 
 
 @compiled
-def separable(work: Workload, books: DeltaEvaluation) -> bool:
+def is_separable(work: Workload, delta: DeltaEvaluation) -> bool:
     """Whether a node's price is independent of other nodes, and its jobs need only complete GPUs."""
     plain = work.parts == 1 and work.needs.shape[1] == 0 and work.node_rate.shape[1] == 0
-    return bool(books.price_kind == TOTAL and plain)
+    return bool(delta.price_kind == TOTAL and plain)
 
 
 @compiled
@@ -139,13 +139,13 @@ def postponed_jobs(work: Workload, plan: Schedule, length: int) -> Ints:
 
 
 @compiled
-def members(books: DeltaEvaluation, n: int) -> Ints:
+def members(delta: DeltaEvaluation, n: int) -> Ints:
     """The jobs of a node."""
-    return books.member[books.member_from[n] : books.member_from[n + 1]]
+    return delta.member[delta.member_from[n] : delta.member_from[n + 1]]
 
 
 @compiled
-def movable(work: Workload, plan: Schedule, jobs: Ints) -> bool:
+def are_movable(work: Workload, plan: Schedule, jobs: Ints) -> bool:
     """Whether jobs that run may be moved: one that must not has no ways, not even its own."""
     own = 0
     for j in jobs:
@@ -154,22 +154,22 @@ def movable(work: Workload, plan: Schedule, jobs: Ints) -> bool:
 
 
 @compiled
-def may_become(work: Workload, plan: Schedule, books: DeltaEvaluation, n: int, k: int) -> bool:
+def may_become(work: Workload, plan: Schedule, delta: DeltaEvaluation, n: int, k: int) -> bool:
     """Whether a node may be of a kind."""
     if work.node_kind[n] >= 0:
         return bool(work.node_kind[n] == k)
-    return bool(plan.kind[n] == k or books.of_kind[k] < work.stock[k])
+    return bool(plan.kind[n] == k or delta.of_kind[k] < work.stock[k])
 
 
 @compiled
-def price_now(work: Workload, plan: Schedule, books: DeltaEvaluation, n: int) -> float:
+def price_now(work: Workload, plan: Schedule, delta: DeltaEvaluation, n: int) -> float:
     """Return the cost of a node minus its cost if all of its jobs were postponed."""
     if plan.jobs[n] == 0:
         return 0.0
     k = plan.kind[n]
     found = work.idle[k] * (work.units[k] - plan.used[n])
-    for j in members(books, n):
-        found += books.alone[plan.way[j]] - work.postponed[j]
+    for j in members(delta, n):
+        found += delta.alone[plan.way[j]] - work.postponed[j]
     return float(found)
 
 
@@ -216,7 +216,7 @@ def add_jobs(work: Workload, table: PackingTable, jobs: Ints, row: int, k: int, 
 
 
 @compiled
-def least(work: Workload, table: PackingTable, rows: int, k: int, other: int) -> tuple[float, int]:
+def least_packing(work: Workload, table: PackingTable, rows: int, k: int, other: int) -> tuple[float, int]:
     """The least price of both nodes, and the pair of units that has it; a node without jobs is closed, for nothing."""
     second = 0 if other == NONE else work.units[other]
     wide = second + 1
@@ -246,7 +246,7 @@ def write(
     change: ScheduleChange,
 ) -> None:
     """Record the jobs that arrive, stay or leave."""
-    at = least(work, table, rows, k, other)[1]
+    at = least_packing(work, table, rows, k, other)[1]
     wide = 1 if other == NONE else work.units[other] + 1
     if at > 0 and plan.kind[n] != k:
         change.shape[1], change.shape[2] = n, k

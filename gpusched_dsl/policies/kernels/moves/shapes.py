@@ -19,55 +19,55 @@ from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
 @compiled
-def faster_type(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
+def faster_type(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """N4: the node becomes one of as many GPUs on which the times of its jobs sum to less."""
-    best, margin = np.inf, tolerance(books.sums[0])
+    best, margin = np.inf, tolerance(delta.sums[0])
     clear(change)
     most = plan.jobs.max() if len(plan.jobs) else 0
     sizes, ways = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    for i in range(first_of(books.counts[0], length)):
-        j = books.late[i]
+    for i in range(first_of(delta.counts[0], length)):
+        j = delta.late[i]
         n = plan.node[j]
         if work.node_kind[n] >= 0:
-            best = _faster_node(work, plan, books, j, best, margin, change)
+            best = _faster_node(work, plan, delta, j, best, margin, change)
             continue
-        if not is_first(plan.node, books.late, i):
+        if not is_first(plan.node, delta.late, i):
             continue
-        here = books.member[books.member_from[n] : books.member_from[n + 1]]
+        here = delta.member[delta.member_from[n] : delta.member_from[n + 1]]
         sizes_of(here, plan.way, work.size, sizes)
         for kind in range(len(work.units)):
             if kind != plan.kind[n] and work.units[kind] == work.units[plan.kind[n]]:
                 ways_of(here, work.way_at, kind, sizes, ways)
                 saved = _time_saved(here, plan.way, ways, work.time)
                 if saved > tolerance(saved):
-                    best = try_ways(work, plan, books, n, kind, ways, best, margin, change)
+                    best = try_ways(work, plan, delta, n, kind, ways, best, margin, change)
     return best
 
 
 @compiled
-def double_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
+def double_gpus(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """Apply N5: the node becomes one of the same family with twice the GPUs, and so do the sizes of its jobs."""
-    return best_resize(work, plan, books, length, change, True)
+    return best_resize(work, plan, delta, length, change, True)
 
 
 @compiled
-def halve_gpus(work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
+def halve_gpus(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
     """Apply N6: the node becomes one of the same family with half the GPUs, and so do the sizes of its jobs."""
-    return best_resize(work, plan, books, length, change, False)
+    return best_resize(work, plan, delta, length, change, False)
 
 
 @compiled
 def best_resize(
-    work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange, up: bool
+    work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange, up: bool
 ) -> float:
     """Return the best of the nodes with twice, or half, the GPUs for all jobs."""
     times, over = (2, 1) if up else (1, 2)
-    best, margin = np.inf, tolerance(books.sums[0])
+    best, margin = np.inf, tolerance(delta.sums[0])
     clear(change)
     most = plan.jobs.max() if len(plan.jobs) else 0
     sizes, ways = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    for n in late_nodes(plan.node, books.late[: first_of(books.counts[0], length)]):
-        here = books.member[books.member_from[n] : books.member_from[n + 1]]
+    for n in late_nodes(plan.node, delta.late[: first_of(delta.counts[0], length)]):
+        here = delta.member[delta.member_from[n] : delta.member_from[n + 1]]
         sizes_of(here, plan.way, work.size, sizes)
         if shares_gpus(plan.spare[n]) or not _rescale(sizes, len(here), work.parts, times, over):
             continue
@@ -76,7 +76,7 @@ def best_resize(
             same = kind != old and work.family[kind] == work.family[old] and work.node_kind[n] < 0
             if kind == work.node_kind[n] or (same and work.units[kind] * over == work.units[old] * times):
                 ways_of(here, work.way_at, kind, sizes, ways)
-                best = try_ways(work, plan, books, n, kind, ways, best, margin, change)
+                best = try_ways(work, plan, delta, n, kind, ways, best, margin, change)
     return best
 
 
@@ -84,7 +84,7 @@ def best_resize(
 def try_ways(
     work: Workload,
     plan: Schedule,
-    books: DeltaEvaluation,
+    delta: DeltaEvaluation,
     n: int,
     kind: int,
     ways: Ints,
@@ -93,7 +93,7 @@ def try_ways(
     change: ScheduleChange,
 ) -> float:
     """The better of the best gain so far and that of a node's new ways, which are written down if they win."""
-    gain = reshape_gain(work, plan, books, n, kind, ways)
+    gain = reshape_gain(work, plan, delta, n, kind, ways)
     if not gain < best - margin:
         return best
     clear(change)
@@ -101,14 +101,14 @@ def try_ways(
         change.shape[1] = n
         change.shape[2] = kind
     for i in range(plan.jobs[n]):
-        j = books.member[books.member_from[n] + i]
+        j = delta.member[delta.member_from[n] + i]
         name_job(change, j, ways[i], n, plan.gpu[j])
     return gain
 
 
 @compiled
 def _faster_node(
-    work: Workload, plan: Schedule, books: DeltaEvaluation, j: int, best: float, margin: float, change: ScheduleChange
+    work: Workload, plan: Schedule, delta: DeltaEvaluation, j: int, best: float, margin: float, change: ScheduleChange
 ) -> float:
     """Move a job of complete GPUs to an existing node on which the same number of GPUs is faster."""
     if plan.gpu[j] >= 0:
@@ -121,7 +121,7 @@ def _faster_node(
         way = work.way_at[j, kind, work.size[old]]
         if way < 0 or not work.time[way] < work.time[old] - tolerance(work.time[old]):
             continue
-        gain = shift_gain(work, plan, books, j, m, way)
+        gain = shift_gain(work, plan, delta, j, m, way)
         if gain < best - margin:
             best = gain
             clear(change)

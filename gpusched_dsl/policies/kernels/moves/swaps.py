@@ -24,32 +24,32 @@ def first_of(count: int, length: int) -> int:
 
 @compiled
 def swap_tardy_costly(
-    work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange
+    work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange
 ) -> float:
     """Apply N1: one of the latest jobs and one of the most expensive on-time jobs, on another node."""
     best, best_a, best_b = np.inf, NONE, NONE
-    margin = tolerance(books.sums[0])
-    for i in range(first_of(books.counts[0], length)):
-        for k in range(first_of(books.counts[1], length)):
-            gain = exchange_gain(work, plan, books, books.late[i], books.costly[k])
+    margin = tolerance(delta.sums[0])
+    for i in range(first_of(delta.counts[0], length)):
+        for k in range(first_of(delta.counts[1], length)):
+            gain = exchange_gain(work, plan, delta, delta.late[i], delta.costly[k])
             if gain < best - margin:
-                best, best_a, best_b = gain, books.late[i], books.costly[k]
+                best, best_a, best_b = gain, delta.late[i], delta.costly[k]
     _write(work, plan, change, best_a, best_b)
     return best
 
 
 @compiled
 def swap_tardy_any(
-    work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange
+    work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange
 ) -> float:
     """N2: one of the latest jobs and any that runs on another node, the most urgent first."""
     best, best_a, best_b = np.inf, NONE, NONE
-    margin = tolerance(books.sums[0])
-    for i in range(first_of(books.counts[0], length)):
-        a = books.late[i]
-        for b in books.queue:
+    margin = tolerance(delta.sums[0])
+    for i in range(first_of(delta.counts[0], length)):
+        a = delta.late[i]
+        for b in delta.queue:
             if plan.way[b] >= 0 and b != a:
-                gain = exchange_gain(work, plan, books, a, b)
+                gain = exchange_gain(work, plan, delta, a, b)
                 if gain < best - margin:
                     best, best_a, best_b = gain, a, b
     _write(work, plan, change, best_a, best_b)
@@ -58,17 +58,17 @@ def swap_tardy_any(
 
 @compiled
 def swap_postponed_running(
-    work: Workload, plan: Schedule, books: DeltaEvaluation, length: int, change: ScheduleChange
+    work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange
 ) -> float:
     """Apply N3: a postponed job, the most urgent first, replaces a less urgent one, which goes to the queue."""
     best, best_a, best_b = np.inf, NONE, NONE
-    margin = tolerance(books.sums[0])
-    queue = books.queue
+    margin = tolerance(delta.sums[0])
+    queue = delta.queue
     running = np.empty(len(queue), dtype=np.int64)  # the least urgent first
     count, equals = 0, len(queue)
     while equals > 0:  # equally urgent jobs stand by number
         start = equals - 1
-        while start > 0 and books.pressure[queue[start - 1]] == books.pressure[queue[start]]:
+        while start > 0 and delta.pressure[queue[start - 1]] == delta.pressure[queue[start]]:
             start -= 1
         for i in range(start, equals):
             if plan.way[queue[i]] >= 0:
@@ -84,9 +84,9 @@ def swap_postponed_running(
         seen += 1
         for i in range(count):
             b = running[i]
-            if not books.pressure[b] < books.pressure[a]:
+            if not delta.pressure[b] < delta.pressure[a]:
                 break
-            gain = exchange_gain(work, plan, books, a, b)
+            gain = exchange_gain(work, plan, delta, a, b)
             if gain < best - margin:
                 best, best_a, best_b = gain, a, b
     _write(work, plan, change, best_a, best_b)
