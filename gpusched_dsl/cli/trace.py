@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.data.sources.files import Fault, FileLimits, Located, Unreadable
+from gpusched_dsl.data.sources.files import DataFile, Fault, FileLimits, Unreadable
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -130,7 +130,7 @@ def _read_table(file: str, use: Use) -> tuple[Format, FormatTable]:
     try:
         if not path.exists():
             raise Unreadable(Fault("GSM2001", f"data file `{file}` does not exist"))
-        result = read_formatted(use, Located(path.resolve(), file), FileLimits())
+        result = read_formatted(use, DataFile(path.resolve(), file), FileLimits())
     except Unreadable as error:
         raise DiagnosticError([_diagnostic(fault) for fault in error.faults]) from None
     return reader(use.name), result.table

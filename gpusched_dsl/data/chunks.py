@@ -44,37 +44,41 @@ class FileOrigin:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TableOrigin:
-    given: TableAssignment
+    assignment: TableAssignment
 
     @property
     def statement(self) -> Span:
-        return self.given.span
+        return self.assignment.span
 
     def place(self, row: int, component: int | None = None) -> Place:
         at = component
         if at is None:
-            at = 0 if self.given.column is None else self.given.keys + self.given.column
-        return self.given.table.cells[row * self.given.width + at].span
+            at = 0 if self.assignment.column is None else self.assignment.keys + self.assignment.column
+        return self.assignment.table.cells[row * self.assignment.width + at].span
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MatrixOrigin:
-    given: MatrixAssignment
+    assignment: MatrixAssignment
 
     @property
     def statement(self) -> Span:
-        return self.given.span
+        return self.assignment.span
 
     def place(self, row: int, component: int | None = None) -> Place:
-        given = self.given
-        columns = len(given.matrix.columns)
-        line, column = divmod(row, columns) if given.values else (row, row)
+        assignment = self.assignment
+        columns = len(assignment.matrix.columns)
+        line, column = divmod(row, columns) if assignment.values else (row, row)
         if component is None:
-            return given.matrix.cells[line * given.width + given.rows + column].span
-        source = given.components[component]
+            return assignment.matrix.cells[line * assignment.width + assignment.rows + column].span
+        source = assignment.components[component]
         if isinstance(source, int):
-            cells = given.matrix.columns[column:] if source == given.rows else given.matrix.cells[line * given.width :]
-            return cells[0 if source == given.rows else source].span
+            cells = (
+                assignment.matrix.columns[column:]
+                if source == assignment.rows
+                else assignment.matrix.cells[line * assignment.width :]
+            )
+            return cells[0 if source == assignment.rows else source].span
         return source.span
 
 
@@ -153,10 +157,10 @@ def label_chunk(
     from gpusched_dsl.data.sources.untyped import column_of
 
     columns = list(zip(*rows, strict=True)) if rows else [()] * arity
-    mixed = first_mixed([isinstance(row[0], str) for row in rows])
+    mixed = first_mixed_row([isinstance(row[0], str) for row in rows])
     return ColumnChunk(tuple(map(column_of, columns)), None, TextOrigin(statement, spans), mixed=mixed)
 
 
-def first_mixed(texts: list[bool]) -> int | None:
+def first_mixed_row(texts: list[bool]) -> int | None:
     """The first row that is not of the kind of row 0."""
     return texts.index(not texts[0]) if texts and (not texts[0]) in texts else None

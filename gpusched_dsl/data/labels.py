@@ -22,31 +22,31 @@ _NOT_ZERO = r"^[^eE]*[1-9]"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Coded:
-    """A column as codes of one component. `given`: not empty; `known`: given and a label of the component."""
+class EncodedLabels:
+    """A column as codes of one component. `has_value`: not empty; `is_known`: a label of the component."""
 
     codes: Codes
-    given: Bools
-    known: Bools
+    has_value: Bools
+    is_known: Bools
 
 
-def given_in(series: pl.Series) -> Bools:
-    """Where a column has a value. Most columns have no nulls, which is known without looking at them."""
+def has_values(series: pl.Series) -> Bools:
+    """Return where a column has a value; fast for columns without nulls."""
     return series.is_not_null().to_numpy() if series.null_count() else np.ones(len(series), dtype=np.bool_)
 
 
-def encode(series: pl.Series, component: Component) -> Coded:
+def encode(series: pl.Series, component: Component) -> EncodedLabels:
     """The codes of a column of labels; of an integer component (None) the integers themselves."""
-    given = given_in(series)
+    has_value = has_values(series)
     if component is None:
-        integers, whole = _integers(series)
-        return Coded(integers, given, whole)
+        integers, is_integer = _integers(series)
+        return EncodedLabels(integers, has_value, is_integer)
     if component.integer_labels is not None and component.labels:
-        integers, whole = _integers(series)
+        integers, is_integer = _integers(series)
         codes = _places(component.integer_labels, integers)
-        return Coded(codes, given, whole & (codes >= 0))
+        return EncodedLabels(codes, has_value, is_integer & (codes >= 0))
     codes = _text_codes(texts(series), component)
-    return Coded(codes, given, given & (codes >= 0))
+    return EncodedLabels(codes, has_value, has_value & (codes >= 0))
 
 
 def _integers(series: pl.Series) -> tuple[Codes, Bools]:
@@ -54,17 +54,17 @@ def _integers(series: pl.Series) -> tuple[Codes, Bools]:
     import polars as pl
 
     if series.dtype == pl.Int64:
-        whole = series
+        as_integers = series
     elif series.dtype == pl.String:
-        whole = series.cast(pl.Int64, strict=False)
-        if whole.null_count() > series.null_count():
-            whole = whole.zip_with(whole.is_not_null(), _round(series.cast(pl.Float64, strict=False)))
+        as_integers = series.cast(pl.Int64, strict=False)
+        if as_integers.null_count() > series.null_count():
+            as_integers = as_integers.zip_with(as_integers.is_not_null(), _round(series.cast(pl.Float64, strict=False)))
     elif series.dtype.is_float():
-        whole = _round(series)
+        as_integers = _round(series)
     else:
-        whole = pl.Series([None] * len(series), dtype=pl.Int64)
-    integers: Codes = _fill(whole, 0)
-    return integers, given_in(whole)
+        as_integers = pl.Series([None] * len(series), dtype=pl.Int64)
+    integers: Codes = _fill(as_integers, 0)
+    return integers, has_values(as_integers)
 
 
 def _fill(series: pl.Series, value: float) -> Values:
@@ -110,9 +110,9 @@ def texts(series: pl.Series) -> pl.Series:
     if series.dtype == pl.String:
         return series
     if series.dtype.is_float():
-        integers, whole = _integers(series)
+        integers, is_integer = _integers(series)
         as_integer = pl.Series(integers).cast(pl.String)
-        return as_integer.zip_with(pl.Series(whole), series.cast(pl.String))
+        return as_integer.zip_with(pl.Series(is_integer), series.cast(pl.String))
     return series.cast(pl.String)
 
 
@@ -128,54 +128,54 @@ def natural_labels(chunks: list[ColumnChunk]) -> list[pl.Series]:
         if series.dtype == pl.String and not chunk.typed:
             return bool(series.drop_nulls().str.contains(_INTEGER).all())
         if series.dtype == pl.Int64 or series.dtype.is_float():
-            return bool(_integers(series)[1][given_in(series)].all())
+            return bool(_integers(series)[1][has_values(series)].all())
         return len(series) == series.null_count()
 
     if not all(integral(chunk) for chunk in chunks):
         return [texts(chunk.keys[0]) for chunk in chunks]
     columns = []
     for chunk in chunks:
-        integers, whole = _integers(chunk.keys[0])
-        columns.append(pl.select(pl.when(pl.Series(whole)).then(pl.Series(integers))).to_series())
+        integers, is_integer = _integers(chunk.keys[0])
+        columns.append(pl.select(pl.when(pl.Series(is_integer)).then(pl.Series(integers))).to_series())
     return columns
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Numbers:
-    """A column as numbers. `given`: not empty; `numeric`: given and the writing of a number (NaN and inf are).
+    """A column as numbers. `has_value`: not empty; `numeric`: the text of a number (NaN and inf are).
 
-    The value of a cell that is no number is NaN. `vanished`: the number as it is written is not 0, but none of its
+    The value of a cell that is no number is NaN. `underflows`: the number as it is written is not 0, but none of its
     digits is left in 64 bits.
     """
 
     values: Floats
-    given: Bools
+    has_value: Bools
     numeric: Bools
-    vanished: Bools
+    underflows: Bools
 
 
 def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
     """The numbers of a column of values; `truth_values`: `true` and `false` (any case) are 1 and 0."""
     import polars as pl
 
-    given = given_in(series)
+    has_value = has_values(series)
     if series.dtype == pl.Boolean and not truth_values:
         none = np.zeros(len(series), dtype=np.bool_)
-        return Numbers(np.zeros(len(series)), given, none, none)
+        return Numbers(np.zeros(len(series)), has_value, none, none)
     cast = series.cast(pl.Float64, strict=False)
     if series.dtype == pl.String and truth_values and cast.null_count() > series.null_count():
         lowered = series.str.to_lowercase()
         truth = lowered.replace_strict({"true": 1.0, "false": 0.0}, default=None, return_dtype=pl.Float64)
         cast = cast.zip_with(cast.is_not_null(), truth)
     values: Floats = cast.to_numpy()
-    numeric = given_in(cast)
-    vanished = numeric & (values == 0)
+    numeric = has_values(cast)
+    underflows = numeric & (values == 0)
     if series.dtype != pl.String:
-        vanished = np.zeros(len(series), dtype=np.bool_)
-    elif vanished.any():
-        zeros = np.flatnonzero(vanished)
-        vanished[zeros] = series.gather(zeros).str.contains(_NOT_ZERO).to_numpy()
-    return Numbers(values, given, numeric, vanished)
+        underflows = np.zeros(len(series), dtype=np.bool_)
+    elif underflows.any():
+        zeros = np.flatnonzero(underflows)
+        underflows[zeros] = series.gather(zeros).str.contains(_NOT_ZERO).to_numpy()
+    return Numbers(values, has_value, numeric, underflows)
 
 
 def scale(values: Floats, factor: Fraction) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.data.aggregates import aggregate
 from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, Place, TextOrigin, ValueChunk, label_chunk
-from gpusched_dsl.data.labels import encode, given_in, numbers, scale
+from gpusched_dsl.data.labels import encode, has_values, numbers, scale
 from gpusched_dsl.data.reports import (
     SHOWN,
     declaration_label,
@@ -97,11 +97,11 @@ def bind_param(
 ) -> BoundParam:
     """The values of a parameter from all that is given for it.
 
-    `default`: values over the whole domain for keys without one, or None when every key needs a value.
+    `default`: values over the complete domain for keys without one, or None when every key needs a value.
     `within`: for an element-valued parameter the set of the values it may take.
-    Findings: GSM2101 missing, GSM2102 duplicate, GSM2103 key not in the index set, GSM2104 mistyped, GSM2105 NaN,
+    Reports GSM2101 missing, GSM2102 duplicate, GSM2103 key not in the index set, GSM2104 mistyped, GSM2105 NaN,
     GSM2106 infinite, GSM2107 empty key, GSM2108 unknown element, GSM2112 element not in `within`,
-    GSM2113 not whole, GSM2114 not binary, GSM2115 nothing given.
+    GSM2113 not integer, GSM2114 not binary, GSM2115 nothing given.
     """
     before = len(diagnostics)
     dtype = _dtype(checked)
@@ -116,7 +116,7 @@ def bind_param(
     parts: list[_ChunkRows] = []
     for chunk in chunks:
         if isinstance(chunk, ColumnChunk):
-            parts.append(_part(checked, domain, chunk, within, filled, diagnostics))
+            parts.append(_read_part(checked, domain, chunk, within, filled, diagnostics))
         elif chunk.labels is not None:
             single_keys.append(chunk)
         else:
@@ -150,7 +150,7 @@ def _dtype(checked: CheckedParam) -> type:
     return object if isinstance(checked.type, TextType) else np.float64
 
 
-def _part(
+def _read_part(
     checked: CheckedParam,
     domain: Domain,
     chunk: ColumnChunk,
@@ -161,15 +161,15 @@ def _part(
     """Read one chunk; marks in `filled` every key that has a value, be it a wrong one (which is reported as such)."""
     assert chunk.values is not None
     positions = positions_of(checked, domain, chunk, diagnostics)
-    there = given_in(chunk.values)
-    given = there & (positions >= 0)
-    filled[positions[given]] = True
-    values: Values = np.ones(len(given))
-    sound = given
+    has_value = has_values(chunk.values)
+    is_placed = has_value & (positions >= 0)
+    filled[positions[is_placed]] = True
+    values: Values = np.ones(len(is_placed))
+    sound = is_placed
     if chunk.function != "count":
         cells = read_values(checked, chunk, within, diagnostics)
-        values, sound = cells.values, given & cells.sound
-    blank = np.flatnonzero(~there & (positions >= 0))
+        values, sound = cells.values, is_placed & cells.sound
+    blank = np.flatnonzero(~has_value & (positions >= 0))
     blank_positions = positions[blank]
     rows = np.flatnonzero(sound)
     positions, values = positions[rows], values[rows]
@@ -203,22 +203,22 @@ def positions_of(checked: CheckedParam, domain: Domain, chunk: ColumnChunk, diag
         assert chunk.values is not None
         return np.zeros(len(chunk.values), dtype=np.int64)
     coded = [encode(series, component) for series, component in zip(chunk.keys, domain.components, strict=True)]
-    outside = beyond(chunk, domain) if chunk.windows else np.zeros(len(chunk.keys[0]), dtype=np.bool_)
-    known: Bools = ~outside
+    outside = rows_outside(chunk, domain) if chunk.windows else np.zeros(len(chunk.keys[0]), dtype=np.bool_)
+    is_known: Bools = ~outside
     for at, column in enumerate(coded):
-        if not column.given.all():
-            report_empty_keys(checked, chunk, at, ~column.given, diagnostics)
-        unknown = column.given & ~column.known & ~outside
+        if not column.has_value.all():
+            report_empty_keys(checked, chunk, at, ~column.has_value, diagnostics)
+        unknown = column.has_value & ~column.is_known & ~outside
         if unknown.any():
             report_unknown_keys(checked, chunk, at, domain.components[at], unknown, diagnostics)
-        known &= column.known
-    if known.all():
+        is_known &= column.is_known
+    if is_known.all():
         positions = domain.locate([column.codes for column in coded])
     else:
-        rows = np.flatnonzero(known)
-        positions = np.full(len(known), -1, dtype=np.int64)
+        rows = np.flatnonzero(is_known)
+        positions = np.full(len(is_known), -1, dtype=np.int64)
         positions[rows] = domain.locate([column.codes[rows] for column in coded])
-    extra = np.flatnonzero(known & (positions < 0))
+    extra = np.flatnonzero(is_known & (positions < 0))
     if len(extra):
         shown = extra[:SHOWN]
         labels = decode(domain.components, [column.codes[shown] for column in coded])
@@ -226,7 +226,7 @@ def positions_of(checked: CheckedParam, domain: Domain, chunk: ColumnChunk, diag
     return positions
 
 
-def beyond(chunk: ColumnChunk, domain: Domain) -> Bools:
+def rows_outside(chunk: ColumnChunk, domain: Domain) -> Bools:
     """Return the rows with a slot before the first or after the last one of the domain."""
     outside: Bools = np.zeros(len(chunk.keys[0]), dtype=np.bool_)
     for at in chunk.windows:
@@ -236,7 +236,7 @@ def beyond(chunk: ColumnChunk, domain: Domain) -> Bools:
             continue
         there = labels if component is None else labels[codes]
         found = numbers(chunk.keys[at])
-        outside |= found.given & ((found.values < there.min()) | (found.values > there.max()))
+        outside |= found.has_value & ((found.values < there.min()) | (found.values > there.max()))
     return outside
 
 
@@ -313,7 +313,7 @@ def _patch_position(checked: CheckedParam, domain: Domain, patch: ValueChunk, di
     return position if position >= 0 else None
 
 
-def _blank(parts: Sequence[_ChunkRows], position: int) -> Place | None:
+def _blank_place(parts: Sequence[_ChunkRows], position: int) -> Place | None:
     """Return the place of the empty cell for the value at a position, if there is one."""
     places = (part.blank_at(position) for part in parts)
     return next((place for place in places if place is not None), None)
@@ -334,7 +334,7 @@ def _report_missing(
     message = f"`{keys[0]}` has no value"
     if len(missing) > 1:
         message = f"`{checked.name}` has no value for {len(missing)} of its {domain.size} keys, such as `{keys[0]}`"
-    blanks = [_blank(parts, position) for position in missing[: len(keys)].tolist()]
+    blanks = [_blank_place(parts, position) for position in missing[: len(keys)].tolist()]
     empty = [f" (empty: {place_text(place)})" if place is not None else "" for place in blanks]
     diagnostics.error(
         "GSM2101",

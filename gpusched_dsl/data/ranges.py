@@ -44,11 +44,11 @@ def report_out_of_range(
     shown = wrong[:SHOWN].tolist()
     keys = keys_at(checked.name, domain, shown)
     unit = _unit(checked)
-    told = [f"`{key}` is {values[at]:.10g}{unit}" for key, at in zip(keys, shown, strict=True)]
-    message = f"{told[0]}, but must be {bound.op} {limits[shown[0]]:.10g}{unit}"
+    texts = [f"`{key}` is {values[at]:.10g}{unit}" for key, at in zip(keys, shown, strict=True)]
+    message = f"{texts[0]}, but must be {bound.op} {limits[shown[0]]:.10g}{unit}"
     if len(wrong) > 1:
         stated = f"{bound.op} {bound.value.span.text}"
-        message = f"{len(wrong)} values of `{checked.name}` are not `{stated}`; for instance {told[0]}"
+        message = f"{len(wrong)} values of `{checked.name}` are not `{stated}`; for instance {texts[0]}"
     primary = bound.span if origin is None else origin.place(shown[0])
     places = [""] * len(shown) if origin is None else [f" ({place_text(origin.place(at))})" for at in shown]
     diagnostics.error(
@@ -56,7 +56,7 @@ def report_out_of_range(
         message,
         primary,
         secondary=[] if origin is None else [Label(bound.span, "bound declared here")],
-        notes=examples([t + p for t, p in zip(told[1:], places[1:], strict=True)], len(wrong) - 1),
+        notes=examples([t + p for t, p in zip(texts[1:], places[1:], strict=True)], len(wrong) - 1),
     )
     return False
 
@@ -84,7 +84,7 @@ def report_failed_check(
         return True
     names = [variable.name for variable in check.indexing.variables]
     shown = [column[wrong[:SHOWN]] for column in columns]
-    told = [
+    texts = [
         ", ".join(f"{name} = {quote(label)}" for name, label in zip(names, labels, strict=True))
         for labels in (decode(components, shown) if names else [])
     ]
@@ -92,8 +92,8 @@ def report_failed_check(
     message = f"the data violate `{condition}`" if check.message is None else f"a check failed: {check.message}"
     count = len(holds)
     notes: tuple[str, ...] = ()
-    if told:
-        notes = (f"violated for {told[0]}", *examples([f"and for {t}" for t in told[1:]], len(wrong) - 1))
+    if texts:
+        notes = (f"violated for {texts[0]}", *examples([f"and for {t}" for t in texts[1:]], len(wrong) - 1))
         if len(wrong) > 1:
             notes = (f"violated in {len(wrong)} of {count} cases", *notes)
     diagnostics.error("GSM2201", message, check.condition.span, "condition of the check", notes=notes)

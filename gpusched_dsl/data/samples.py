@@ -45,14 +45,14 @@ def _assignment(random: CheckedRandom, file: SampleFile) -> FileAssignment:
 def read_samples(
     random: CheckedRandom, domain: Domain, file: SampleFile, reader: FileReader, diagnostics: Diagnostics
 ) -> Samples | None:
-    """The samples in the unit of the file; None after a finding.
+    """The samples in the unit of the file; None after an error.
 
     Findings: GSM20xx of the file, GSM2103 and GSM2107 of keys, GSM2101 and GSM2104 to GSM2106 of values, GSM3102 of
     positions without a sample, GSM3103 of weights.
     """
     before = len(diagnostics)
-    given = _assignment(random, file)
-    read = reader.read(given, diagnostics)
+    assignment = _assignment(random, file)
+    read = reader.read(assignment, diagnostics)
     if read is None or (file.weight is not None and file.weight not in read.columns):
         return None
     checked = CheckedParam(random.name, random.span, random.type, "real", random.indexing)
@@ -60,7 +60,9 @@ def read_samples(
     typed = not is_text(file.data.path.value)
 
     def numbers_in(column: str) -> tuple[ColumnChunk, Floats]:
-        chunk = ColumnChunk(keys, read.columns[column], FileOrigin(given.span, read, file.keys, column), typed=typed)
+        chunk = ColumnChunk(
+            keys, read.columns[column], FileOrigin(assignment.span, read, file.keys, column), typed=typed
+        )
         cells = read_values(checked, chunk, None, diagnostics)
         assert chunk.values is not None
         empty = np.flatnonzero(chunk.values.is_null().to_numpy())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.data.chunks import ColumnChunk, Place
-from gpusched_dsl.data.labels import encode, given_in, natural_labels
+from gpusched_dsl.data.labels import encode, has_values, natural_labels
 from gpusched_dsl.data.reports import (
     SHOWN,
     declaration_label,
@@ -65,12 +65,12 @@ def bind_root_set(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostic
     sound = True
     columns, rows = [], []
     for chunk, column in zip(chunks, natural_labels(list(chunks)), strict=True):
-        given = given_in(column)
-        if not given.all():
-            report_empty_keys(checked, chunk, 0, ~given, diagnostics)
+        has_value = has_values(column)
+        if not has_value.all():
+            report_empty_keys(checked, chunk, 0, ~has_value, diagnostics)
             sound = False
-        columns.append(column.filter(given))
-        rows.append(np.flatnonzero(given))
+        columns.append(column.filter(has_value))
+        rows.append(np.flatnonzero(has_value))
     labels = pl.concat(columns) if columns else pl.Series([], dtype=pl.Int64)
     stack = _Stack.of(chunks, rows)
     first = labels.is_first_distinct().to_numpy()
@@ -150,16 +150,16 @@ def bind_set(
     parts: list[tuple[Codes, ...]] = []
     for chunk in chunks:
         coded = [encode(series, component) for series, component in zip(chunk.keys, components, strict=True)]
-        known: Bools = np.ones(len(chunk.keys[0]), dtype=np.bool_)
+        is_known: Bools = np.ones(len(chunk.keys[0]), dtype=np.bool_)
         for at, column in enumerate(coded):
-            if not column.given.all():
-                report_empty_keys(checked, chunk, at, ~column.given, diagnostics)
-            unknown = column.given & ~column.known
+            if not column.has_value.all():
+                report_empty_keys(checked, chunk, at, ~column.has_value, diagnostics)
+            unknown = column.has_value & ~column.is_known
             if unknown.any():
                 report_unknown_keys(checked, chunk, at, components[at], unknown, diagnostics)
-            known &= column.known
-        sound &= bool(known.all())
-        rows.append(np.flatnonzero(known))
+            is_known &= column.is_known
+        sound &= bool(is_known.all())
+        rows.append(np.flatnonzero(is_known))
         parts.append(tuple(column.codes[rows[-1]] for column in coded))
     stack = _Stack.of(chunks, rows)
     none = np.empty(0, dtype=np.int64)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.data.chunks import ColumnChunk, Origin, Place
-from gpusched_dsl.data.formats.slots import SECOND, Micros, cut, slot_of
+from gpusched_dsl.data.formats.slots import SECOND, Micros, slot_of, split_at_slots
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable
 from gpusched_dsl.ir.arrays import Ints
@@ -42,12 +42,12 @@ class RowsOrigin:
         return self.origin.place(int(self.rows[row]), component)
 
 
-def in_slots(
+def with_slot_keys(
     chunk: ColumnChunk, keys: Sequence[SlotKey | None], file: FileColumns, names: Sequence[str]
 ) -> ColumnChunk:
     """The chunk with times among its keys replaced by slot numbers; raises Unreadable (GSM2030).
 
-    A `mean` over one such key is weighted by time where the rows have even distances: see `stretches`.
+    A `mean` over one such key is weighted by time where the rows have even distances: see `period_length`.
     """
     import polars as pl
 
@@ -60,30 +60,30 @@ def in_slots(
         found = _times(series[at], key, file, names[at])
         times[at] = found.micros - _start(found, key, file, names[at])
         numbers = pl.Series(slot_of(times[at], 0, key.micros))
-        series[at] = pl.select(pl.when(pl.Series(found.given)).then(numbers)).to_series()
+        series[at] = pl.select(pl.when(pl.Series(found.has_value)).then(numbers)).to_series()
     chunk = replace(chunk, keys=tuple(series), windows=tuple(slotted))
     if chunk.function != "mean" or len(slotted) != 1 or chunk.values is None:
         return chunk
     [at] = slotted
-    given = chunk.keys[at].is_not_null() & chunk.values.is_not_null()
-    step = stretches(times[at], [key for k, key in enumerate(chunk.keys) if k != at], given)
+    is_used = chunk.keys[at].is_not_null() & chunk.values.is_not_null()
+    step = period_length(times[at], [key for k, key in enumerate(chunk.keys) if k != at], is_used)
     key = keys[at]
     assert key is not None
     if step is None or step <= 1:
         return chunk
-    return _cut(chunk, at, times[at], step, key.micros, file.name)
+    return _split_at_slots(chunk, at, times[at], step, key.micros, file.name)
 
 
-def stretches(times: Micros, others: Sequence[pl.Series], given: pl.Series) -> int | None:
+def period_length(times: Micros, others: Sequence[pl.Series], is_used: pl.Series) -> int | None:
     """Return the length of the period of each row; None if rows are points in time.
 
-    `given` rows count. They are stretches where those that agree in all other keys have different times, whose
-    distances are all whole multiples of the smallest one, and that one is the most frequent.
+    `is_used` rows count. They are periods if rows that agree in all other keys have different times, whose distances
+    are all integer multiples of the smallest one, and that one is the most frequent.
     """
     import polars as pl
 
     frame = pl.DataFrame({"t": times, **{f"k{i}": key for i, key in enumerate(others)}})
-    frame = frame.filter(given).sort([*frame.columns[1:], "t"], maintain_order=True)
+    frame = frame.filter(is_used).sort([*frame.columns[1:], "t"], maintain_order=True)
     ordered = frame["t"].to_numpy()
     same = np.ones(max(len(ordered) - 1, 0), dtype=np.bool_)
     for column in frame.columns[1:]:
@@ -97,13 +97,13 @@ def stretches(times: Micros, others: Sequence[pl.Series], given: pl.Series) -> i
     return least if even else None
 
 
-def _cut(chunk: ColumnChunk, at: int, times: Micros, step: int, length: int, name: str) -> ColumnChunk:
+def _split_at_slots(chunk: ColumnChunk, at: int, times: Micros, step: int, length: int, name: str) -> ColumnChunk:
     import polars as pl
 
     if len(times) * (step // length + 2) > _MOST_PARTS:
         message = f"rows of `{name}` cover {step / SECOND:g} s, too many slots of {length / SECOND:g} s"
         raise Unreadable(Fault(UNREADABLE_TIME, message, help="use longer slots"))
-    cuts = cut(times, times + step, 0, length)
+    cuts = split_at_slots(times, times + step, 0, length)
     assert chunk.values is not None
     rows = pl.Series(cuts.rows)
     keys = [key.gather(rows) for key in chunk.keys]
@@ -129,7 +129,7 @@ def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> Par
                 help="write dates as 2018-06-30",
             )
         ) from None
-    wrong = np.flatnonzero(found.given & ~found.read)
+    wrong = np.flatnonzero(found.has_value & ~found.read)
     if len(wrong):
         row = int(wrong[0])
         more = f" ({len(wrong)} such cells)" if len(wrong) > 1 else ""
@@ -141,8 +141,8 @@ def _times(series: pl.Series, key: SlotKey, file: FileColumns, name: str) -> Par
                 help="write times as 2018-06-30 14:05:00, or as seconds since any start",
             )
         )
-    if found.zoned.any() and not found.zoned[found.given].all():
-        row = int(np.flatnonzero(found.given & ~found.zoned)[0])
+    if found.has_zone.any() and not found.has_zone[found.has_value].all():
+        row = int(np.flatnonzero(found.has_value & ~found.has_zone)[0])
         raise Unreadable(
             Fault(
                 UNREADABLE_TIME,
@@ -165,11 +165,11 @@ def _start(times: ParsedTimes, key: SlotKey, file: FileColumns, name: str) -> in
     """The time at which slot 0 begins: the stated one, or that of the first row."""
     import polars as pl
 
-    known = times.micros[times.given]
+    present_times = times.micros[times.has_value]
     if key.start is None:
-        return int(known.min()) if len(known) else 0
+        return int(present_times.min()) if len(present_times) else 0
     place = file.place(0, name) if file.rows else None
-    if isinstance(key.start, int) != times.numbers and len(known):
+    if isinstance(key.start, int) != times.numbers and len(present_times):
         kinds = ("numbers", "a date") if times.numbers else ("dates", "a number")
         message = f"the times of column `{name}` are {kinds[0]}, but the start of the slots is {kinds[1]}"
         raise Unreadable(
@@ -181,7 +181,7 @@ def _start(times: ParsedTimes, key: SlotKey, file: FileColumns, name: str) -> in
     if found.numbers or not found.read[0]:
         message = f"the start of the slots `{key.start}` is not a time"
         raise Unreadable(Fault(UNREADABLE_TIME, message, help="write it as 2018-06-30 14:00"))
-    if found.zoned[0] and not times.zoned.any():
+    if found.has_zone[0] and not times.has_zone.any():
         message = f"the start of the slots has an offset from UTC, but the times of column `{name}` have none"
         raise Unreadable(Fault(UNREADABLE_TIME, message, place, help=f"write the start in the local time of `{name}`"))
     return int(found.micros[0])

@@ -25,7 +25,7 @@ from gpusched_dsl.profiles.design import Design
 from gpusched_dsl.profiles.learners import AUTO, require
 from gpusched_dsl.profiles.memory import fit_of
 from gpusched_dsl.profiles.predictor import Predictor, fit_predictor
-from gpusched_dsl.profiles.profile import NO, UNKNOWN, YES, Profile, without
+from gpusched_dsl.profiles.profile import NO, UNKNOWN, YES, Profile, without_features
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +46,7 @@ class FitSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedProfile:
     """`missing` pairs of `job` and `type`, with their predicted targets and whether they fit."""
 
     profile: Profile
@@ -54,19 +54,19 @@ class Fitted:
     job: Ints
     type: Ints
     fits: Ints
-    predicted: dict[str, Floats]
+    predictions: dict[str, Floats]
     group: str = BY_JOB
 
     @property
-    def tried(self) -> Bools:
+    def has_data(self) -> Bools:
         """Return which rows of the profile have data; the other rows are missing pairs."""
-        return _tried_rows(self.profile)
+        return _rows_with_data(self.profile)
 
     def table(self) -> pl.DataFrame:
         """The columns that scenarios read: measured rows in the order of the profile, then predicted ones."""
         import polars as pl
 
-        profile, kept = self.profile, self.tried
+        profile, kept = self.profile, self.has_data
         jobs, types = np.array(profile.jobs, dtype=object), np.array(profile.types, dtype=object)
         columns = {
             JOB: np.concatenate((jobs[profile.job[kept]], jobs[self.job])).tolist(),
@@ -76,13 +76,13 @@ class Fitted:
         }
         frame = pl.DataFrame(columns, schema={JOB: pl.String, GPU: pl.String, SOURCE: pl.String, FITS: pl.Boolean})
         for target, values in profile.targets.items():
-            guessed = self.predicted.get(target, np.full(len(self.job), np.nan))
+            guessed = self.predictions.get(target, np.full(len(self.job), np.nan))
             both = np.concatenate((values[kept], np.where(self.fits == NO, np.nan, guessed)))
             frame = frame.with_columns(pl.Series(target, both).fill_nan(None))
         return frame
 
 
-def fit_profile(profile: Profile, settings: FitSettings, diagnostics: Diagnostics) -> Fitted | None:
+def fit_profile(profile: Profile, settings: FitSettings, diagnostics: Diagnostics) -> FittedProfile | None:
     """Learn every measured quantity of a profile and predict the pairs that are missing; None after a finding.
 
     Reports GSM2304 (too little to learn from) and, as a warning, GSM2308 (pairs left out, fits not decided);
@@ -93,10 +93,10 @@ def fit_profile(profile: Profile, settings: FitSettings, diagnostics: Diagnostic
     if groups is None:
         return None
     if settings.group == BY_MODEL:
-        profile = without(profile, MODEL)
+        profile = without_features(profile, MODEL)
     design, predictors = Design(profile), []
     for target in profile.targets:
-        usable = profile.learnable(target)
+        usable = profile.learnable_pairs(target)
         if _enough(target, usable, groups[profile.job[usable]], diagnostics):
             predictors.append(
                 fit_predictor(
@@ -139,25 +139,25 @@ def _enough(target: str, usable: Bools, groups: Ints, diagnostics: Diagnostics) 
     return False
 
 
-def _tried_rows(profile: Profile) -> Bools:
-    tried: Bools = (profile.fits == NO) | ((profile.fits == YES) & np.isfinite(profile.targets[TIME]))
-    return tried
+def _rows_with_data(profile: Profile) -> Bools:
+    has_data: Bools = (profile.fits == NO) | ((profile.fits == YES) & np.isfinite(profile.targets[TIME]))
+    return has_data
 
 
-def _fill(profile: Profile, predictors: tuple[Predictor, ...], group: str, diagnostics: Diagnostics) -> Fitted:
+def _fill(profile: Profile, predictors: tuple[Predictor, ...], group: str, diagnostics: Diagnostics) -> FittedProfile:
     """Every pair that was not tried, job by job; those on GPU models without a measurement are left out."""
-    tried = _tried_rows(profile)
-    seen = np.zeros((len(profile.jobs), len(profile.types)), dtype=np.bool_)
-    seen[profile.job[tried], profile.type[tried]] = True
+    has_data = _rows_with_data(profile)
+    is_present = np.zeros((len(profile.jobs), len(profile.types)), dtype=np.bool_)
+    is_present[profile.job[has_data], profile.type[has_data]] = True
     supported = next(p for p in predictors if p.target == TIME).supported > 0
-    job, type_ = np.nonzero(~seen & supported)
-    _tell_left_out(profile, np.flatnonzero(~supported), diagnostics)
+    job, type_ = np.nonzero(~is_present & supported)
+    _warn_without_predictions(profile, np.flatnonzero(~supported), diagnostics)
     exact = {p.target: p.predict(job, type_) for p in predictors}
     used = next((exact[name] for name in MEMORY_USED if name in exact), None)
     fits = fit_of(profile, job, type_, used)
-    said = np.full(seen.shape, UNKNOWN)
-    said[profile.job, profile.type] = profile.fits
-    fits = np.where(said[job, type_] == YES, YES, fits)
+    stated_fits = np.full(is_present.shape, UNKNOWN)
+    stated_fits[profile.job, profile.type] = profile.fits
+    fits = np.where(stated_fits[job, type_] == YES, YES, fits)
     undecided = int((fits == UNKNOWN).sum())
     if undecided and (profile.fits == NO).any():
         diagnostics.error(
@@ -167,12 +167,12 @@ def _fill(profile: Profile, predictors: tuple[Predictor, ...], group: str, diagn
             help="give the memory of the GPU models: `--gpus` names a table with `gpu_type` and `memory_mb`",
             severity=Severity.WARNING,
         )
-    return Fitted(
+    return FittedProfile(
         profile, predictors, job, type_, fits, {t: round_digits(values) for t, values in exact.items()}, group
     )
 
 
-def _tell_left_out(profile: Profile, types: Ints, diagnostics: Diagnostics) -> None:
+def _warn_without_predictions(profile: Profile, types: Ints, diagnostics: Diagnostics) -> None:
     if len(types):
         names = ", ".join(f"`{profile.types[t]}`" for t in types)
         diagnostics.error(

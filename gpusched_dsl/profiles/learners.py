@@ -108,8 +108,8 @@ def _best(rows: Floats, values: Floats, groups: Ints, seed: int) -> str:
     errors = []
     for name in names:
         missed = 0.0
-        for held in range(int(fold.max()) + 1):
-            inside = fold != held
+        for left_out in range(int(fold.max()) + 1):
+            inside = fold != left_out
             learner = LEARNERS[name](seed, TREES_TO_CHOOSE)
             learner.fit(rows[inside], values[inside])
             missed += float(np.abs(learner.predict(rows[~inside]) - values[~inside]).sum())

@@ -18,13 +18,15 @@ def fit_of(profile: Profile, job: Ints, type_: Ints, used: Floats | None) -> Int
     enough = np.full(len(profile.jobs), np.inf)  # least memory in which a job ran
     short = np.full(len(profile.jobs), -np.inf)  # most memory in which it did not fit
     for fits, least, best in ((YES, True, enough), (NO, False, short)):
-        seen = (profile.fits == fits) & np.isfinite(profile.memory[profile.type])
-        (np.minimum if least else np.maximum).at(best, profile.job[seen], profile.memory[profile.type[seen]])
+        measured_pairs = (profile.fits == fits) & np.isfinite(profile.memory[profile.type])
+        (np.minimum if least else np.maximum).at(
+            best, profile.job[measured_pairs], profile.memory[profile.type[measured_pairs]]
+        )
     found = np.full(len(job), UNKNOWN)
-    known = np.isfinite(capacity)
+    has_capacity = np.isfinite(capacity)
     if used is not None:
-        found[known] = np.where(used[known] <= capacity[known], YES, NO)
+        found[has_capacity] = np.where(used[has_capacity] <= capacity[has_capacity], YES, NO)
     with np.errstate(invalid="ignore"):
-        found[known & (capacity <= short[job])] = NO
-        found[known & (capacity >= enough[job])] = YES
+        found[has_capacity & (capacity <= short[job])] = NO
+        found[has_capacity & (capacity >= enough[job])] = YES
     return found

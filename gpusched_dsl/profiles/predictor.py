@@ -1,8 +1,8 @@
 """One quantity of a profile learnt: predictions for new jobs and for known jobs on other GPUs, each with its error.
 
-f is fitted to rows of features. Folds hold whole groups of jobs (a job, or all jobs of a DNN model), so that the
-error for *new* jobs is that of a fit that has seen nothing of them. A *known* job was measured on other GPUs, and
-what f misses there tells what it will miss elsewhere: with residuals e of an f that has not seen the job, e[j, t] =
+f is fitted to rows of features. A fold consists of complete groups of jobs (a job, or all jobs of a DNN model), so
+that the error for *new* jobs is that of a fit without any of their data. A *known* job was measured on other GPUs, and
+the error of f there predicts its error elsewhere: with residuals e of an f that has not seen the job, e[j, t] =
 b[j] + w[j, t], the best linear prediction of b[j] from n residuals is v_b / (v_b + v_w / n) times their mean, with
 the variances v_b and v_w of b and w from the analysis of variance. The same f, not one that has seen the job, must
 then predict the missing pair.
@@ -44,17 +44,17 @@ class JobEffects:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """`held[f]` was fitted without fold f; `fold` has the fold of every job, -1 for jobs without a measured pair."""
+    """`fold_fits[f]` was fitted without fold f; `fold` is the fold of every job, -1 for jobs without a pair."""
 
     target: str
     learner: str
     design: Design
-    whole: Learner
-    held: tuple[Learner, ...]
+    complete_fit: Learner
+    fold_fits: tuple[Learner, ...]
     fold: Ints  # (J,)
     effects: JobEffects
-    new: Errors
-    known: Errors | None
+    new_job_errors: Errors
+    known_job_errors: Errors | None
     mean: Errors  # of predicting the mean of the other folds
     supported: Ints  # (T,) measured pairs of each GPU model
 
@@ -63,7 +63,7 @@ class Predictor:
         rows, found = self.design.rows(job, type_), np.zeros(len(job))
         for fold in np.unique(self.fold[job]).tolist():
             at = self.fold[job] == fold
-            found[at] = (self.whole if fold < 0 else self.held[fold]).predict(rows[at])
+            found[at] = (self.complete_fit if fold < 0 else self.fold_fits[fold]).predict(rows[at])
         found += self.effects.shift(job)
         if not is_logarithmic(self.target):
             return np.maximum(found, 0.0)
@@ -79,22 +79,23 @@ def fit_predictor(
     true = np.log(values) if logarithmic else values
     rows, group = design.rows(job, type_), groups[job]
     fold = folds_of(group, folds, seed)
-    predicted, mean, held = np.zeros(len(true)), np.zeros(len(true)), []
+    predicted, mean, fold_fits = np.zeros(len(true)), np.zeros(len(true)), []
     for each in range(int(fold.max(initial=-1)) + 1):
         inside = fold != each
         learner, _ = learn(kind, rows[inside], true[inside], group[inside], seed)
         predicted[~inside], mean[~inside] = learner.predict(rows[~inside]), true[inside].mean()
-        held.append(learner)
-    whole, name = learn(kind, rows, true, group, seed)
+        fold_fits.append(learner)
+    complete_fit, name = learn(kind, rows, true, group, seed)
     of_job = np.full(len(groups), -1)
     of_job[job] = fold
     effects = _effects(job, true - predicted, len(groups))
-    again = effects.counts[job] > 1
+    repeated = effects.counts[job] > 1
     shifted = predicted + effects.shift(job, without=true - predicted)
+    known = errors_of(true[repeated], shifted[repeated], logarithmic=logarithmic) if repeated.any() else None
     return Predictor(
-        target, name, design, whole, tuple(held), of_job, effects,
-        new=errors_of(true, predicted, logarithmic=logarithmic),
-        known=errors_of(true[again], shifted[again], logarithmic=logarithmic) if again.any() else None,
+        target, name, design, complete_fit, tuple(fold_fits), of_job, effects,
+        new_job_errors=errors_of(true, predicted, logarithmic=logarithmic),
+        known_job_errors=known,
         mean=errors_of(true, mean, logarithmic=logarithmic),
         supported=np.bincount(type_, minlength=types),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.labels import given_in, numbers, texts
+from gpusched_dsl.data.labels import has_values, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, examples
 from gpusched_dsl.data.sources.files import FileColumns
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
@@ -31,7 +31,7 @@ from gpusched_dsl.profiles.columns import (
     is_logarithmic,
     is_target,
 )
-from gpusched_dsl.profiles.sheets import keys_of, numbers_of, read_sheet, tell
+from gpusched_dsl.profiles.sheets import keys_of, numbers_of, read_sheet, report_cells
 
 YES, NO, UNKNOWN = 1, 0, -1
 
@@ -58,9 +58,9 @@ class Profile:
     features: tuple[Feature, ...]
     memory: Floats = field(default_factory=lambda: np.zeros(0))  # (T,) MB, NaN where not given
     zeros: int = 0  # rows whose time of 0 means that they do not fit
-    anew: int = 0  # rows that were predictions, and are no measurements now
+    recomputed: int = 0  # rows that were predictions: they are not measurements
 
-    def learnable(self, target: str) -> Bools:
+    def learnable_pairs(self, target: str) -> Bools:
         """The pairs that a target can be learnt from: those that fit and were measured."""
         usable: Bools = (self.fits == YES) & np.isfinite(self.targets[target])
         return usable
@@ -69,7 +69,7 @@ class Profile:
 def read_profile(
     table: Path, diagnostics: Diagnostics, *, jobs: Path | None = None, gpus: Path | None = None
 ) -> Profile | None:
-    """A profile with the tables that describe jobs and GPUs, if they are given; None after a finding.
+    """A profile with the tables that describe jobs and GPUs, if they are given; None after an error.
 
     Jobs of the table of jobs that have no row are jobs to predict. Reports GSM2301 to GSM2303, GSM2305 and, as a
     warning, GSM2306; raises DiagnosticError (GSM20xx) for files that cannot be read.
@@ -83,15 +83,15 @@ def read_profile(
     machines = None if gpus is None else read_sheet(gpus, (GPU,))
     types = tuple(dict.fromkeys((*type_labels.tolist(), *(_types(machines) if machines else ()))))
     job, type_ = _codes(job_labels, names), _codes(type_labels, types)
-    fits, targets, zeros, anew = _measured_pairs(file, diagnostics)
+    fits, targets, zeros, recomputed = _measured_pairs(file, diagnostics)
     features = _features(file, job, described, names, diagnostics)
     memory = np.full(len(types), np.nan) if machines is None else _memory(machines, types, diagnostics)
     if diagnostics.has_errors and not before:
         return None
-    return Profile(names, types, job, type_, fits, targets, features, memory, zeros, anew)
+    return Profile(names, types, job, type_, fits, targets, features, memory, zeros, recomputed)
 
 
-def without(profile: Profile, *names: str) -> Profile:
+def without_features(profile: Profile, *names: str) -> Profile:
     """The same without some features."""
     return replace(profile, features=tuple(f for f in profile.features if f.name not in names))
 
@@ -108,28 +108,36 @@ def _measured_pairs(file: FileColumns, diagnostics: Diagnostics) -> tuple[Ints, 
     predicted = np.zeros(file.rows, dtype=np.bool_)
     if SOURCE in file.columns:
         words = np.array(texts(file.columns[SOURCE]).fill_null(MEASURED).to_list(), dtype=object)
-        tell(
+        report_cells(
             file, SOURCE, ~np.isin(words, (MEASURED, PREDICTED)), f"is neither `{MEASURED}` nor `{PREDICTED}`",
             diagnostics,
         )  # fmt: skip
         predicted = words == PREDICTED
     fits = np.full(file.rows, UNKNOWN)
     if FITS in file.columns:
-        said = numbers_of(file, FITS, diagnostics, truth_values=True)
-        tell(file, FITS, np.isfinite(said) & (said != 0) & (said != 1), "is neither true nor false", diagnostics)
-        fits = np.where(np.isfinite(said), said, UNKNOWN).astype(np.int64)
+        stated_fits = numbers_of(file, FITS, diagnostics, truth_values=True)
+        report_cells(
+            file,
+            FITS,
+            np.isfinite(stated_fits) & (stated_fits != 0) & (stated_fits != 1),
+            "is neither true nor false",
+            diagnostics,
+        )
+        fits = np.where(np.isfinite(stated_fits), stated_fits, UNKNOWN).astype(np.int64)
     zero = (time == 0) & (fits != NO) & ~predicted
     fits = np.where(predicted, UNKNOWN, np.where(time == 0, NO, np.where((time > 0) & (fits != NO), YES, fits)))
-    _tell_zeros(file, np.flatnonzero(zero), diagnostics)
+    _warn_zero_times(file, np.flatnonzero(zero), diagnostics)
     for column, values in targets.items():
         if is_logarithmic(column) and column != TIME:
-            tell(file, column, (fits == YES) & (values == 0), "is not a possible power of a running job", diagnostics)
+            report_cells(
+                file, column, (fits == YES) & (values == 0), "is not a possible power of a running job", diagnostics
+            )
         undefined = column.endswith("_peak") & (values == 0)  # no sample came that high
         targets[column] = np.where((fits == YES) & ~predicted & ~undefined, values, np.nan)
     return fits, targets, int(zero.sum()), int(predicted.sum())
 
 
-def _tell_zeros(file: FileColumns, rows: Ints, diagnostics: Diagnostics) -> None:
+def _warn_zero_times(file: FileColumns, rows: Ints, diagnostics: Diagnostics) -> None:
     if not len(rows):
         return
     many = f"{len(rows)} rows have" if len(rows) > 1 else "a row has"
@@ -162,13 +170,15 @@ def _feature(
     """One column as a number or a code for each job; reports GSM2303 (two values of a job) and GSM2305 (none)."""
     series = sheet.columns[column]
     read = numbers(series, truth_values=True)
-    given = given_in(series)
-    if (read.numeric == given).all():
+    has_value = has_values(series)
+    if (read.numeric == has_value).all():
         values, labels = read.values, ()
     else:
-        known, codes = np.unique(np.array(texts(series).fill_null("").to_list(), dtype=str), return_inverse=True)
-        values, labels = codes.astype(np.float64), tuple(known.tolist())
-    rows = np.flatnonzero(given & np.isfinite(values))
+        distinct_labels, codes = np.unique(
+            np.array(texts(series).fill_null("").to_list(), dtype=str), return_inverse=True
+        )
+        values, labels = codes.astype(np.float64), tuple(distinct_labels.tolist())
+    rows = np.flatnonzero(has_value & np.isfinite(values))
     of_job, first = np.unique(owner[rows], return_index=True)
     place = np.full(len(names), -1)
     place[of_job] = rows[first]
@@ -203,7 +213,7 @@ def _types(machines: FileColumns) -> list[str]:
 
 def _memory(machines: FileColumns, types: tuple[str, ...], diagnostics: Diagnostics) -> Floats:
     """Memory of every GPU model; reports GSM2303 where machines of one model differ."""
-    tell(machines, GPU, ~given_in(machines.columns[GPU]), "is empty", diagnostics)
+    report_cells(machines, GPU, ~has_values(machines.columns[GPU]), "is empty", diagnostics)
     memory = np.full(len(types), np.nan)
     if MEMORY not in machines.columns or diagnostics.has_errors:
         return memory

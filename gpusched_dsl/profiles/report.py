@@ -8,36 +8,39 @@ import numpy as np
 
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.profiles.errors import Errors
-from gpusched_dsl.profiles.fitting import Fitted
+from gpusched_dsl.profiles.fitting import FittedProfile
 from gpusched_dsl.profiles.profile import NO, YES
 
 HEADINGS = ("quantity", "learner", "error for", "pairs", "mean error", "median", "R2")
 
 
-def lines_of(fitted: Fitted) -> list[str]:
+def lines_of(fitted: FittedProfile) -> list[str]:
     """Return the counts, a table of errors, and the number of predictions."""
     profile = fitted.profile
     fit, unfit = int((profile.fits == YES).sum()), int((profile.fits == NO).sum())
     counts = [f"{count_text(len(profile.job), 'row')}: {fit} fit, {unfit} do not"]
     if profile.zeros:
         counts.append(f"{profile.zeros} of them have a time of 0")
-    if profile.anew:
-        counts.append(f"{count_text(profile.anew, 'prediction')} recomputed")
+    if profile.recomputed:
+        counts.append(f"{count_text(profile.recomputed, 'prediction')} recomputed")
     jobs, types = count_text(len(profile.jobs), "job"), count_text(len(profile.types), "GPU model")
     lines = [", ".join(counts), f"{jobs}, {types}, described by "
              f"{', '.join(f.name for f in profile.features) or 'only the GPU model'}", ""]  # fmt: skip
     rows: list[tuple[str, ...]] = [HEADINGS]
     for p in fitted.predictors:
-        rows.append((p.target, p.learner, f"new {fitted.group}s", *_cells(p.new)))
-        if p.known is not None:
-            rows.append(("", "", "known jobs", *_cells(p.known)))
+        rows.append((p.target, p.learner, f"new {fitted.group}s", *_cells(p.new_job_errors)))
+        if p.known_job_errors is not None:
+            rows.append(("", "", "known jobs", *_cells(p.known_job_errors)))
         rows.append(("", "", "the mean", *_cells(p.mean)))
     widths = [max(len(row[at]) for row in rows) for at in range(len(HEADINGS))]
     for row in rows:
         cells = [c.ljust(w) if at < 3 else c.rjust(w) for at, (c, w) in enumerate(zip(row, widths, strict=True))]
         lines.append("  ".join(cells).rstrip())
-    without = int((fitted.fits == NO).sum())
-    lines += ["", f"{len(fitted.job)} pairs predicted" + (f", {without} of them do not fit" if without else "")]
+    without_features = int((fitted.fits == NO).sum())
+    lines += [
+        "",
+        f"{len(fitted.job)} pairs predicted" + (f", {without_features} of them do not fit" if without_features else ""),
+    ]
     return lines
 
 
@@ -50,7 +53,7 @@ def _percent(value: float) -> str:
     return "-" if np.isnan(value) else f"{100 * value:.1f} %"
 
 
-def document_of(fitted: Fitted) -> dict[str, Any]:
+def document_of(fitted: FittedProfile) -> dict[str, Any]:
     """The same for programs; errors as fractions, null where there are none."""
     profile = fitted.profile
     return {
@@ -59,8 +62,8 @@ def document_of(fitted: Fitted) -> dict[str, Any]:
         "jobs": len(profile.jobs), "gpu_types": list(profile.types),
         "features": [f.name for f in profile.features], "group": fitted.group,
         "predictors": [
-            {"target": p.target, "learner": p.learner, "new_jobs": _errors(p.new),
-             "known_jobs": None if p.known is None else _errors(p.known), "mean": _errors(p.mean)}
+            {"target": p.target, "learner": p.learner, "new_jobs": _errors(p.new_job_errors),
+             "known_jobs": None if p.known_job_errors is None else _errors(p.known_job_errors), "mean": _errors(p.mean)}
             for p in fitted.predictors
         ],
         "predicted_pairs": len(fitted.job), "predicted_not_to_fit": int((fitted.fits == NO).sum()),

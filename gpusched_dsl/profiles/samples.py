@@ -30,7 +30,7 @@ def parts_of(group: Ints, values: Floats, groups: int, split: str) -> tuple[Floa
         middle = (values[start + (size - 1) // 2] + values[start + size // 2]) / 2
         upper = values > middle[group]
     else:
-        upper = at > _cut(group, values, size, start, at)[group]
+        upper = at > _last_of_lower_part(group, values, size, start, at)[group]
     total, count = np.bincount(group, values, groups), np.bincount(group, upper, groups)
     above = np.bincount(group, np.where(upper, values, 0.0), groups)
     all_equal = count == 0
@@ -38,7 +38,7 @@ def parts_of(group: Ints, values: Floats, groups: int, split: str) -> tuple[Floa
     return burst, (total - above) / (size - count)
 
 
-def _cut(group: Ints, values: Floats, size: Ints, start: Ints, at: Ints) -> Ints:
+def _last_of_lower_part(group: Ints, values: Floats, size: Ints, start: Ints, at: Ints) -> Ints:
     """The last place of the lower part: among equally good cuts the lowest; the last sample when all are equal."""
     centred = values - (np.bincount(group, values) / size)[group]  # keeps digits
     running = np.cumsum(centred)

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.labels import given_in, numbers, texts
+from gpusched_dsl.data.labels import has_values, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, examples
 from gpusched_dsl.data.sources.files import (
+    DataFile,
     Fault,
     FileColumns,
     FileLimits,
-    Located,
     Unreadable,
     check_text,
     expand_gzip,
@@ -25,7 +25,7 @@ from gpusched_dsl.data.sources.files import (
 )
 from gpusched_dsl.data.sources.parquet import damage_error
 from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, column_names
-from gpusched_dsl.data.sources.tables import read_located
+from gpusched_dsl.data.sources.tables import read_data_file
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -39,28 +39,28 @@ def read_sheet(path: Path, needed: Sequence[str], limits: FileLimits | None = No
     Raises DiagnosticError (GSM20xx).
     """
     limits = limits or FileLimits(allow_outside=True)
-    located = Located(path, str(path))
+    data_file = DataFile(path, str(path))
     try:
         if not path.exists():
             raise Unreadable(Fault("GSM2001", f"data file `{path}` does not exist"))
-        names = _names(located, limits)
-        absent = missing_columns(located.name, list(needed), names)
+        names = _names(data_file, limits)
+        absent = missing_columns(data_file.name, list(needed), names)
         if absent:
             raise Unreadable(*absent)
-        return read_located(located, None, names, limits)
+        return read_data_file(data_file, None, names, limits)
     except Unreadable as error:
         raise DiagnosticError(
             Diagnostic(f.code, f.message, f.cell, notes=f.notes, help=f.help) for f in error.faults
         ) from None
 
 
-def _names(file: Located, limits: FileLimits) -> list[str]:
+def _names(file: DataFile, limits: FileLimits) -> list[str]:
     """Return the names of the columns; the caller reports a table without columns."""
     lowered = file.name.lower()
     if not lowered.endswith(SUFFIXES):
-        known = ", ".join(f"`{s}`" for s in SUFFIXES)
+        suffixes = ", ".join(f"`{s}`" for s in SUFFIXES)
         message = f"the name of table `{file.name}` has no known extension"
-        raise Unreadable(Fault("GSM2005", message, notes=(f"known extensions are {known}",)))
+        raise Unreadable(Fault("GSM2005", message, notes=(f"known extensions are {suffixes}",)))
     raw = read_bytes(file, limits)
     if lowered.endswith((".parquet", ".pq")):
         try:
@@ -80,14 +80,14 @@ def keys_of(file: FileColumns, columns: Sequence[str], diagnostics: Diagnostics)
     found = [texts(file.columns[column]) for column in columns]
     sound = np.ones(file.rows, dtype=np.bool_)
     for column, series in zip(columns, found, strict=True):
-        given = given_in(series)
-        tell(file, column, ~given, "is empty", diagnostics)
-        sound &= given
+        has_value = has_values(series)
+        report_cells(file, column, ~has_value, "is empty", diagnostics)
+        sound &= has_value
     labels: list[NDArray[np.object_]] = [np.array(series.fill_null("").to_list(), dtype=object) for series in found]
     codes = np.zeros(file.rows, dtype=np.int64)
     for label in labels:
-        known, inverse = np.unique(label.astype(str), return_inverse=True)
-        codes = codes * max(len(known), 1) + inverse
+        suffixes, inverse = np.unique(label.astype(str), return_inverse=True)
+        codes = codes * max(len(suffixes), 1) + inverse
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     again = np.flatnonzero(sound & (first[inverse] != np.arange(file.rows)))
     if len(again):
@@ -111,16 +111,18 @@ def numbers_of(
     """A column of finite numbers from `least` on, NaN where a cell is empty; reports GSM2301."""
     read = numbers(file.columns[column], truth_values=truth_values)
     values = np.where(read.numeric, read.values, np.nan)
-    tell(file, column, read.given & ~read.numeric, "is not a number", diagnostics)
-    tell(file, column, read.numeric & ~np.isfinite(values), "is not a finite number", diagnostics)
-    tell(file, column, read.vanished, "is so small that it would be read as 0", diagnostics)
+    report_cells(file, column, read.has_value & ~read.numeric, "is not a number", diagnostics)
+    report_cells(file, column, read.numeric & ~np.isfinite(values), "is not a finite number", diagnostics)
+    report_cells(file, column, read.underflows, "is so small that it would be read as 0", diagnostics)
     with np.errstate(invalid="ignore"):
-        tell(file, column, values < least, f"is less than {least:g}", diagnostics)
+        report_cells(file, column, values < least, f"is less than {least:g}", diagnostics)
     return values
 
 
-def tell(file: FileColumns, column: str, wrong: Bools, what: str, diagnostics: Diagnostics, help: str = "") -> None:
-    """One finding (GSM2301) for all cells of a column that are wrong in one way."""
+def report_cells(
+    file: FileColumns, column: str, wrong: Bools, what: str, diagnostics: Diagnostics, help: str = ""
+) -> None:
+    """Report (GSM2301) all cells of a column that are wrong in one way."""
     rows = np.flatnonzero(wrong)
     if not len(rows):
         return

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched_dsl.data.labels import given_in, texts
+from gpusched_dsl.data.labels import has_values, texts
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.profiles.columns import GPU, JOB, MEMORY, RESOURCES
 from gpusched_dsl.profiles.samples import TWO_MEANS, parts_of, peak_of
-from gpusched_dsl.profiles.sheets import numbers_of, read_sheet, tell
+from gpusched_dsl.profiles.sheets import numbers_of, read_sheet, report_cells
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,8 +33,8 @@ def summarise(
     import polars as pl
 
     file = read_sheet(samples, (JOB, GPU))
-    held = [resource for resource in RESOURCES if resource in file.columns]
-    if not held:
+    resources = [resource for resource in RESOURCES if resource in file.columns]
+    if not resources:
         diagnostics.error(
             "GSM2304",
             f"`{file.name}` has no column of a resource",
@@ -45,8 +45,8 @@ def summarise(
         diagnostics.error("GSM2304", f"`{file.name}` has no samples", help="give a row for each sample")
         return None
     for column in (JOB, GPU):
-        tell(file, column, ~given_in(file.columns[column]), "is empty", diagnostics)
-    read = {resource: numbers_of(file, resource, diagnostics, least=0.0) for resource in held}
+        report_cells(file, column, ~has_values(file.columns[column]), "is empty", diagnostics)
+    read = {resource: numbers_of(file, resource, diagnostics, least=0.0) for resource in resources}
     if diagnostics.has_errors:
         return None
     keys = pl.DataFrame({JOB: texts(file.columns[JOB]), GPU: texts(file.columns[GPU])})
@@ -58,16 +58,16 @@ def summarise(
         return None
     for resource, values in read.items():
         most = capacity if resource == IN_MB else np.full(pairs.height, PERCENT)
-        given = np.isfinite(values)
-        if not given.any():
+        has_value = np.isfinite(values)
+        if not has_value.any():
             continue
-        present, among = np.unique(codes[given], return_inverse=True)
-        burst, idle = parts_of(among, values[given], len(present), split)
-        columns = {"burst": burst, "idle": idle, "peak": peak_of(among, values[given], most[present])}
+        present, among = np.unique(codes[has_value], return_inverse=True)
+        burst, idle = parts_of(among, values[has_value], len(present), split)
+        columns = {"burst": burst, "idle": idle, "peak": peak_of(among, values[has_value], most[present])}
         for part, found in columns.items():
-            whole = np.full(pairs.height, np.nan)
-            whole[present] = found
-            pairs = pairs.with_columns(pl.Series(f"{resource}_{part}", whole).fill_nan(None))
+            column_values = np.full(pairs.height, np.nan)
+            column_values[present] = found
+            pairs = pairs.with_columns(pl.Series(f"{resource}_{part}", column_values).fill_nan(None))
     return pairs
 
 

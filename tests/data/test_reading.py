@@ -84,8 +84,8 @@ def test_a_file_is_read_once_for_all_its_items(tmp_path: Path, monkeypatch: pyte
     calls = []
     import gpusched_dsl.data.sources.reader as reading
 
-    original = reading.read_located
-    monkeypatch.setattr(reading, "read_located", lambda *a: calls.append(a) or original(*a))
+    original = reading.read_data_file
+    monkeypatch.setattr(reading, "read_data_file", lambda *a: calls.append(a) or original(*a))
     found = Diagnostics()
     files = [reader.read(g, found) for g in givens]
     chunks = [chunk_of(g, f, found) for g, f in zip(givens, files, strict=True) if f is not None]

@@ -9,14 +9,14 @@ import pytest
 from profile_help import GPUS, law, planted, read
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.profiles.fitting import FitSettings, Fitted, fit_profile
+from gpusched_dsl.profiles.fitting import FitSettings, FittedProfile, fit_profile
 from gpusched_dsl.profiles.folds import folds_of
 from gpusched_dsl.profiles.profile import NO, YES
 
 LINEAR = FitSettings(learner="linear")
 
 
-def fitted(folder: Path, table: str, settings: FitSettings = LINEAR, **others: str) -> tuple[Fitted, list]:
+def fitted(folder: Path, table: str, settings: FitSettings = LINEAR, **others: str) -> tuple[FittedProfile, list]:
     profile, findings = read(folder, table, **others)
     assert profile is not None, findings
     found = Diagnostics()
@@ -25,7 +25,7 @@ def fitted(folder: Path, table: str, settings: FitSettings = LINEAR, **others: s
     return done, [*findings, *found]
 
 
-def predictor(done: Fitted, target: str = "exec_time_s"):
+def predictor(done: FittedProfile, target: str = "exec_time_s"):
     return next(p for p in done.predictors if p.target == target)
 
 
@@ -37,28 +37,28 @@ def test_a_planted_law_is_found_again(tmp_path: Path) -> None:
     done, findings = fitted(tmp_path, "\n".join(rows) + "\n", jobs=jobs)
     assert not findings
     for target in ("exec_time_s", "power_w"):
-        errors = predictor(done, target).new
+        errors = predictor(done, target).new_job_errors
         assert errors.mape < 1e-4
         assert errors.r2 > 0.999999
         assert predictor(done, target).mean.mape > 0.1
     assert [done.profile.jobs[j] for j in done.job] == ["new"] * 3
-    for type_, value in zip(done.type, done.predicted["exec_time_s"], strict=True):
+    for type_, value in zip(done.type, done.predictions["exec_time_s"], strict=True):
         assert value == pytest.approx(law(done.profile.types[type_], "x", 100, 7), rel=1e-3)
 
 
 def test_the_error_is_that_of_the_noise(tmp_path: Path) -> None:
     """Noise of 10 % in the logarithm: the mean error must be near E|N(0, 0.1)| = 8 %, no less and not much more."""
     done, _ = fitted(tmp_path, planted(200, noise=0.1, seed=3))
-    assert 0.07 < predictor(done).new.mape < 0.095
+    assert 0.07 < predictor(done).new_job_errors.mape < 0.095
 
 
 def test_what_a_job_does_elsewhere_tells_of_it(tmp_path: Path) -> None:
     """Jobs differ by 50 % in what no column tells: known jobs are predicted well, new ones are not."""
     done, _ = fitted(tmp_path, planted(150, noise=0.02, job_noise=0.5, seed=5, drop=0.2))
     time = predictor(done)
-    assert time.known is not None
-    assert time.new.mape > 0.3
-    assert time.known.mape < 0.04
+    assert time.known_job_errors is not None
+    assert time.new_job_errors.mape > 0.3
+    assert time.known_job_errors.mape < 0.04
     truth = {}
     for line in planted(150, noise=0.02, job_noise=0.5, seed=5).splitlines()[1:]:
         job, gpu, value = line.split(",")[:3]
@@ -66,7 +66,7 @@ def test_what_a_job_does_elsewhere_tells_of_it(tmp_path: Path) -> None:
     measured = set(done.profile.job.tolist())
     off = [
         abs(np.log(value / truth[done.profile.jobs[j], done.profile.types[t]]))
-        for j, t, value in zip(done.job, done.type, done.predicted["exec_time_s"], strict=True)
+        for j, t, value in zip(done.job, done.type, done.predictions["exec_time_s"], strict=True)
         if j in measured
     ]
     assert len(off) > 30
@@ -91,13 +91,13 @@ def test_a_fit_that_saw_the_job_would_be_found_out(tmp_path: Path) -> None:
     text, truth = distinct_jobs(drop=0.25)
     done, _ = fitted(tmp_path, text, FitSettings(learner="linear"))
     time = predictor(done)
-    assert time.known is not None
-    assert time.new.mape > 0.8
-    assert time.known.mape < 0.05
+    assert time.known_job_errors is not None
+    assert time.new_job_errors.mape > 0.8
+    assert time.known_job_errors.mape < 0.05
     measured = set(done.profile.job.tolist())
     off = [
         abs(value / truth[done.profile.jobs[j], done.profile.types[t]] - 1)
-        for j, t, value in zip(done.job, done.type, done.predicted["exec_time_s"], strict=True)
+        for j, t, value in zip(done.job, done.type, done.predictions["exec_time_s"], strict=True)
         if j in measured
     ]
     assert len(off) > 20
@@ -108,8 +108,8 @@ def test_without_effects_of_jobs_nothing_is_taken_over(tmp_path: Path) -> None:
     """Residuals that are all noise of pairs must not be carried from GPU to GPU."""
     done, _ = fitted(tmp_path, planted(150, noise=0.2, seed=6))
     time = predictor(done)
-    assert time.known is not None
-    assert 0.9 * time.new.mape < time.known.mape < 1.1 * time.new.mape
+    assert time.known_job_errors is not None
+    assert 0.9 * time.new_job_errors.mape < time.known_job_errors.mape < 1.1 * time.new_job_errors.mape
     assert time.effects.between < 0.2 * time.effects.within
 
 
@@ -125,8 +125,8 @@ def test_what_does_not_fit_is_never_learnt_from(tmp_path: Path) -> None:
     one, other = (
         fitted(tmp_path, "\n".join([header, *(",".join(r) for r in table)]) + "\n")[0] for table in (keep, marked)
     )
-    assert predictor(other).new.rows == 60 - 9
-    assert predictor(one).new == predictor(other).new
+    assert predictor(other).new_job_errors.rows == 60 - 9
+    assert predictor(one).new_job_errors == predictor(other).new_job_errors
     table = other.table()
     without = table.filter(~table["fits"])
     assert without.height == 9
@@ -157,8 +157,8 @@ def test_grouping_matters(tmp_path: Path) -> None:
     text = "\n".join(lines) + "\n"
     by_job, _ = fitted(tmp_path, text)
     by_model, _ = fitted(tmp_path, text, FitSettings(learner="linear", group="model"))
-    assert predictor(by_job).new.mape < 0.01
-    assert predictor(by_model).new.mape > 0.3
+    assert predictor(by_job).new_job_errors.mape < 0.01
+    assert predictor(by_model).new_job_errors.mape > 0.3
     assert "dnn_model" not in [f.name for f in by_model.profile.features]
 
 

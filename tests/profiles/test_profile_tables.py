@@ -25,8 +25,8 @@ def test_rows_that_fit_do_not_fit_or_are_open(tmp_path: Path) -> None:
     assert profile.fits.tolist() == [YES, NO, YES, YES, UNKNOWN]
     assert np.array_equal(profile.targets["exec_time_s"], [10, np.nan, 20, np.nan, np.nan], equal_nan=True)
     assert np.array_equal(profile.targets["power_w"], [100, np.nan, 90, np.nan, np.nan], equal_nan=True)
-    assert profile.learnable("exec_time_s").tolist() == [True, False, True, False, False]
-    assert profile.anew == 1
+    assert profile.learnable_pairs("exec_time_s").tolist() == [True, False, True, False, False]
+    assert profile.recomputed == 1
 
 
 def test_a_time_of_zero_does_not_fit(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows, header_of, optional, read_rows
+from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows, header_of, optional_field, read_rows
 from gpusched_dsl.data.formats.jobs import trace
 from gpusched_dsl.data.formats.philly_log import read_log
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
@@ -14,7 +14,7 @@ _NO_GPUS, _NO_TIME = "no GPUs", "no duration"
 
 
 def _gpus(*sources: str, least: float = 1) -> Field:
-    return Field("gpus", sources, "whole", least=least, reason=_NO_GPUS if least == 1 else "negative number of GPUs")
+    return Field("gpus", sources, "integer", least=least, reason=_NO_GPUS if least == 1 else "negative number of GPUs")
 
 
 def _duration(*sources: str, scale: float = 1.0) -> Field:
@@ -25,12 +25,12 @@ _PHILLY = (
     Field("submitted", ("submit_time", "submitted_time"), "clock"),
     _gpus("num_gpus", "num_gpu"),
     _duration("duration_s", "duration"),
-    optional("nodes", ("num_nodes",), "whole"),
-    optional("job", ("job_id", "jobid"), "label"),
-    optional("vc", ("vc",)),
-    optional("status", ("status",)),
-    optional("user", ("user",)),
-    optional("gpu_time", ("gpu_time_gpu_s",), "number"),
+    optional_field("nodes", ("num_nodes",), "integer"),
+    optional_field("job", ("job_id", "jobid"), "label"),
+    optional_field("vc", ("vc",)),
+    optional_field("status", ("status",)),
+    optional_field("user", ("user",)),
+    optional_field("gpu_time", ("gpu_time_gpu_s",), "number"),
 )
 
 
@@ -52,11 +52,11 @@ _HELIOS = (
     Field("job", ("job_id",), "label"),
     _gpus("num_gpus", "gpu_num"),
     _duration("duration_s", "duration"),
-    optional("nodes", ("num_nodes", "node_num"), "whole"),
-    optional("cpus", ("cpu_num",), "number"),
+    optional_field("nodes", ("num_nodes", "node_num"), "integer"),
+    optional_field("cpus", ("cpu_num",), "number"),
     Field("status", ("final_status", "state")),
-    optional("vc", ("vc",)),
-    optional("user", ("user",)),
+    optional_field("vc", ("vc",)),
+    optional_field("user", ("user",)),
 )
 
 
@@ -93,7 +93,7 @@ _OPENB = "alibaba/clusterdata cluster-trace-gpu-v2023: Weng et al., USENIX ATC 2
 _LEAST_GPUS = Option("least_gpus", "only jobs with at least this number of GPUs", 1, least=0)
 
 
-def _too_few_gpus(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
+def _drop_small_jobs(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     least = settings.get("least_gpus", 1)
     assert isinstance(least, int)
     rows.leave_out(f"fewer than {least} GPUs", rows["gpus"] < least, asked=True)
@@ -101,7 +101,7 @@ def _too_few_gpus(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
 
 def _openb_pods(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     """Pods run from when they are scheduled to when they are deleted."""
-    _too_few_gpus(rows, settings)
+    _drop_small_jobs(rows, settings)
     rows.leave_out("never started", rows["started"].is_null())
     rows.put((rows["deleted"] - rows["started"]).alias("duration"))
     rows.leave_out(_NO_TIME, rows["duration"] <= 0)
@@ -116,12 +116,12 @@ OPENB_PODS = trace(
         _gpus("num_gpu", least=0),
         Field("deleted", ("deletion_time",), "number"),
         Field("started", ("scheduled_time",), "number", blank=True),
-        optional("gpu_share", ("gpu_milli",), "number", 1e-3),
-        optional("gpu_types", ("gpu_spec",)),
-        optional("cpus", ("cpu_milli",), "number", 1e-3),
-        optional("memory", ("memory_mib",), "number"),
-        optional("status", ("pod_phase",)),
-        optional("qos", ("qos",)),
+        optional_field("gpu_share", ("gpu_milli",), "number", 1e-3),
+        optional_field("gpu_types", ("gpu_spec",)),
+        optional_field("cpus", ("cpu_milli",), "number", 1e-3),
+        optional_field("memory", ("memory_mib",), "number"),
+        optional_field("status", ("pod_phase",)),
+        optional_field("qos", ("qos",)),
     ),
     _OPENB,
     change=_openb_pods,
@@ -135,9 +135,9 @@ OPENB_PODS = trace(
 _NODE_FIELDS = (
     Field("node", ("sn",), "label"),
     _gpus("gpu", least=0),
-    optional("gpu_type", ("model",)),
-    optional("cpus", ("cpu_milli",), "number", 1e-3),
-    optional("memory", ("memory_mib",), "number"),
+    optional_field("gpu_type", ("model",)),
+    optional_field("cpus", ("cpu_milli",), "number", 1e-3),
+    optional_field("memory", ("memory_mib",), "number"),
 )
 
 
@@ -145,7 +145,7 @@ def _openb_nodes(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTabl
     assert raw is not None
     rows = read_rows(raw, _NODE_FIELDS)
     rows.keep_first("node")
-    _too_few_gpus(rows, settings)
+    _drop_small_jobs(rows, settings)
     return rows.table(f.name for f in _NODE_FIELDS)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpusched_dsl.data.formats.fields import HUGE, POSITIVE, Field, SelectedRows, optional, read_rows
-from gpusched_dsl.data.formats.jobs import cut, trace
+from gpusched_dsl.data.formats.fields import HUGE, POSITIVE, Field, SelectedRows, optional_field, read_rows
+from gpusched_dsl.data.formats.jobs import select_jobs, trace
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting
 
 _NO_GPUS, _NO_TIME = "no GPUs", "no duration"
@@ -17,11 +17,11 @@ ELASTICFLOW = trace(
     (
         Field("job", ("job_id",), "label"),
         Field("submitted", ("submission_time",), "number"),
-        Field("gpus", ("num_gpu",), "whole", least=1, reason=_NO_GPUS),
+        Field("gpus", ("num_gpu",), "integer", least=1, reason=_NO_GPUS),
         Field("duration", ("duration",), "number", least=POSITIVE, reason=_NO_TIME),
         Field("deadline", ("deadline",), "number"),
-        optional("network", ("model_name",)),
-        optional("batch_size", ("batch_size",), "whole"),
+        optional_field("network", ("model_name",)),
+        optional_field("batch_size", ("batch_size",), "integer"),
         Field("iterations", ("num_iteration",), "number", needed=False, least=POSITIVE, reason="no iterations"),
     ),
     "microsoft/elasticflow-traces (MIT): Gu et al., ASPLOS 2023",
@@ -32,15 +32,15 @@ ELASTICFLOW = trace(
 _CHRONUS_FIELDS = (
     Field("job", ("job_id",), "label"),
     Field("submitted", ("submit_time",), "number", 60.0),
-    Field("gpus", ("num_gpu",), "whole", least=1, reason=_NO_GPUS),
+    Field("gpus", ("num_gpu",), "integer", least=1, reason=_NO_GPUS),
     Field("duration", ("duration",), "number", 60.0, least=POSITIVE, reason=_NO_TIME),
     Field("expected", ("expect_time_list",)),
     Field("values", ("expect_value_list",)),
-    Field("best_effort", ("best_effort",), "whole", least=0),
-    optional("kind", ("job_type",)),
-    optional("network", ("model_name",)),
+    Field("best_effort", ("best_effort",), "integer", least=0),
+    optional_field("kind", ("job_type",)),
+    optional_field("network", ("model_name",)),
     Field("iterations", ("iterations",), "number", needed=False, least=POSITIVE, reason="no iterations"),
-    optional("vc", ("user", "vc")),
+    optional_field("vc", ("user", "vc")),
 )
 
 
@@ -100,7 +100,7 @@ def _chronus_values(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatT
     assert raw is not None
     rows = read_rows(raw, _CHRONUS_FIELDS)
     _chronus(rows, settings)
-    cut(rows, settings, raw.name)
+    select_jobs(rows, settings, raw.name)
     rows.leave_out("best effort", rows["best_effort"] != 0, asked=True)
     rows.put((rows["times"].list.eval(pl.int_range(1, pl.len() + 1))).alias("step"))
     rows.frame = rows.frame.explode("step", "times", "worths")
@@ -134,9 +134,9 @@ GPUSPB_JOBS = trace(
         Field("submitted", ("SubmissionTime",), "number"),
         Field("deadline", ("Deadline",), "number"),
         Field("weight", ("Tardinessweight",), "number", least=0),
-        optional("application", ("Application",)),
-        optional("shortest", ("MinExecTime",), "number"),
-        optional("longest", ("MaxExecTime",), "number"),
+        optional_field("application", ("Application",)),
+        optional_field("shortest", ("MinExecTime",), "number"),
+        optional_field("longest", ("MaxExecTime",), "number"),
     ),
     _GPUSPB,
     more_columns=(
@@ -150,11 +150,11 @@ GPUSPB_JOBS = trace(
 _TIMES = (
     Field("job", ("UniqueJobsID",), "label"),
     Field("vm_type", ("VMtype",)),
-    Field("gpus", ("nGPUs",), "whole", least=1, reason=_NO_GPUS),
+    Field("gpus", ("nGPUs",), "integer", least=1, reason=_NO_GPUS),
     Field("duration", ("ExecutionTime",), "number", least=POSITIVE, reason="no execution time"),
-    optional("gpu_type", ("GPUtype",)),
-    optional("vm_gpus", ("max_nGPUs",), "whole"),
-    optional("price", ("cost",), "number"),
+    optional_field("gpu_type", ("GPUtype",)),
+    optional_field("vm_gpus", ("max_nGPUs",), "integer"),
+    optional_field("price", ("cost",), "number"),
 )
 
 

@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 if TYPE_CHECKING:
     import polars as pl
 
-Kind = Literal["text", "number", "whole", "label", "clock"]
+Kind = Literal["text", "number", "integer", "label", "clock"]
 POSITIVE = 5e-324  # the smallest number above 0
 HUGE = 1e100  # sums and products of smaller numbers stay finite
 LARGEST = 2.0**53  # beyond it a float cannot represent every integer
@@ -42,7 +42,7 @@ class Field:
     unknown: tuple[str, ...] = ()
 
 
-def optional(name: str, sources: Iterable[str], kind: Kind = "text", scale: float = 1.0) -> Field:
+def optional_field(name: str, sources: Iterable[str], kind: Kind = "text", scale: float = 1.0) -> Field:
     return Field(name, tuple(sources), kind, scale, needed=False)
 
 
@@ -112,7 +112,7 @@ def read_rows(raw: Raw, fields: Sequence[Field], separator: str = ",") -> Select
 
     header = header_of(raw, separator)
     found = {f.name: next((s for s in f.sources if s in header), None) for f in fields}
-    faults = [lacks(raw.name, f, header) for f in fields if f.needed and found[f.name] is None]
+    faults = [missing_column_fault(raw.name, f, header) for f in fields if f.needed and found[f.name] is None]
     if faults:
         raise Unreadable(*faults)
     sources = [source for source in found.values() if source is not None]
@@ -133,7 +133,7 @@ def header_of(raw: Raw, separator: str = ",") -> list[str]:
     return [cell.strip() for cell in next(csv.reader([first.decode("utf-8")], delimiter=separator))]
 
 
-def lacks(name: str, wanted: Field, header: Sequence[str]) -> Fault:
+def missing_column_fault(name: str, wanted: Field, header: Sequence[str]) -> Fault:
     """The fault of a file without a column that its format needs."""
     shown = ", ".join(f"`{column}`" for column in header[:20]) + (" ..." if len(header) > 20 else "")
     either = " or ".join(f"`{source}`" for source in wanted.sources)
@@ -168,19 +168,19 @@ def _convert(rows: SelectedRows, each: Field) -> None:
     if each.kind == "text":
         return
     if each.kind == "label":
-        whole = column.drop_nulls().str.contains(r"^(0|-?[1-9][0-9]{0,17})$").all()
-        rows.put(column.cast(pl.Int64) if whole else column)
+        as_integer = column.drop_nulls().str.contains(r"^(0|-?[1-9][0-9]{0,17})$").all()
+        rows.put(column.cast(pl.Int64) if as_integer else column)
         return
     numbers = clock_seconds(column) if each.kind == "clock" else column.cast(pl.Float64, strict=False)
     wrong = column.is_not_null() & (numbers.is_null() | ~(numbers.abs() < HUGE).fill_null(True) | numbers.is_nan())
-    if each.kind == "whole":
+    if each.kind == "integer":
         wrong |= (numbers != numbers.round()).fill_null(False) | (numbers.abs() >= LARGEST).fill_null(False)
-    what = {"whole": "integer", "clock": "date and time"}.get(each.kind, "number")
+    what = {"integer": "integer", "clock": "date and time"}.get(each.kind, "number")
     rows.put(numbers)
     rows.leave_out(f"{_words(each.name)} is not a{'n' if what[0] in 'aeiou' else ''} {what}", wrong)
     if each.least is not None:
         rows.leave_out(each.reason or f"{_words(each.name)} below {each.least:g}", rows[each.name] < each.least)
-    if each.kind == "whole":
+    if each.kind == "integer":
         rows.put(rows[each.name].cast(pl.Int64))
     elif each.scale != 1:
         # Divided where that is exact, 1000 thousandths are 1; polars would multiply by the reciprocal.

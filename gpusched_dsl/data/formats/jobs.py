@@ -91,21 +91,21 @@ def trace(
     field that is no column is there for `change` only.
     """
     own = {c.name: c for c in more_columns}
-    made = {"job", *own, *(f.name for f in fields)}
-    listed = tuple(c for c in {**COLUMNS, **own}.values() if c.name in made)
+    produced = {"job", *own, *(f.name for f in fields)}
+    listed = tuple(c for c in {**COLUMNS, **own}.values() if c.name in produced)
 
     def take(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
         assert raw is not None
         rows = read_rows(raw, fields) if read is None else read(raw)
         if change is not None:
             change(rows, settings)
-        cut(rows, settings, raw.name)
+        select_jobs(rows, settings, raw.name)
         return rows.table(c.name for c in listed)
 
     return Format(name, doc, listed, take, job_options([c.name for c in listed], *more_options), source)
 
 
-def cut(rows: SelectedRows, settings: Mapping[str, Setting], name: str) -> None:
+def select_jobs(rows: SelectedRows, settings: Mapping[str, Setting], name: str) -> None:
     """Sort by submission, skip unusable and unrequested rows, and set the clock.
 
     Raises Unreadable (GSM2018) when nothing is left.
@@ -118,7 +118,7 @@ def cut(rows: SelectedRows, settings: Mapping[str, Setting], name: str) -> None:
     _filter(rows, settings)
     _window(rows, settings)
     if rows.frame.height == 0:
-        raise Unreadable(_nothing_left(rows, settings, seen, name))
+        raise Unreadable(_no_rows_fault(rows, settings, seen, name))
     if settings.get("clock", "first") == "first":
         _rebase(rows)
 
@@ -174,7 +174,7 @@ def _rebase(rows: SelectedRows) -> None:
             rows.put(rows[name] - zero)
 
 
-def _nothing_left(
+def _no_rows_fault(
     rows: SelectedRows, settings: Mapping[str, Setting], seen: Mapping[str, list[str]], name: str
 ) -> Fault:
     help = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpusched_dsl.data.formats.prices_files import header_of, only_series, prices_of, read_lines, stamps_of
+from gpusched_dsl.data.formats.prices_files import header_of, prices_of, read_lines, select_series, stamps_of
 from gpusched_dsl.data.formats.prices_slots import PriceTable, table_of
 from gpusched_dsl.data.formats.shape import FormatTable, Raw, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable, missing_columns
@@ -22,7 +22,7 @@ def read_any(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     everything = read_lines(raw, {label: re.escape(name) for label, name in named.items()})
     lines = everything
     if "series" in named:
-        lines = only_series(lines, "series", str(settings["zone"]), "zone")
+        lines = select_series(lines, "series", str(settings["zone"]), "zone")
     order = str(settings["dates"])
     labels = [label for label in ("price", "forecast") if label in named]
     prices = PriceTable(

@@ -11,9 +11,9 @@ from gpusched_dsl.data.formats.prices_files import (
     NO_SERIES,
     PriceLines,
     header_of,
-    only_series,
     prices_of,
     read_lines,
+    select_series,
     stamps_of,
 )
 from gpusched_dsl.data.formats.prices_slots import PriceTable, table_of
@@ -42,7 +42,7 @@ def read_entsoe(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
         wanted = str(settings["sequence"]).strip().lower()
         lines = lines.where((lines.columns["sequence"].fill_null("").str.to_lowercase() == wanted).to_numpy())
     if "zone" in lines.columns and lines.rows:
-        lines = only_series(lines, "zone", str(settings["zone"]), "zone")
+        lines = select_series(lines, "zone", str(settings["zone"]), "zone")
     header = " ".join(header_of(raw)).lower()
     zone = str(settings["timezone"]) or ("UTC" if "(utc)" in header else _CENTRAL)
     lines, marks, end_marks = _split(lines)

@@ -17,7 +17,7 @@ from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.formats.slots import Micros
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.delimited import read_delimited
-from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, check_text, decoded_too_large
+from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, check_text, decoded_size_fault
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, did_you_mean
 
@@ -119,7 +119,7 @@ def _members(raw: Raw) -> list[tuple[str, bytes]]:
                     data = member.read(left + 1)
                 left -= len(data)
                 if left < 0:
-                    raise Unreadable(decoded_too_large(raw.name, limits))
+                    raise Unreadable(decoded_size_fault(raw.name, limits))
                 found.append((f"{raw.name}:{name}", data))
     except (zipfile.BadZipFile, zlib.error, OSError, NotImplementedError, RuntimeError) as error:
         note = (str(error),)
@@ -146,7 +146,7 @@ def stamps_of(lines: PriceLines, column: str, order: str = "") -> ParsedTimes:
     wrong = np.flatnonzero(~times.read)
     if len(wrong):
         row = int(wrong[0])
-        what = "no time" if not times.given[row] else f"`{lines.columns[column][row]}`, which is not a time"
+        what = "no time" if not times.has_value[row] else f"`{lines.columns[column][row]}`, which is not a time"
         more = f" ({len(wrong)} such rows)" if len(wrong) > 1 else ""
         raise Unreadable(
             lines.fault(
@@ -177,7 +177,7 @@ def prices_of(lines: PriceLines, column: str) -> Floats:
     return numbers.fill_null(np.nan).to_numpy().astype(np.float64)
 
 
-def only_series(lines: PriceLines, column: str, wanted: str, option: str) -> PriceLines:
+def select_series(lines: PriceLines, column: str, wanted: str, option: str) -> PriceLines:
     """The rows of one series: that which is wanted, or the only one; raises Unreadable (GSM2032)."""
     names = lines.columns[column].fill_null("").str.strip_chars()
     known = names.unique(maintain_order=True).to_list()
@@ -200,7 +200,7 @@ def only_series(lines: PriceLines, column: str, wanted: str, option: str) -> Pri
     return lines.where(kept)
 
 
-def shown_utc(micros: Micros) -> pl.Series:
+def utc_text(micros: Micros) -> pl.Series:
     """Times in UTC as `2018-06-01T04:00:00Z`."""
     import polars as pl
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpusched_dsl.data.formats.prices_files import PriceLines, only_series, prices_of, read_lines, stamps_of
+from gpusched_dsl.data.formats.prices_files import PriceLines, prices_of, read_lines, select_series, stamps_of
 from gpusched_dsl.data.formats.prices_slots import PriceTable, table_of
 from gpusched_dsl.data.formats.shape import FormatTable, Raw, Setting
 from gpusched_dsl.data.formats.slots import MINUTE
@@ -50,9 +50,9 @@ def _choose_rows(lines: PriceLines, settings: Mapping[str, Setting]) -> PriceLin
     """Return the rows of the requested generator or zone, by its number if given."""
     ptid, zone = int(settings["ptid"]), str(settings["zone"])
     if ptid and "ptid" in lines.columns:
-        lines = only_series(lines, "ptid", str(ptid), "ptid")
+        lines = select_series(lines, "ptid", str(ptid), "ptid")
     if "zone" in lines.columns and (zone or not ptid):
-        lines = only_series(lines, "zone", zone, "zone")
+        lines = select_series(lines, "zone", zone, "zone")
     return lines
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.data.formats.prices_clock import Passes, to_utc
-from gpusched_dsl.data.formats.prices_files import NOT_COVERED, UNREADABLE_TIME, PriceLines, shown_utc
+from gpusched_dsl.data.formats.prices_files import NOT_COVERED, UNREADABLE_TIME, PriceLines, utc_text
 from gpusched_dsl.data.formats.prices_series import LENGTHS, PriceRows, Series, from_ends, from_starts, usual_length
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Setting
-from gpusched_dsl.data.formats.slots import MINUTE, Micros, cut, weighted_means
+from gpusched_dsl.data.formats.slots import MINUTE, Micros, split_at_slots, weighted_means
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
@@ -84,20 +84,20 @@ def _rows(prices: PriceTable) -> tuple[PriceRows, list[Dropped], list[str]]:
     """Rows in UTC that have a price and a time that exists."""
     times, lines = prices.times, prices.lines
     moments = to_utc(times.micros, prices.zone, prices.marks)
-    utc = np.where(times.zoned, times.micros, moments.utc)
+    utc = np.where(times.has_zone, times.micros, moments.utc)
     ends: Micros | None = None
     if prices.ends is not None:
         found = to_utc(prices.ends.micros, prices.zone, prices.end_marks)
-        ends = np.where(prices.ends.zoned, prices.ends.micros, found.utc)
+        ends = np.where(prices.ends.has_zone, prices.ends.micros, found.utc)
         wrong = np.flatnonzero(ends <= utc)
         if len(wrong):
             fault = lines.fault(UNREADABLE_TIME, "an interval ends before it starts", int(wrong[0]))
             raise Unreadable(fault)
     priced = ~np.isnan(prices.values[:, 0])
-    exists = moments.exists | times.zoned
+    exists = moments.exists | times.has_zone
     if prices.at_end:  # the interval before the clocks go forward may end in the hour that they leave out
         exists = exists | _first_missing(times.micros, prices.zone)
-        utc = np.where(moments.exists | times.zoned, utc, _shift(times.micros, prices.zone))
+        utc = np.where(moments.exists | times.has_zone, utc, _shift(times.micros, prices.zone))
     dropped = [
         Dropped(reason, int(mask.sum()), int(lines.numbers[mask].min()))
         for reason, mask in (
@@ -107,7 +107,7 @@ def _rows(prices: PriceTable) -> tuple[PriceRows, list[Dropped], list[str]]:
         if mask.any()
     ]
     notes: list[str] = []
-    if (assumed := int((moments.assumed & priced & ~times.zoned).sum())) > 0:
+    if (assumed := int((moments.assumed & priced & ~times.has_zone).sum())) > 0:
         notes.append(
             f"{assumed} times are in an hour that occurs twice, but occur once: read as "
             "the first occurrence of the hour"
@@ -140,12 +140,12 @@ def _slots(series: Series, settings: Mapping[str, Setting], prices: PriceTable) 
     skipped = 0 if wanted else max(-(-(first - origin) // length), 0)
     count = wanted or max((last - origin) // length, 0)
     if count - skipped > _MOST_SLOTS:
-        raise _not_covered(prices, f"these are {count - skipped} slots, more than {_MOST_SLOTS}", first, last)
+        raise _coverage_fault(prices, f"these are {count - skipped} slots, more than {_MOST_SLOTS}", first, last)
     if count <= skipped:
-        raise _not_covered(prices, f"it has no complete slot of {length / MINUTE:g} min", first, last)
+        raise _coverage_fault(prices, f"it has no complete slot of {length / MINUTE:g} min", first, last)
     horizon = origin + count * length
     if first > origin + skipped * length:
-        raise _not_covered(prices, f"the first slot begins at {_text(origin)}", first, last)
+        raise _coverage_fault(prices, f"the first slot begins at {_text(origin)}", first, last)
     series, notes = _extend(series, horizon, largest, prices)
     begin = origin + skipped * length
     inside = series.carried & (series.ends > begin) & (series.starts < horizon)
@@ -156,13 +156,13 @@ def _slots(series: Series, settings: Mapping[str, Setting], prices: PriceTable) 
         number = int(inside.sum())
         many = f"{number} gaps, {minutes:g} min in all, the first" if number > 1 else f"a gap of {minutes:g} min"
         notes.append(f"{many} at {at}, filled with the previous price")
-    cuts = cut(np.clip(series.starts, begin, horizon), np.clip(series.ends, begin, horizon), begin, length)
+    cuts = split_at_slots(np.clip(series.starts, begin, horizon), np.clip(series.ends, begin, horizon), begin, length)
     rows = count - skipped
     columns = {label: weighted_means(cuts, series.values[:, k], rows)[0] for k, label in enumerate(prices.labels)}
     starts = begin + np.arange(rows) * length
     frame = pl.DataFrame(
         {
-            "time": shown_utc(starts),
+            "time": utc_text(starts),
             "slot": np.arange(skipped, count),
             **{label: pl.Series(means).fill_nan(None) for label, means in columns.items()},
         }
@@ -182,7 +182,7 @@ def _origin(text: str, prices: PriceTable) -> int | None:
     except TwoReadings:  # pragma: no cover - one date has one distance to itself
         found = None
     moments = None if found is None or not found.read[0] else to_utc(found.micros, prices.zone)
-    if found is None or moments is None or not (found.zoned[0] or moments.exists[0]):
+    if found is None or moments is None or not (found.has_zone[0] or moments.exists[0]):
         why = "this time does not exist" if moments is not None else "it is not a date"
         raise Unreadable(
             Fault(
@@ -191,7 +191,7 @@ def _origin(text: str, prices: PriceTable) -> int | None:
                 help='write a date, or a date and a time, as in "2018-06-01 00:00"',
             )
         )
-    return int(found.micros[0] if found.zoned[0] else moments.utc[0])
+    return int(found.micros[0] if found.has_zone[0] else moments.utc[0])
 
 
 def _extend(series: Series, horizon: int, largest: int, prices: PriceTable) -> tuple[Series, list[str]]:
@@ -201,7 +201,7 @@ def _extend(series: Series, horizon: int, largest: int, prices: PriceTable) -> t
         return series, []
     if last <= int(series.starts[0]) or horizon - last > largest:
         missing = (horizon - last) / MINUTE
-        raise _not_covered(
+        raise _coverage_fault(
             prices, f"the last slot ends at {_text(horizon)}, {missing:g} min after that", int(series.starts[0]), last
         )
     longer = series.ends.copy()
@@ -228,7 +228,7 @@ def _refuse_gaps(series: Series, wide: Bools, largest: int, prices: PriceTable) 
     )
 
 
-def _not_covered(prices: PriceTable, what: str, first: int, last: int) -> Unreadable:
+def _coverage_fault(prices: PriceTable, what: str, first: int, last: int) -> Unreadable:
     return Unreadable(
         Fault(
             NOT_COVERED,
@@ -241,4 +241,4 @@ def _not_covered(prices: PriceTable, what: str, first: int, last: int) -> Unread
 def _text(micros: int) -> str:
     if abs(micros) >= _FAR:
         return "a time out of range"
-    return str(shown_utc(np.array([micros]))[0])
+    return str(utc_text(np.array([micros]))[0])

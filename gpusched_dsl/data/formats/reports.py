@@ -21,8 +21,8 @@ def lines_of_table(found: Format, table: FormatTable) -> Iterator[str]:
     frame = table.frame
     yield from _pairs("file", table.facts)
     yield _line("rows", f"{table.rows} read, {_kept_text(table)}")
-    yield from _pairs("unusable", map(_left_out, table.dropped))
-    yield from _pairs("excluded by options", map(_left_out, table.filtered))
+    yield from _pairs("unusable", map(_dropped_text, table.dropped))
+    yield from _pairs("excluded by options", map(_dropped_text, table.filtered))
     yield from _pairs("note", table.notes)
     if "submitted" in frame.columns and frame.height:
         yield from _lines_of_jobs(frame)
@@ -41,7 +41,7 @@ def _kept_text(table: FormatTable) -> str:
     return f"{kept} kept" if kept == table.frame.height else f"{kept} kept, {table.frame.height} in the table"
 
 
-def _left_out(dropped: Dropped) -> str:
+def _dropped_text(dropped: Dropped) -> str:
     return f"{dropped.rows}: {dropped.reason}" + ("" if dropped.first is None else f" (first on line {dropped.first})")
 
 

@@ -1,6 +1,6 @@
 """Stretches of time cut at the borders of slots of one length: which rows overlap which slots, and for how long.
 
-Times are whole microseconds since an origin that a caller chooses, so that sums of lengths are exact.
+Times are integer microseconds since an origin that a caller chooses, so that sums of lengths are exact.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def slot_of(times: Micros, origin: int, length: int) -> Ints:
     return found
 
 
-def cut(starts: Micros, ends: Micros, origin: int, length: int) -> Cuts:
+def split_at_slots(starts: Micros, ends: Micros, origin: int, length: int) -> Cuts:
     """The overlaps of half-open stretches `[start, end)` with the slots `[origin + h length, origin + (h+1) length)`.
 
     Entries stand in the order of the rows; an empty stretch has none.

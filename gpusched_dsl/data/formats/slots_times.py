@@ -22,15 +22,15 @@ _YEAR_LAST = r"^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})" + _CLOCK + _OFFSET
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ParsedTimes:
-    """`micros` since 1970 on the clock of the text, or in UTC where `zoned`; `read`: is a time; `given`: not empty.
+    """`micros` since 1970 on the clock of the text, or in UTC where `has_zone`.
 
-    `numbers`: the column counts seconds from any start.
+    `read`: is a time; `has_value`: not empty; `numbers`: the column counts seconds from any start.
     """
 
     micros: Micros
     read: Bools
-    given: Bools
-    zoned: Bools
+    has_value: Bools
+    has_zone: Bools
     numbers: bool = False
 
 
@@ -46,35 +46,35 @@ def times_in(series: pl.Series, order: str = "") -> ParsedTimes:
     """
     import polars as pl
 
-    given = series.is_not_null().to_numpy()
+    has_value = series.is_not_null().to_numpy()
     if series.dtype != pl.String:
-        return _numbers(series, given)
+        return _numbers(series, has_value)
     text = series.str.strip_chars()
     if not len(text.drop_nulls()):
-        return _numbers(text, given)
+        return _numbers(text, has_value)
     if bool(text.drop_nulls().str.contains(r"^-?\d+(\.\d*)?([eE][+-]?\d+)?$").all()):
-        return _numbers(text, given)
-    iso = _parse(text, _YEAR_FIRST, "ymd", given)
-    if not (given & ~iso.read).any():
+        return _numbers(text, has_value)
+    iso = _parse(text, _YEAR_FIRST, "ymd", has_value)
+    if not (has_value & ~iso.read).any():
         return iso
     if order:
-        last = _parse(text, _YEAR_LAST, order, given)
+        last = _parse(text, _YEAR_LAST, order, has_value)
     else:
-        last = _better(_parse(text, _YEAR_LAST, "mdy", given), _parse(text, _YEAR_LAST, "dmy", given))
+        last = _better(_parse(text, _YEAR_LAST, "mdy", has_value), _parse(text, _YEAR_LAST, "dmy", has_value))
     return last if int(last.read.sum()) > int(iso.read.sum()) else iso
 
 
-def _numbers(series: pl.Series, given: Bools) -> ParsedTimes:
+def _numbers(series: pl.Series, has_value: Bools) -> ParsedTimes:
     import polars as pl
 
     seconds = series.cast(pl.Float64, strict=False)
     values = seconds.fill_null(np.nan).to_numpy().astype(np.float64)
     read = np.isfinite(values) & (np.abs(values) < 1e12)
     micros = np.rint(np.where(read, values, 0.0) * SECOND).astype(np.int64)
-    return ParsedTimes(micros, read, given, np.zeros(len(given), dtype=np.bool_), True)
+    return ParsedTimes(micros, read, has_value, np.zeros(len(has_value), dtype=np.bool_), True)
 
 
-def _parse(text: pl.Series, pattern: str, order: str, given: Bools) -> ParsedTimes:
+def _parse(text: pl.Series, pattern: str, order: str, has_value: Bools) -> ParsedTimes:
     import polars as pl
 
     groups = text.str.extract_groups(pattern).struct.unnest()
@@ -87,11 +87,11 @@ def _parse(text: pl.Series, pattern: str, order: str, given: Bools) -> ParsedTim
     written = frame.select(pl.format("{}-{}-{} {}:{}:{}", "year", "month", "day", "hour", "minute", "second"))
     moments = written.to_series().str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
     micros = moments.to_physical()
-    zoned = offset.is_not_null()
+    has_zone = offset.is_not_null()
     shift = _offset_micros(offset)
-    read = micros.is_not_null().to_numpy() & given
+    read = micros.is_not_null().to_numpy() & has_value
     values = micros.fill_null(0).to_numpy().astype(np.int64) - shift
-    return ParsedTimes(np.where(read, values, 0), read, given, zoned.to_numpy() & read)
+    return ParsedTimes(np.where(read, values, 0), read, has_value, has_zone.to_numpy() & read)
 
 
 def _offset_micros(offset: pl.Series) -> Micros:

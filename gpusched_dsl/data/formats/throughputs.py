@@ -22,7 +22,7 @@ _NO_GPUS = "no GPUs"
 _UNFIT = Option("unfit", "include rows with a speed of 0 (the job does not fit)", False)
 
 
-def _speeds(
+def _speed_format(
     name: str,
     doc: str,
     source: str,
@@ -54,11 +54,11 @@ _SPEED = FormatColumn("speed", "iterations per time", "iteration/s")
 _ELASTICFLOW = (
     Field("gpu_type", ("gpu_type",)),
     Field("network", ("model",)),
-    Field("batch_size", ("global_batch_size",), "whole", least=1),
-    Field("gpus", ("num_gpus",), "whole", least=1, reason=_NO_GPUS),
+    Field("batch_size", ("global_batch_size",), "integer", least=1),
+    Field("gpus", ("num_gpus",), "integer", least=1, reason=_NO_GPUS),
     Field("speed", ("iterations_per_s",), "number", least=0),
 )
-ELASTICFLOW = _speeds(
+ELASTICFLOW = _speed_format(
     "elasticflow_throughputs",
     "Speeds of ElasticFlow by GPU model, network, batch size of all GPUs together, and number of GPUs.",
     "pkusys/ElasticFlow (Apache-2.0): Gu et al., ASPLOS 2023",
@@ -73,18 +73,18 @@ _GAVEL = "stanford-futuredata/gavel (MIT): Narayanan et al., OSDI 2020"
 _ALONE = (
     Field("gpu_type", ("gpu_type",)),
     Field("network", ("model",)),
-    Field("batch_size", ("batch_size",), "whole", blank=True),
-    Field("gpus", ("num_gpus",), "whole", least=1, reason=_NO_GPUS),
+    Field("batch_size", ("batch_size",), "integer", blank=True),
+    Field("gpus", ("num_gpus",), "integer", least=1, reason=_NO_GPUS),
     Field("speed", ("iters_per_s",), "number", least=0),
 )
 _TOGETHER = (
     Field("gpu_type", ("gpu_type",)),
     Field("network", ("model1",)),
-    Field("batch_size", ("batch1",), "whole", blank=True),
-    Field("gpus", ("num_gpus1",), "whole", least=1, reason=_NO_GPUS),
+    Field("batch_size", ("batch1",), "integer", blank=True),
+    Field("gpus", ("num_gpus1",), "integer", least=1, reason=_NO_GPUS),
     Field("other_network", ("model2",)),
-    Field("other_batch_size", ("batch2",), "whole", blank=True),
-    Field("other_gpus", ("num_gpus2",), "whole", least=1, reason=_NO_GPUS),
+    Field("other_batch_size", ("batch2",), "integer", blank=True),
+    Field("other_gpus", ("num_gpus2",), "integer", least=1, reason=_NO_GPUS),
     Field("speed", ("iters_per_s1",), "number", least=0),
     Field("other_speed", ("iters_per_s2",), "number", least=0),
 )
@@ -158,7 +158,7 @@ def _cell(speeds: object, place: int, together: bool) -> str | None:
     return None if speeds is None else str(speeds)
 
 
-def _alone(raw: Raw) -> SelectedRows:
+def _read_alone(raw: Raw) -> SelectedRows:
     if _is_json(raw):
         return _rows_of_json(raw, together=False)
     rows = read_rows(raw, _ALONE)
@@ -166,7 +166,7 @@ def _alone(raw: Raw) -> SelectedRows:
     return rows
 
 
-def _together(raw: Raw) -> SelectedRows:
+def _read_together(raw: Raw) -> SelectedRows:
     if _is_json(raw):
         return _rows_of_json(raw, together=True)
     rows = read_rows(raw, _TOGETHER)
@@ -175,16 +175,16 @@ def _together(raw: Raw) -> SelectedRows:
     return rows
 
 
-GAVEL = _speeds(
+GAVEL = _speed_format(
     "gavel_throughputs",
     "Speeds of Gavel's jobs alone on their GPUs; CSV or the original JSON.",
     _GAVEL,
     (_GPU_TYPE, JOB_TYPE, _NETWORK, _BATCH, _GPUS, _SPEED),
-    _alone,
+    _read_alone,
     ("speed",),
 )
 
-GAVEL_COLOCATED = _speeds(
+GAVEL_COLOCATED = _speed_format(
     "gavel_colocated",
     "Speeds of two of Gavel's jobs that share their GPUs; CSV or the original JSON.",
     _GAVEL,
@@ -201,7 +201,7 @@ GAVEL_COLOCATED = _speeds(
         FormatColumn("other_gpus", "its GPUs"),
         FormatColumn("other_speed", "its iterations per time", "iteration/s"),
     ),
-    _together,
+    _read_together,
     ("speed", "other_speed"),
 )
 
@@ -216,15 +216,15 @@ _PLACEMENTS = (
     Field("network", ("model",)),
     Field("cluster", ("cluster",)),
     Field("layout", ("placement",)),
-    Field("batch_size", ("local_bsz",), "whole", least=1),
+    Field("batch_size", ("local_bsz",), "integer", least=1),
     *_STEP,
 )
 _SCALABILITY = (
     Field("network", ("model",)),
     Field("cluster", ("cluster",)),
-    Field("nodes", ("num_nodes",), "whole", least=1),
-    Field("gpus", ("num_replicas",), "whole", least=1, reason=_NO_GPUS),
-    Field("batch_size", ("local_bsz",), "whole", least=1),
+    Field("nodes", ("num_nodes",), "integer", least=1),
+    Field("gpus", ("num_replicas",), "integer", least=1, reason=_NO_GPUS),
+    Field("batch_size", ("local_bsz",), "integer", least=1),
     *_STEP,
 )
 _COMMON = (

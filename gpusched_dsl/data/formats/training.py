@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows, header_of, optional, read_rows
+from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows, header_of, optional_field, read_rows
 from gpusched_dsl.data.formats.jobs import trace
 from gpusched_dsl.data.formats.lines import read_lines
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting
@@ -55,7 +55,7 @@ def _read(raw: Raw, fields: tuple[Field, ...]) -> SelectedRows:
     return rows
 
 
-def _no_slo(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
+def _clear_undefined_slo(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     import polars as pl
 
     if "slo" in rows:
@@ -64,17 +64,17 @@ def _no_slo(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
 
 _SHARED = (
     Field("network", ("model",)),
-    Field("batch_size", ("batch_size",), "whole", blank=True),
+    Field("batch_size", ("batch_size",), "integer", blank=True),
     Field("iterations", ("total_steps",), "number", least=POSITIVE, reason=_NO_STEPS),
-    Field("gpus", ("num_gpus",), "whole", least=1, reason=_NO_GPUS),
+    Field("gpus", ("num_gpus",), "integer", least=1, reason=_NO_GPUS),
     Field("submitted", ("arrival_s",), "number"),
-    optional("weight", ("priority_weight",), "number"),
-    optional("slo", ("slo",), "number"),
+    optional_field("weight", ("priority_weight",), "number"),
+    optional_field("slo", ("slo",), "number"),
 )
 _SHOCKWAVE = (
     *_SHARED,
     Field("duration", ("duration_s",), "number", least=POSITIVE, reason=_NO_TIME),
-    optional("mode", ("batch_size_mode",)),
+    optional_field("mode", ("batch_size_mode",)),
 )
 
 GAVEL = trace(
@@ -82,7 +82,7 @@ GAVEL = trace(
     "Jobs of Gavel, as CSV or as its original `.trace` lines of 7 or 10 cells.",
     _SHARED,
     _GAVEL,
-    change=_no_slo,
+    change=_clear_undefined_slo,
     more_columns=(JOB_TYPE, _SLO),
     read=lambda raw: _read(raw, _SHARED),
 )
@@ -92,7 +92,7 @@ SHOCKWAVE = trace(
     "Jobs of Shockwave, with changing batch sizes; as CSV or as its original `.trace` lines of 12 cells.",
     _SHOCKWAVE,
     "uw-mad-dash/shockwave (MIT): Zheng et al., NSDI 2023",
-    change=_no_slo,
+    change=_clear_undefined_slo,
     more_columns=(JOB_TYPE, _SLO, FormatColumn("mode", "mode of changes of its batch size: static, accordion, gns")),
     read=lambda raw: _read(raw, _SHOCKWAVE),
 )
@@ -104,8 +104,8 @@ SIA = trace(
         Field("job", ("name",), "label"),
         Field("submitted", ("time",), "number"),
         Field("network", ("application",)),
-        Field("gpus", ("num_replicas",), "whole", least=1, reason=_NO_GPUS),
-        optional("batch_size", ("batch_size",), "whole"),
+        Field("gpus", ("num_replicas",), "integer", least=1, reason=_NO_GPUS),
+        optional_field("batch_size", ("batch_size",), "integer"),
     ),
     "siasosp23/artifacts, on petuum/adaptdl (Apache-2.0): Subramanya et al., SOSP 2023",
 )
@@ -117,16 +117,16 @@ TIRESIAS = trace(
     (
         Field("job", ("job_id",), "label"),
         Field("submitted", ("submit_time",), "number"),
-        Field("gpus", ("num_gpu",), "whole", least=1, reason=_NO_GPUS),
+        Field("gpus", ("num_gpu",), "integer", least=1, reason=_NO_GPUS),
         Field("duration", ("duration",), "number", least=POSITIVE, reason=_NO_TIME),
-        optional("network", ("model_name",)),
+        optional_field("network", ("model_name",)),
         Field("iterations", ("iterations",), "number", needed=False, least=POSITIVE, reason=_NO_STEPS),
     ),
     _TIRESIAS,
 )
 
 _CLUSTER = tuple(
-    Field(name, (source,), "whole", least=least)
+    Field(name, (source,), "integer", least=least)
     for name, source, least in (
         ("switches", "num_switch", 1),
         ("per_switch", "num_node_p_switch", 1),

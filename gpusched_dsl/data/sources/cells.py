@@ -43,15 +43,18 @@ def read_values(checked: CheckedParam, chunk: ColumnChunk, within: Domain | None
         assert universe is not None, "elements belong to a nominal set"
         return _elements(chunk.values, universe, tell)
     found = numbers(chunk.values, truth_values=checked.kind == "binary")
-    tell("GSM2104", found.given & ~found.numeric, "is not a number", "are not numbers")
+    tell("GSM2104", found.has_value & ~found.numeric, "is not a number", "are not numbers")
     missing = np.isnan(found.values)
     tell("GSM2105", found.numeric & missing, "is not a number (NaN)", "are not numbers (NaN)")
     infinite = np.isinf(found.values)
     tell("GSM2106", found.numeric & infinite, "is infinite", "are infinite")
     tell(
-        "GSM1007", found.vanished, "is so small that it would be read as 0", "are so small that they would be read as 0"
+        "GSM1007",
+        found.underflows,
+        "is so small that it would be read as 0",
+        "are so small that they would be read as 0",
     )
-    return Cells(found.values, found.numeric & ~missing & ~infinite & ~found.vanished)
+    return Cells(found.values, found.numeric & ~missing & ~infinite & ~found.underflows)
 
 
 def check_kind(
@@ -82,8 +85,8 @@ def _elements(values: pl.Series, universe: Universe, tell: _CellReporter) -> Cel
     coded = encode(values, universe)
     known = [str(label) for label in universe.labels[:_LABELS_COMPARED]]
     one, many = f"is not an element of `{universe.name}`", f"are not elements of `{universe.name}`"
-    tell("GSM2108", coded.given & ~coded.known, one, many, known)
-    return Cells(coded.codes, coded.known)
+    tell("GSM2108", coded.has_value & ~coded.is_known, one, many, known)
+    return Cells(coded.codes, coded.is_known)
 
 
 def _write(value: object) -> object:

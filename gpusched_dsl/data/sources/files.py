@@ -76,20 +76,20 @@ class FileColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class DataFile:
     """A data path that may be read: where it is, and the name as the author wrote it."""
 
     path: Path
     name: str
 
 
-def locate(base: Path, text: str, limits: FileLimits, root: Path | None = None) -> Located:
+def locate(base: Path, text: str, limits: FileLimits, root: Path | None = None) -> DataFile:
     """The file that a path in a `.gsm` text in folder `base` means.
 
     It is kept inside the folder `root` (without one: inside `base`) unless the limits say otherwise.
     Raises Unreadable (GSM2001 missing, GSM2002 outside, GSM2003 not a path that can be used).
     """
-    if reason := _unusable(text):
+    if reason := _path_fault(text):
         shown = text.encode("unicode_escape").decode("ascii")[:80]
         raise Unreadable(
             Fault(
@@ -102,24 +102,24 @@ def locate(base: Path, text: str, limits: FileLimits, root: Path | None = None) 
     inside = home if root is None else root.resolve()
     absolute = text.startswith("/") or Path(text).is_absolute()
     if absolute and not limits.allow_outside:
-        raise Unreadable(_outside(text, "it is absolute"))
+        raise Unreadable(_outside_fault(text, "it is absolute"))
     try:
         path = (home / text).resolve()
     except (OSError, RuntimeError) as error:
         raise Unreadable(Fault("GSM2003", f"`{text}` is not a path of a data file: {error}")) from None
     if not limits.allow_outside and not path.is_relative_to(inside):
         reason = "the path contains a symbolic link" if ".." not in Path(text).parts else "`..` leaves the folder"
-        raise Unreadable(_outside(text, reason))
+        raise Unreadable(_outside_fault(text, reason))
     try:
         exists = path.exists()
     except OSError as error:
         raise Unreadable(Fault("GSM2003", f"`{text}` is not a path of a data file: {error.strerror}")) from None
     if not exists:
         raise Unreadable(_missing_file(home, inside, text))
-    return Located(path, text)
+    return DataFile(path, text)
 
 
-def _unusable(text: str) -> str | None:
+def _path_fault(text: str) -> str | None:
     if not text.strip():
         return "it is empty"
     if any(ord(c) < 32 or ord(c) == 127 for c in text):
@@ -135,7 +135,7 @@ def _unusable(text: str) -> str | None:
     return None
 
 
-def _outside(text: str, reason: str) -> Fault:
+def _outside_fault(text: str, reason: str) -> Fault:
     return Fault(
         "GSM2002",
         f"data file `{text}` is outside the folder of this text",
@@ -155,7 +155,7 @@ def _missing_file(home: Path, inside: Path, text: str) -> Fault:
     return Fault("GSM2001", f"data file `{text}` does not exist", help=did_you_mean(text, known))
 
 
-def read_bytes(file: Located, limits: FileLimits) -> bytes:
+def read_bytes(file: DataFile, limits: FileLimits) -> bytes:
     """The content of a plain file; raises Unreadable (GSM2004 cannot be opened, GSM2006 too large)."""
     # The path was resolved, so a link found here was put there since; a pipe must not make us wait.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -166,24 +166,24 @@ def read_bytes(file: Located, limits: FileLimits) -> bytes:
     except OSError as error:
         raise Unreadable(Fault("GSM2004", f"data file `{file.name}` cannot be opened: {error.strerror}")) from None
     if len(data) > limits.file_bytes:
-        raise Unreadable(_too_large(file, limits))
+        raise Unreadable(_size_fault(file, limits))
     return data
 
 
-def check_plain(file: Located, status: os.stat_result, limits: FileLimits) -> None:
+def check_plain(file: DataFile, status: os.stat_result, limits: FileLimits) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise Unreadable(Fault("GSM2004", f"`{file.name}` is a folder, not a data file"))
     if not stat.S_ISREG(status.st_mode):
         raise Unreadable(Fault("GSM2004", f"`{file.name}` is not a plain file"))
     if status.st_size > limits.file_bytes:
-        raise Unreadable(_too_large(file, limits))
+        raise Unreadable(_size_fault(file, limits))
 
 
-def _too_large(file: Located, limits: FileLimits) -> Fault:
+def _size_fault(file: DataFile, limits: FileLimits) -> Fault:
     return Fault("GSM2006", f"data file `{file.name}` is larger than {size_text(limits.file_bytes)}")
 
 
-def decoded_too_large(name: str, limits: FileLimits) -> Fault:
+def decoded_size_fault(name: str, limits: FileLimits) -> Fault:
     return Fault("GSM2007", f"data file `{name}` expands to more than {size_text(limits.decoded_bytes)}")
 
 
@@ -207,7 +207,7 @@ def expand_gzip(name: str, data: bytes, limits: FileLimits) -> bytes:
             Fault("GSM2008", f"data file `{name}` is damaged: it is not valid gzip data", notes=(str(error),))
         ) from None
     if len(expanded) > limits.decoded_bytes:
-        raise Unreadable(decoded_too_large(name, limits))
+        raise Unreadable(decoded_size_fault(name, limits))
     return expanded
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.data.formats.registry import generator, reader
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
 from gpusched_dsl.data.sources.files import (
+    DataFile,
     Fault,
     FileColumns,
     FileLimits,
-    Located,
     Unreadable,
     expand_gzip,
     read_bytes,
@@ -30,7 +30,7 @@ _GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, eq=False)
-class Formatted:
+class FormattedFile:
     """All columns that one use of a format gives, `file`, and the account of the rows left out, `table`."""
 
     file: FileColumns
@@ -40,31 +40,31 @@ class Formatted:
         """The file, if it has these columns; raises Unreadable (GSM2011) naming those it lacks."""
         lacking = [column for column in dict.fromkeys(wanted) if column not in self.file.columns]
         if lacking:
-            given = ", ".join(f"`{column}`" for column in self.file.columns)
-            raise Unreadable(*(_lacks(self.file.name, column, given) for column in lacking))
+            listed = ", ".join(f"`{column}`" for column in self.file.columns)
+            raise Unreadable(*(_missing_column(self.file.name, column, listed) for column in lacking))
         return self.file
 
 
-def _lacks(name: str, column: str, given: str) -> Fault:
+def _missing_column(name: str, column: str, listed: str) -> Fault:
     message = f"data file `{name}` has no values for column `{column}` of its format"
-    return Fault("GSM2011", message, column=column, notes=(f"it has values for {given}",))
+    return Fault("GSM2011", message, column=column, notes=(f"it has values for {listed}",))
 
 
-def read_formatted(use: Use, file: Located, limits: FileLimits) -> Formatted:
+def read_formatted(use: Use, file: DataFile, limits: FileLimits) -> FormattedFile:
     """Read a file by its format; raise Unreadable (GSM20xx) with all of its errors."""
     raw = read_bytes(file, limits)
     digest = hashlib.sha256(raw).hexdigest()
     if raw.startswith(_GZIP):
         raw = expand_gzip(file.name, raw, limits)
     table = reader(use.name).read(Raw(file.name, raw), dict(use.options))
-    return Formatted(_file_of(file.name, table, digest), table)
+    return FormattedFile(_file_of(file.name, table, digest), table)
 
 
-def draw(use: Use) -> Formatted:
+def draw(use: Use) -> FormattedFile:
     """Draw an instance; its name and options identify the content, because equal ones draw the same."""
     name = f"generate {use.text}"
     table = generator(use.name).read(None, dict(use.options))
-    return Formatted(_file_of(name, table, digest_of(table)), table)
+    return FormattedFile(_file_of(name, table, digest_of(table)), table)
 
 
 def digest_of(table: FormatTable) -> str:
@@ -78,7 +78,7 @@ def _file_of(name: str, table: FormatTable, digest: str) -> FileColumns:
     return FileColumns(name, columns, frame.height, digest, table.lines)
 
 
-def report_dropped(read: Formatted, use: Use, data: tree.Data | tree.Generate, diagnostics: Diagnostics) -> None:
+def report_dropped(read: FormattedFile, use: Use, data: tree.Data | tree.Generate, diagnostics: Diagnostics) -> None:
     """Report skipped and corrected rows (GSM2017), as one note per statement."""
     table = read.table
     gone = sum(each.rows for each in table.dropped)

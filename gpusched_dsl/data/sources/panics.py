@@ -19,9 +19,9 @@ class Panic(Exception):
 def guard() -> Iterator[None]:
     """Turn a panic of the library into `Panic`.
 
-    What is written to the error stream meanwhile is held back and passed on, unless an exception ends the block.
+    What is written to the error stream meanwhile is buffered and passed on, unless an exception ends the block.
     """
-    with _held_back():
+    with _buffer_error_stream():
         try:
             yield
         except BaseException as failure:  # a panic is no Exception, and its class has no public name
@@ -31,9 +31,9 @@ def guard() -> Iterator[None]:
 
 
 @contextmanager
-def _held_back() -> Iterator[None]:
+def _buffer_error_stream() -> Iterator[None]:
     try:
-        kept = os.dup(STDERR)
+        original = os.dup(STDERR)
     except OSError:  # there is no error stream
         yield
         return
@@ -43,12 +43,12 @@ def _held_back() -> Iterator[None]:
             try:
                 yield
             finally:
-                os.dup2(kept, STDERR)
+                os.dup2(original, STDERR)
             buffer.seek(0)
             if content := buffer.read():
                 os.write(STDERR, content)
     finally:
-        os.close(kept)
+        os.close(original)
 
 
 def _buffer() -> IO[bytes]:

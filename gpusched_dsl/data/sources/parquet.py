@@ -13,7 +13,7 @@ from gpusched_dsl.data.sources.files import (
     FileColumns,
     FileLimits,
     Unreadable,
-    decoded_too_large,
+    decoded_size_fault,
     missing_columns,
 )
 from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, prepare, try_reading
@@ -46,7 +46,7 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: FileLim
     if faults:
         raise Unreadable(*faults)
     if trial.rows is None:
-        raise Unreadable(decoded_too_large(name, limits))
+        raise Unreadable(decoded_size_fault(name, limits))
     frame = pl.read_parquet(io.BytesIO(data), columns=columns)
     taken = {column: _usable(name, column, frame[column]) for column in columns}
     return FileColumns(name, taken, frame.height, digest.result().hexdigest())

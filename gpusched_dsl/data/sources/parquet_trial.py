@@ -44,12 +44,12 @@ class ParquetContent:
 
 
 def column_names(data: bytes) -> tuple[str, ...]:
-    """The names of the columns of a Parquet file. Raises Damaged."""
+    """The names of the columns of a Parquet file. Raises UnreadableFile."""
     return reader().read(data, None, 0).names
 
 
 def try_reading(data: bytes, columns: Sequence[str], cells: int) -> ParquetContent:
-    """Read columns of a Parquet file elsewhere, unless they have more than so many cells. Raises Damaged."""
+    """Read columns of a Parquet file elsewhere, unless they have more than so many cells. Raises UnreadableFile."""
     return reader().read(data, list(columns), cells)
 
 
@@ -75,7 +75,7 @@ class ParquetReader:
         atexit.register(self.close)
 
     def read(self, data: bytes, columns: list[str] | None, cells: int) -> ParquetContent:
-        """Raises Damaged."""
+        """Raises UnreadableFile."""
         with self._mine():
             answer = self._ask({"size": len(data), "columns": columns, "cells": cells}, data)
         if "damaged" in answer:
@@ -85,7 +85,7 @@ class ParquetReader:
     def start(self) -> None:
         """Start the process in the background."""
         with self._mine():
-            self._started()
+            self._ensure_started()
 
     def close(self) -> None:
         """End the process, whatever it does."""
@@ -106,7 +106,7 @@ class ParquetReader:
         return self._lock
 
     def _ask(self, wanted: dict[str, Any], data: bytes) -> dict[str, Any]:
-        child = self._started()
+        child = self._ensure_started()
         assert child.stdin is not None
         assert child.stdout is not None
         late = threading.Timer(PATIENCE_SECONDS, child.kill)
@@ -126,9 +126,9 @@ class ParquetReader:
         if line.endswith(b"\n"):
             answer: dict[str, Any] = json.loads(line)
             return answer
-        return {"damaged": self._ending(child)}
+        return {"damaged": self._describe_end(child)}
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _ensure_started(self) -> subprocess.Popen[bytes]:
         if self._child is None or self._child.poll() is not None:
             self.close()
             self._child = subprocess.Popen(
@@ -138,7 +138,7 @@ class ParquetReader:
             )  # fmt: skip
         return self._child
 
-    def _ending(self, child: subprocess.Popen[bytes]) -> str:
+    def _describe_end(self, child: subprocess.Popen[bytes]) -> str:
         try:
             code = child.wait(END_SECONDS)
         except subprocess.TimeoutExpired:

@@ -59,10 +59,10 @@ class AssignedValues:
         return {name: self._chunks(model, name) for name in self._values}
 
     def _chunks(self, model: CheckedModel, name: str) -> list[DataChunk]:
-        known = self._read.get(name)
-        if known is None or known[0] is not model:
-            known = self._read[name] = (model, pieces_of(model, name, self._values[name]))
-        return known[1]
+        cached = self._read.get(name)
+        if cached is None or cached[0] is not model:
+            cached = self._read[name] = (model, pieces_of(model, name, self._values[name]))
+        return cached[1]
 
 
 def pieces_of(model: CheckedModel, name: str, value: Any) -> list[DataChunk]:
@@ -169,7 +169,7 @@ def _key(key: Any, arity: int, declared: CheckedParam) -> tuple[Any, ...]:
 
 
 def _set_chunk(declared: CheckedSet, value: Any, statement: Span) -> ColumnChunk:
-    from gpusched_dsl.data.chunks import ColumnChunk, first_mixed
+    from gpusched_dsl.data.chunks import ColumnChunk, first_mixed_row
 
     arity = len(declared.types)
     origin = PythonOrigin(statement, declared.name, tuple(f"component {n}" for n in range(1, arity + 1)))
@@ -178,7 +178,7 @@ def _set_chunk(declared: CheckedSet, value: Any, statement: Span) -> ColumnChunk
             message = f"an element of `{declared.name}` has {arity} components, not {len(value.columns)}"
             raise _refusal(f"{message}: the table has the columns {', '.join(map(str, value.columns))}", declared.span)
         labels = [value[c] for c in value.columns]
-        mixed = None if _is_plain(labels[0]) else first_mixed([isinstance(v, str) for v in _list_of(labels[0])])
+        mixed = None if _is_plain(labels[0]) else first_mixed_row([isinstance(v, str) for v in _list_of(labels[0])])
         return ColumnChunk(tuple(map(_series, labels)), None, origin, mixed=mixed)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _refusal(f"the set `{declared.name}` needs a list of its elements, not `{value!r}`", declared.span)
@@ -188,7 +188,7 @@ def _set_chunk(declared: CheckedSet, value: Any, statement: Span) -> ColumnChunk
         message = f"an element of `{declared.name}` has {arity} components, not {len(wrong)}: `{wrong}`"
         raise _refusal(message, declared.span)
     columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * arity
-    mixed = first_mixed([isinstance(v, str) for v in columns[0]])
+    mixed = first_mixed_row([isinstance(v, str) for v in columns[0]])
     return ColumnChunk(tuple(map(_series_of, columns)), None, origin, mixed=mixed)
 
 

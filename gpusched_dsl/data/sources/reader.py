@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, first_mixed
-from gpusched_dsl.data.sources.files import Fault, FileColumns, FileLimits, Located, Unreadable, locate
-from gpusched_dsl.data.sources.formatted import Formatted, draw, read_formatted, report_dropped
-from gpusched_dsl.data.sources.tables import is_text, read_located
+from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, first_mixed_row
+from gpusched_dsl.data.sources.files import DataFile, Fault, FileColumns, FileLimits, Unreadable, locate
+from gpusched_dsl.data.sources.formatted import FormattedFile, draw, read_formatted, report_dropped
+from gpusched_dsl.data.sources.tables import is_text, read_data_file
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label
@@ -27,9 +27,9 @@ _FileKey = tuple[Path | None, str | Use | None]
 class FileReader:
     """Reads the files of one scenario, each once and only the columns that are used.
 
-    `folder` stands for the folder of texts that are no file. `roots` tells for a text the folder that its paths may
-    not leave, where that is not its own. `hashes` holds the SHA-256 of every file read, by the name the author wrote,
-    and of every table drawn, by its generator with all options. `notes` tell what formats left out.
+    `folder` stands for the folder of texts that are no file. `roots` has, for a text, the folder that its paths may
+    not leave, unless it is its own. `hashes` has the SHA-256 of every file read, by the name the author wrote, and of
+    every table drawn, by its generator with all options. `notes` list what formats skipped.
     """
 
     folder: Path
@@ -37,108 +37,108 @@ class FileReader:
     roots: Mapping[Path, Path | None] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     notes: Diagnostics = field(default_factory=Diagnostics)
-    _formatted: dict[_FileKey, Formatted | None] = field(default_factory=dict)
+    _formatted: dict[_FileKey, FormattedFile | None] = field(default_factory=dict)
     _wanted: dict[_FileKey, dict[str, Span]] = field(default_factory=dict)
-    _located: dict[tuple[Path, str], Located | Fault] = field(default_factory=dict)
+    _data_files: dict[tuple[Path, str], DataFile | Fault] = field(default_factory=dict)
     _read: dict[_FileKey, FileColumns | None] = field(default_factory=dict)
-    _tried: dict[_FileKey, set[str]] = field(default_factory=dict)
+    _attempted: dict[_FileKey, set[str]] = field(default_factory=dict)
 
-    def expect(self, givens: Iterable[Assignment]) -> None:
+    def expect(self, assignments: Iterable[Assignment]) -> None:
         """Announce the columns that will be read, so that one pass over a file reads all of them."""
-        for given in givens:
-            if isinstance(given, FileAssignment) and given.use is None:
-                assert isinstance(given.data, tree.Data)
-                located = self._locate(given.data)
-                if isinstance(located, Located):
-                    self._want(located, given)
+        for assignment in assignments:
+            if isinstance(assignment, FileAssignment) and assignment.use is None:
+                assert isinstance(assignment.data, tree.Data)
+                data_file = self._locate(assignment.data)
+                if isinstance(data_file, DataFile):
+                    self._want(data_file, assignment)
 
-    def read(self, given: FileAssignment, diagnostics: Diagnostics) -> FileColumns | None:
-        """The file of a given with at least its columns; None after a finding (reported once for each file)."""
-        if given.use is not None:
-            return self._by_format(given, given.use, diagnostics)
-        assert isinstance(given.data, tree.Data)
-        located = self._located_or_told(given.data, diagnostics)
-        if located is None:
+    def read(self, assignment: FileAssignment, diagnostics: Diagnostics) -> FileColumns | None:
+        """Return the file of an assignment with at least its columns; None after an error, reported once per file."""
+        if assignment.use is not None:
+            return self._by_format(assignment, assignment.use, diagnostics)
+        assert isinstance(assignment.data, tree.Data)
+        data_file = self._locate_or_report(assignment.data, diagnostics)
+        if data_file is None:
             return None
-        key = (located.path, _table(given.data))
-        wanted = self._want(located, given)
-        tried = self._tried.setdefault(key, set())
-        if not wanted.keys() <= tried and self._read.get(key, wanted) is not None:
-            tried.update(wanted)
+        key = (data_file.path, _table(assignment.data))
+        wanted = self._want(data_file, assignment)
+        attempted = self._attempted.setdefault(key, set())
+        if not wanted.keys() <= attempted and self._read.get(key, wanted) is not None:
+            attempted.update(wanted)
             self._read[key] = None
-            left: Mapping[str, Span] | None = wanted
-            while left is not None:
+            remaining: Mapping[str, Span] | None = wanted
+            while remaining is not None:
                 try:
-                    self._read[key] = file = read_located(located, key[1], list(left), self.limits)
-                    self._remember(file.name, file.sha256, located)
+                    self._read[key] = file = read_data_file(data_file, key[1], list(remaining), self.limits)
+                    self._remember(file.name, file.sha256, data_file)
                     break
                 except Unreadable as error:
-                    left = _report_lost(error.faults, given.data, left, diagnostics)
-        known = self._read.get(key)
-        columns = {*given.keys, given.value} - {None}
-        return known if known is not None and columns <= known.columns.keys() else None
+                    remaining = _report_lost(error.faults, assignment.data, remaining, diagnostics)
+        content = self._read.get(key)
+        columns = {*assignment.keys, assignment.value} - {None}
+        return content if content is not None and columns <= content.columns.keys() else None
 
     def forget(self) -> None:
         """Free the read data, which is already bound; hashes and notes stay."""
         self._formatted.clear()
         self._read.clear()
-        self._tried.clear()
+        self._attempted.clear()
 
-    def _by_format(self, given: FileAssignment, use: Use, diagnostics: Diagnostics) -> FileColumns | None:
+    def _by_format(self, assignment: FileAssignment, use: Use, diagnostics: Diagnostics) -> FileColumns | None:
         """Read a format or draw a generator, once for all equal statements."""
-        located, data = None, given.data
+        data_file, data = None, assignment.data
         if isinstance(data, tree.Data):
-            located = self._located_or_told(data, diagnostics)
-            if located is None:
+            data_file = self._locate_or_report(data, diagnostics)
+            if data_file is None:
                 return None
-        key: _FileKey = (None if located is None else located.path, use)
-        wanted = {k.column: k.span for k in given.item.keys} | {c.name: c.span for c in given.item.columns}
+        key: _FileKey = (None if data_file is None else data_file.path, use)
+        wanted = {k.column: k.span for k in assignment.item.keys} | {c.name: c.span for c in assignment.item.columns}
         try:
             if key not in self._formatted:
                 self._formatted[key] = None
-                read = draw(use) if located is None else read_formatted(use, located, self.limits)
+                read = draw(use) if data_file is None else read_formatted(use, data_file, self.limits)
                 self._formatted[key] = read
-                self._remember(read.file.name, read.file.sha256, located)
+                self._remember(read.file.name, read.file.sha256, data_file)
                 report_dropped(read, use, data, self.notes)
-            known = self._formatted[key]
-            return None if known is None else known.columns(list(wanted))
+            formatted = self._formatted[key]
+            return None if formatted is None else formatted.columns(list(wanted))
         except Unreadable as error:
             statement = data.path.span if isinstance(data, tree.Data) else data.generator.span
             _report(error.faults, statement, None, wanted, diagnostics)
             return None
 
-    def _located_or_told(self, data: tree.Data, diagnostics: Diagnostics) -> Located | None:
-        located = self._locate(data)
-        if isinstance(located, Located):
-            return located
-        diagnostics.error(located.code, located.message, data.path.span, notes=located.notes, help=located.help)
+    def _locate_or_report(self, data: tree.Data, diagnostics: Diagnostics) -> DataFile | None:
+        data_file = self._locate(data)
+        if isinstance(data_file, DataFile):
+            return data_file
+        diagnostics.error(data_file.code, data_file.message, data.path.span, notes=data_file.notes, help=data_file.help)
         return None
 
-    def _remember(self, name: str, sha256: str, located: Located | None) -> None:
+    def _remember(self, name: str, sha256: str, data_file: DataFile | None) -> None:
         """Record the hash of the data, by its name or, if two files have the same name, by its path."""
-        name = name if located is None else located.name  # of a database, not of one of its tables
+        name = name if data_file is None else data_file.name  # of a database, not of one of its tables
         same = self.hashes.get(name, sha256) == sha256
-        self.hashes[name if same or located is None else str(located.path)] = sha256
+        self.hashes[name if same or data_file is None else str(data_file.path)] = sha256
 
-    def _locate(self, data: tree.Data) -> Located | Fault:
+    def _locate(self, data: tree.Data) -> DataFile | Fault:
         source = data.path.span.source.path
         base = self.folder if source is None else source.parent
         key = (source or base, data.path.value)
-        if key not in self._located:
+        if key not in self._data_files:
             try:
                 root = None if source is None else self.roots.get(source)
                 found = locate(base, data.path.value, self.limits, root)
-                self._located[key] = Located(found.path, _name_beside(data.path))
+                self._data_files[key] = DataFile(found.path, _name_beside(data.path))
             except Unreadable as error:
-                self._located[key] = error.faults[0]
-        return self._located[key]
+                self._data_files[key] = error.faults[0]
+        return self._data_files[key]
 
-    def _want(self, located: Located, given: FileAssignment) -> dict[str, Span]:
-        assert isinstance(given.data, tree.Data)
-        wanted = self._wanted.setdefault((located.path, _table(given.data)), {})
-        for key in given.item.keys:
+    def _want(self, data_file: DataFile, assignment: FileAssignment) -> dict[str, Span]:
+        assert isinstance(assignment.data, tree.Data)
+        wanted = self._wanted.setdefault((data_file.path, _table(assignment.data)), {})
+        for key in assignment.item.keys:
             wanted.setdefault(key.column, key.span)
-        for column in given.item.columns:
+        for column in assignment.item.columns:
             wanted.setdefault(column.name, column.span)
         return wanted
 
@@ -178,53 +178,55 @@ def _report_lost(
     return {column: span for column, span in wanted.items() if column not in lost}
 
 
-def chunk_of(given: FileAssignment, file: FileColumns, diagnostics: Diagnostics) -> ColumnChunk | None:
-    """The keys and values of an item of a data statement, from its file; None after a finding (GSM2030)."""
-    keys = tuple(file.columns[key] for key in given.keys)
-    values = None if given.value is None else file.columns[given.value]
-    origin = FileOrigin(given.span, file, given.keys, given.value)
-    typed = given.use is not None or not (isinstance(given.data, tree.Data) and is_text(given.data.path.value))
-    chunk = ColumnChunk(keys, values, origin, given.factor, given.function, given.distinct, typed=typed)
-    if not any(given.slots):
+def chunk_of(assignment: FileAssignment, file: FileColumns, diagnostics: Diagnostics) -> ColumnChunk | None:
+    """The keys and values of an item of a data statement, from its file; None after an error (GSM2030)."""
+    keys = tuple(file.columns[key] for key in assignment.keys)
+    values = None if assignment.value is None else file.columns[assignment.value]
+    origin = FileOrigin(assignment.span, file, assignment.keys, assignment.value)
+    typed = assignment.use is not None or not (
+        isinstance(assignment.data, tree.Data) and is_text(assignment.data.path.value)
+    )
+    chunk = ColumnChunk(keys, values, origin, assignment.factor, assignment.function, assignment.distinct, typed=typed)
+    if not any(assignment.slots):
         return chunk
-    from gpusched_dsl.data.slot_keys import in_slots
+    from gpusched_dsl.data.slot_keys import with_slot_keys
 
     try:
-        return in_slots(chunk, given.slots, file, given.keys)
+        return with_slot_keys(chunk, assignment.slots, file, assignment.keys)
     except Unreadable as error:
-        _report(error.faults, given.item.keys[0].span.to(given.item.keys[-1].span), None, {}, diagnostics)
+        _report(error.faults, assignment.item.keys[0].span.to(assignment.item.keys[-1].span), None, {}, diagnostics)
         return None
 
 
-def read_table(given: TableAssignment) -> ColumnChunk:
+def read_table(assignment: TableAssignment) -> ColumnChunk:
     """Read one column of an inline table with its keys, or only its keys."""
-    cells, width = given.table.cells, given.width
-    keys = [[cell.label for cell in cells[k::width]] for k in range(given.keys)]
+    cells, width = assignment.table.cells, assignment.width
+    keys = [[cell.label for cell in cells[k::width]] for k in range(assignment.keys)]
     values = None
-    if given.column is not None:
-        column = cells[given.keys + given.column :: width]
-        values = column_of([cell.label if given.labels else cell.value for cell in column])
-    mixed = first_mixed([isinstance(label, str) for label in keys[0]])
-    return ColumnChunk(tuple(map(column_of, keys)), values, TableOrigin(given), given.factor, mixed=mixed)
+    if assignment.column is not None:
+        column = cells[assignment.keys + assignment.column :: width]
+        values = column_of([cell.label if assignment.labels else cell.value for cell in column])
+    mixed = first_mixed_row([isinstance(label, str) for label in keys[0]])
+    return ColumnChunk(tuple(map(column_of, keys)), values, TableOrigin(assignment), assignment.factor, mixed=mixed)
 
 
-def read_matrix(given: MatrixAssignment) -> ColumnChunk:
+def read_matrix(assignment: MatrixAssignment) -> ColumnChunk:
     """Read the values of a matrix row by row with their keys, or the labels of its rows or columns for a set."""
-    matrix, width = given.matrix, given.width
+    matrix, width = assignment.matrix, assignment.width
     columns = [column.label for column in matrix.columns]
     lines = len(matrix.cells) // width
     keys: list[list[str | int | None]] = []
-    for source in given.components:
+    for source in assignment.components:
         if not isinstance(source, int):
             keys.append([source.label] * (lines * len(columns)))
-        elif source == given.rows:
-            keys.append(columns * lines if given.values else columns)
+        elif source == assignment.rows:
+            keys.append(columns * lines if assignment.values else columns)
         else:
             labels = [cell.label for cell in matrix.cells[source::width]]
-            keys.append([label for label in labels for _ in columns] if given.values else labels)
+            keys.append([label for label in labels for _ in columns] if assignment.values else labels)
     values = None
-    if given.values:
-        cells = [cell for at, cell in enumerate(matrix.cells) if at % width >= given.rows]
-        values = column_of([cell.label if given.labels else cell.value for cell in cells])
-    mixed = first_mixed([isinstance(label, str) for label in keys[0]])
-    return ColumnChunk(tuple(map(column_of, keys)), values, MatrixOrigin(given), given.factor, mixed=mixed)
+    if assignment.values:
+        cells = [cell for at, cell in enumerate(matrix.cells) if at % width >= assignment.rows]
+        values = column_of([cell.label if assignment.labels else cell.value for cell in cells])
+    mixed = first_mixed_row([isinstance(label, str) for label in keys[0]])
+    return ColumnChunk(tuple(map(column_of, keys)), values, MatrixOrigin(assignment), assignment.factor, mixed=mixed)

@@ -12,13 +12,13 @@ from itertools import chain
 from typing import Any
 
 from gpusched_dsl.data.sources.files import (
+    DataFile,
     Fault,
     FileColumns,
     FileLimits,
-    Located,
     Unreadable,
     check_plain,
-    decoded_too_large,
+    decoded_size_fault,
     missing_columns,
 )
 from gpusched_dsl.data.sources.untyped import column_of, unusable_column
@@ -29,7 +29,7 @@ _CELL_BYTES = 16
 _VIEW_SECONDS = 60.0
 
 
-def read_sqlite(file: Located, table: str | None, columns: Sequence[str], limits: FileLimits) -> FileColumns:
+def read_sqlite(file: DataFile, table: str | None, columns: Sequence[str], limits: FileLimits) -> FileColumns:
     """The named columns of a table or view, in its own order; records are counted from 1.
 
     The table may be left unnamed when the database has only one. Raises Unreadable (GSM2004, GSM2006 to GSM2008,
@@ -59,7 +59,7 @@ def read_sqlite(file: Located, table: str | None, columns: Sequence[str], limits
             connection.close()
 
 
-def _check_file(file: Located, limits: FileLimits) -> str:
+def _check_file(file: DataFile, limits: FileLimits) -> str:
     try:
         with open(file.path, "rb", opener=_no_follow) as stream:
             check_plain(file, os.fstat(stream.fileno()), limits)
@@ -131,7 +131,7 @@ def _read(
         size += len(chunk) * len(columns) * _CELL_BYTES
         size += sum(len(cell) for row in chunk for cell in row if isinstance(cell, (str, bytes)))
         if size > limits.decoded_bytes:
-            raise Unreadable(decoded_too_large(name, limits))
+            raise Unreadable(decoded_size_fault(name, limits))
     values = list(zip(*chain.from_iterable(chunks), strict=True)) or [()] * len(columns)
     taken = {}
     for column, cells in zip(columns, values, strict=False):

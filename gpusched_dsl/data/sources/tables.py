@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpusched_dsl.data.sources.files import (
+    DataFile,
     Fault,
     FileColumns,
     FileLimits,
-    Located,
     Unreadable,
     expand_gzip,
     locate,
@@ -46,10 +46,10 @@ def read_columns(
     """
     limits = limits or FileLimits()
     file = locate(base, path, limits)
-    return read_located(file, table, columns, limits)
+    return read_data_file(file, table, columns, limits)
 
 
-def read_located(file: Located, table: str | None, columns: Sequence[str], limits: FileLimits) -> FileColumns:
+def read_data_file(file: DataFile, table: str | None, columns: Sequence[str], limits: FileLimits) -> FileColumns:
     kind, packed = _kind(file.name)
     if table is not None and kind != "sqlite":
         raise Unreadable(

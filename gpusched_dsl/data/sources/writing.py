@@ -27,7 +27,7 @@ def write_text(path: Path, text: str) -> None:
 def replace_file(path: Path) -> Iterator[Path]:
     """Open a file that replaces `path` if the block succeeds and is deleted otherwise.
 
-    So a file is there whole or not at all. Pipes and devices have no such place: they are given to write directly.
+    So a file is complete or absent. Pipes and devices have no such place: they are given to write directly.
     Raises OSError.
     """
     if path.is_dir():

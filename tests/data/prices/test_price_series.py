@@ -10,7 +10,7 @@ import pytest
 
 from gpusched_dsl.data.formats.prices_clock import to_utc
 from gpusched_dsl.data.formats.prices_series import PriceRows, from_ends, from_starts
-from gpusched_dsl.data.formats.slots import MINUTE, SECOND, cut, weighted_means
+from gpusched_dsl.data.formats.slots import MINUTE, SECOND, split_at_slots, weighted_means
 
 ZONES = ("America/New_York", "Europe/Brussels", "Europe/London", "Australia/Lord_Howe", "UTC")
 
@@ -66,7 +66,7 @@ def test_slots_second_by_second(seed: int) -> None:
     origin = min(known) - int(rng.integers(0, 500))
     count = (max(known) - origin) // length + 1
     means, covered = weighted_means(
-        cut(series.starts, series.ends, origin * SECOND, length * SECOND), series.values[:, 0], count
+        split_at_slots(series.starts, series.ends, origin * SECOND, length * SECOND), series.values[:, 0], count
     )
     for slot in range(count):
         inside = [known[s] for s in range(origin + slot * length, origin + (slot + 1) * length) if s in known]
@@ -79,7 +79,7 @@ def test_slots_second_by_second(seed: int) -> None:
 
 def test_equal_prices_come_out_as_they_are() -> None:
     starts = np.arange(7) * 7 * MINUTE
-    means, _ = weighted_means(cut(starts, starts + 7 * MINUTE, 0, 15 * MINUTE), np.full(7, 0.1), 3)
+    means, _ = weighted_means(split_at_slots(starts, starts + 7 * MINUTE, 0, 15 * MINUTE), np.full(7, 0.1), 3)
     assert means.tolist() == [0.1] * 3
 
 

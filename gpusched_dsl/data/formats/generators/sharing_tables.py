@@ -138,7 +138,7 @@ def arrivals(settings: Mapping[str, Setting], found: Jobs) -> Floats:
         mean = MEAN_GAP / int(settings["nodes"])
     else:
         expected = np.array([law_of(n) @ np.arange(PATIENCE + 1, MAX_EPOCHS + 1) for n in range(len(NETWORKS))])
-        there = _there(settings, found.speed)
+        there = _allowed_part(settings, found.speed)
         speed = there[:, :, 0] if settings["rate_basis"] == "gpu_time" else there.reshape(count, -1)
         busy = float((expected[found.network] / speed.max(axis=1)).mean())
         mean = busy / (float(settings["load"]) * int(_node_gpus(settings).sum())) * (4 if kind == "low" else 1)
@@ -162,7 +162,7 @@ def _node_models(settings: Mapping[str, Setting]) -> Ints:
     return np.arange(count) % len(MODELS)
 
 
-def _there(settings: Mapping[str, Setting], by_way: Floats) -> Floats:
+def _allowed_part(settings: Mapping[str, Setting], by_way: Floats) -> Floats:
     """The part of an array by job, model and number of GPUs that some node allows."""
     largest = int(_node_gpus(settings).max())
     return by_way[:, np.unique(_node_models(settings)), :largest]
@@ -207,7 +207,7 @@ def jobs(settings: Mapping[str, Setting]) -> FormatTable:
 
     seed, found = int(settings["seed"]), draw(settings)
     count = len(found.network)
-    seconds = _there(settings, found.seconds).reshape(count, -1)
+    seconds = _allowed_part(settings, found.seconds).reshape(count, -1)
     shortest, longest = seconds.min(axis=1), seconds.max(axis=1)
     latest = np.minimum(3 * shortest, longest) * (1 + float(settings["due_extra"]))
     length = shortest + stream(seed, SharingStream.DUE).random(count) * (latest - shortest)
