@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.entry_points import points_of
+from gpusched_dsl.language.entry_points import entry_points
 
 if TYPE_CHECKING:  # the names of backends must not cost the import of NumPy
     from gpusched_dsl.backends.protocol import Backend
@@ -24,7 +24,7 @@ BUILT_IN = {
 @cache
 def _known_backends() -> dict[str, EntryPoint]:
     """Our own backends, and those of other packages."""
-    return {name: EntryPoint(name, value, GROUP) for name, value in BUILT_IN.items()} | points_of(GROUP)
+    return {name: EntryPoint(name, value, GROUP) for name, value in BUILT_IN.items()} | entry_points(GROUP)
 
 
 def backend_names() -> tuple[str, ...]:

@@ -252,8 +252,8 @@ def read_data(
 
 def _without_values(scenario: CheckedScenario, replaced: Mapping[str, object]) -> CheckedScenario:
     """Return the scenario without its values of some names, so that they are neither read nor computed."""
-    given = {name: givens for name, givens in scenario.given.items() if name not in replaced}
-    return replace(scenario, given=given) if len(given) < len(scenario.given) else scenario
+    given = {name: givens for name, givens in scenario.assignments.items() if name not in replaced}
+    return replace(scenario, assignments=given) if len(given) < len(scenario.assignments) else scenario
 
 
 def _list_names(kind: str, names: Sequence[str]) -> str:

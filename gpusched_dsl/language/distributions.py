@@ -1,6 +1,6 @@
 """Distributions with named numeric parameters: their spelling, and their constructor.
 
-A row of `SPELLINGS` is the one place where a distribution of ours is registered. Other packages add distributions by
+A row of `SPELLINGS` registers a built-in distribution. Other packages add distributions by
 entry points of the group `gpusched_dsl.distributions`: the name of a distribution, and the `NamedDistribution`
 (`ir/distributions/named.py`) that makes it.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from gpusched_dsl.language.entry_points import points_of
+from gpusched_dsl.language.entry_points import entry_points
 
 GROUP = "gpusched_dsl.distributions"
 
@@ -19,13 +19,13 @@ GROUP = "gpusched_dsl.distributions"
 class Spelling:
     """The arguments of a distribution in the order in which names may be omitted.
 
-    `ways` are the sets of arguments that say enough. Arguments in `plain` are plain numbers, in `per_unit` they have
-    the reciprocal unit of the random, all others its unit. Arguments are positive but for those in `any_sign`.
-    `made_by` is the place of the `NamedDistribution`, written as an entry point is.
+    `argument_sets` are the sufficient sets of arguments. Arguments in `plain` are plain numbers, in `per_unit` have the
+    reciprocal unit of the random, all others its unit. Arguments must be positive, except those in `any_sign`.
+    `made_by` is the place of the `NamedDistribution`, as in an entry point.
     """
 
     arguments: tuple[str, ...]
-    ways: tuple[frozenset[str], ...]
+    argument_sets: tuple[frozenset[str], ...]
     plain: frozenset[str] = frozenset()
     per_unit: frozenset[str] = frozenset()
     any_sign: frozenset[str] = frozenset()
@@ -35,9 +35,9 @@ class Spelling:
 def spelling(
     arguments: str, *ways: str, plain: str = "", per_unit: str = "", any_sign: str = "", made_by: str = ""
 ) -> Spelling:
-    """From names with spaces between; without `ways` all arguments are needed."""
-    found = tuple(frozenset(way.split()) for way in ways or (arguments,))
-    return Spelling(tuple(arguments.split()), found, _names(plain), _names(per_unit), _names(any_sign), made_by)
+    """Create a spelling from names separated by spaces; without `ways` all arguments are required."""
+    argument_sets = tuple(frozenset(way.split()) for way in ways or (arguments,))
+    return Spelling(tuple(arguments.split()), argument_sets, _names(plain), _names(per_unit), _names(any_sign), made_by)
 
 
 def _names(text: str) -> frozenset[str]:
@@ -63,16 +63,16 @@ RESTRICTIONS = {"truncate": spelling("low high", "low high", "low", "high"), "ce
 
 
 def spelling_of(name: str) -> Spelling | None:
-    """Return the spelling of a distribution with named numbers; import that of another package."""
+    """Return the spelling of a distribution with named numbers; import those of other packages."""
     if name in SPELLINGS:
         return SPELLINGS[name]
-    point = points_of(GROUP).get(name)
+    point = entry_points(GROUP).get(name)
     found: Spelling | None = None if point is None else point.load().spelling
     return found
 
 
 @cache
 def distribution_names() -> tuple[str, ...]:
-    """All names that a call of a distribution may have. Imports nothing of other packages."""
+    """Return the names of all distributions; import nothing of other packages."""
     own = ("empirical", *SPELLINGS, *LISTS, "mixture", *RESTRICTIONS)
-    return (*own, *(name for name in points_of(GROUP) if name not in own))
+    return (*own, *(name for name in entry_points(GROUP) if name not in own))

@@ -9,23 +9,25 @@ from typing import TypeVar
 _Added = TypeVar("_Added")
 
 
-def points_of(group: str) -> dict[str, importlib.metadata.EntryPoint]:
-    """The entry points of a group by name, in alphabetical order."""
+def entry_points(group: str) -> dict[str, importlib.metadata.EntryPoint]:
+    """Return the entry points of a group by name, in alphabetical order."""
     found = importlib.metadata.entry_points(group=group)
     return {point.name: point for point in sorted(found, key=lambda point: point.name)}
 
 
-def added(group: str, wanted: type[_Added], taken: Collection[str] = ()) -> dict[str, _Added]:
+def load_entry_points(
+    group: str, expected_type: type[_Added], existing_names: Collection[str] = ()
+) -> dict[str, _Added]:
     """Return the objects of the entry points of a group, by name.
 
-    Raises ValueError for what is no `wanted`, and for a name that is `taken`.
+    Raises ValueError for an object of another type than `expected_type`, and for a name in `existing_names`.
     """
     found: dict[str, _Added] = {}
-    for name, point in points_of(group).items():
-        if name in taken:
+    for name, point in entry_points(group).items():
+        if name in existing_names:
             raise ValueError(f"an entry point of {group} adds `{name}`, but this name exists already")
         thing = point.load()
-        if not isinstance(thing, wanted):
-            raise ValueError(f"entry point `{name}` of {group} is not a {wanted.__name__}")
+        if not isinstance(thing, expected_type):
+            raise ValueError(f"entry point `{name}` of {group} is not a {expected_type.__name__}")
         found[name] = thing
     return found

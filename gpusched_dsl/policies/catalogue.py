@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusched_dsl.language.blocks.policies.describe import PolicyListing, policies_of
-from gpusched_dsl.language.blocks.policies.rule_table import ADDED_AFTER, RULES, added_rules, known_rules
+from gpusched_dsl.language.blocks.policies.rule_table import ADDED_AFTER, RULES, rules_after, rules_of_packages
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source_files import LIBRARY_PREFIX, library_folder
@@ -89,12 +89,12 @@ def listed_rules() -> list[ListedRule]:
 
 
 def _rules_of(verb: str) -> Iterator[ListedRule]:
-    for text in known_rules(verb):
+    for text in rules_after(verb):
         shape = RULES[verb].get(text)
         if shape is not None:
             numbers = tuple(f"{p.name}: {p.meaning} (default: {p.default})" for p in shape.parameters)
             yield ListedRule(verb, text, shape.words, numbers, False)
-    if verb in ADDED_AFTER and added_rules():
+    if verb in ADDED_AFTER and rules_of_packages():
         from gpusched_dsl.policies.plug_ins import plug_ins
 
         of_verb = {

@@ -27,7 +27,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
     VariableRef,
 )
-from gpusched_dsl.language.checking.walk import deciding, walk
+from gpusched_dsl.language.checking.walk import first_decision, walk
 from gpusched_dsl.reporting.result import Result
 
 TOLERANCE = FEASIBILITY  # of real values of a result: relative above 1, absolute below
@@ -137,7 +137,7 @@ def _missing_values(expr: TypedExpr, values: Mapping[str, float | str], result: 
     missing = next((p for p in walk(expr) if isinstance(p, KnownValue) and p.name not in values), None)
     reference: KnownValue | VariableRef | LetRef | None = missing
     if reference is None and not result.has_point:
-        reference = deciding(expr)
+        reference = first_decision(expr)
     if reference is None:
         return None
     status = f"the status is `{result.status.value}`" + (f" ({result.reason})" if result.reason else "")

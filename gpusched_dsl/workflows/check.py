@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpusched_dsl.compiling.build import Permissions, read_data
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.blocks import check_outlines
+from gpusched_dsl.language.blocks.blocks import check_blocks
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, CheckedSet
 from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, Severity
@@ -24,7 +24,7 @@ SHOWN = 3
 def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions) -> None:
     """Check names, types and units of all blocks, then the data of every complete scenario."""
     check_workspace(workspace, found)
-    check_outlines(workspace, found, _methods(workspace))
+    check_blocks(workspace, found, _methods(workspace))
     for name in workspace.scenarios:
         scenario = check_scenario(workspace, name, {}, found)
         if scenario is not None:
@@ -47,7 +47,7 @@ def _check_data(workspace: Workspace, scenario: CheckedScenario, found: Diagnost
         if _stands_alone(workspace, scenario.name):
             found.add(_incomplete(scenario, missing))
         return
-    if not scenario.given:
+    if not scenario.assignments:
         return
     try:
         found.extend(read_data(workspace, scenario, permissions=permissions).notes)

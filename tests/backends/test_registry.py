@@ -53,7 +53,7 @@ def test_backend_that_cannot_be_loaded(value: str, monkeypatch: pytest.MonkeyPat
 
 def test_other_packages_can_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
     added = EntryPoint("other", "gpusched_dsl.backends.highs.backend:HighsBackend", registry.GROUP)
-    monkeypatch.setattr(registry, "points_of", lambda group: {"other": added})
+    monkeypatch.setattr(registry, "entry_points", lambda group: {"other": added})
     registry._known_backends.cache_clear()
     try:
         assert registry.backend_names() == ("cvxpy", "highs", "other", "scip")

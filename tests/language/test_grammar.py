@@ -9,20 +9,20 @@ import pytest
 from lark.parsers.lalr_analysis import LALR_Analyzer
 
 from gpusched_dsl.language.parsing import grammar
-from gpusched_dsl.language.parsing.grammar import fingerprint, kept_fingerprint, vocabulary
-from gpusched_dsl.language.parsing.wording import expected_words
+from gpusched_dsl.language.parsing.grammar import cached_fingerprint, fingerprint, vocabulary
+from gpusched_dsl.language.parsing.wording import expected_text
 
 
 def test_the_kept_tables_are_those_of_the_grammar() -> None:
     words = "write them anew with `python -m gpusched_dsl.language.parsing.grammar`"
-    kept = kept_fingerprint()
+    kept = cached_fingerprint()
     assert kept is not None, words
     assert kept.split()[-1] == fingerprint().split()[-1], words
 
 
 @pytest.mark.slow
 def test_kept_and_compiled_parsers_are_alike() -> None:
-    kept = grammar._load_kept()
+    kept = grammar._load_cached()
     if kept is None:
         pytest.skip("the tables were made by another version of Lark")
     compiled = grammar.compile_grammar()
@@ -39,7 +39,7 @@ def test_the_parser_works_without_kept_tables() -> None:
     code = (
         "import gpusched_dsl.language.parsing.grammar as g; g.TABLES = 'none';"
         "from gpusched_dsl.language.formatting.formatter import format_text;"
-        "assert format_text('model  M { var x ; }') == 'model M { var x; }\\n'; assert g._load_kept() is None"
+        "assert format_text('model  M { var x ; }') == 'model M { var x; }\\n'; assert g._load_cached() is None"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -63,5 +63,5 @@ def test_reserved_words_are_few_and_known() -> None:
 def test_every_terminal_has_words_for_messages() -> None:
     for terminal in grammar.lark().terminals:
         if terminal.name not in ("COMMENT", "BLANK"):
-            assert expected_words([terminal.name]) != "nothing more", terminal.name
-    assert expected_words(["$END"]) == "the end of the text"
+            assert expected_text([terminal.name]) != "nothing more", terminal.name
+    assert expected_text(["$END"]) == "the end of the text"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched_dsl.language.blocks.blocks import CheckedExpect, CheckedTest, check_outlines, check_test
+from gpusched_dsl.language.blocks.blocks import CheckedExpect, CheckedTest, check_blocks, check_test
 from gpusched_dsl.language.checked import ComparisonChain, Constant, KnownValue, Numeric, StringLiteral, TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -59,7 +59,7 @@ def read(text: str) -> Workspace:
 
 def findings(text: str) -> list[Diagnostic]:
     found = Diagnostics()
-    check_outlines(read(text), found, METHODS)
+    check_blocks(read(text), found, METHODS)
     return list(found)
 
 
@@ -302,5 +302,5 @@ def test_names_that_could_not_be_read_are_passed_over() -> None:
     workspace = workspace_from_text(text, "q.gsm", found)
     before = len(found)
     assert before > 0
-    check_outlines(workspace, found, METHODS)
+    check_blocks(workspace, found, METHODS)
     assert len(found) == before

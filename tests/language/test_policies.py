@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched_dsl.language.blocks.blocks import check_outlines
+from gpusched_dsl.language.blocks.blocks import check_blocks
 from gpusched_dsl.language.blocks.policies import rule_table as rules
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked import Constant, IndexRef, LetRef, Numeric
@@ -87,7 +87,7 @@ def read(text: str) -> Workspace:
 
 def findings(text: str) -> list[Diagnostic]:
     found = Diagnostics()
-    check_outlines(read(text), found, ())
+    check_blocks(read(text), found, ())
     return list(found)
 
 
@@ -349,7 +349,7 @@ def test_what_could_not_be_read_is_not_missed(text: str) -> None:
     workspace = workspace_from_text(MODEL + text, "test.gsm", found)
     before = len(found)
     assert before > 0
-    check_outlines(workspace, found, ())
+    check_blocks(workspace, found, ())
     assert [d.code for d in found][before:] == []
 
 
@@ -357,7 +357,7 @@ def test_what_could_not_be_read_is_not_missed(text: str) -> None:
 
 
 def test_rules_of_other_packages_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "added_rules", lambda: ("best_fit", "next_door", "swap_far by distance"))
+    monkeypatch.setattr(rules, "rules_of_packages", lambda: ("best_fit", "next_door", "swap_far by distance"))
     text = "policy Q extends Base { place next_door(3), best_fit; improve 2 with swap_far(0.5) by distance; }"
     policy = checked(text, "Q")
     assert [(r.text, len(r.arguments)) for r in (*policy.place, *policy.moves)] == [
@@ -373,7 +373,7 @@ def test_rules_of_other_packages_are_known_by_name(monkeypatch: pytest.MonkeyPat
 def test_names_of_added_rules_are_read_without_importing_them() -> None:
     from importlib.metadata import entry_points
 
-    assert set(rules.added_rules()) == {" ".join(p.name.split()) for p in entry_points(group=rules.GROUP)}
+    assert set(rules.rules_of_packages()) == {" ".join(p.name.split()) for p in entry_points(group=rules.GROUP)}
 
 
 def test_an_unknown_rule_is_told_with_those_that_are_known() -> None:

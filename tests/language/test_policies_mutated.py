@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.language.blocks.blocks import check_outlines
+from gpusched_dsl.language.blocks.blocks import check_blocks
 from gpusched_dsl.language.blocks.policies.describe import policies_of, policy_in_words, settings_of
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -71,7 +71,7 @@ def try_mutations(seed: int, times: int) -> None:
 def look_at(text: str) -> None:
     found = Diagnostics()
     workspace = workspace_from_text(text, "m.gsm", found)
-    check_outlines(workspace, found)
+    check_blocks(workspace, found)
     for finding in found:
         assert isinstance(finding.primary, Span), text
         assert 0 <= finding.primary.start <= finding.primary.end <= len(text), text
@@ -115,6 +115,6 @@ def test_the_policies_of_the_language_page_are_sound() -> None:
     found = Diagnostics()
     text = f'import "gsdsl:capacity_planning/model.gsm";\n{example}'
     workspace = workspace_from_text(text, "page.gsm", found, base=ROOT)
-    check_outlines(workspace, found)
+    check_blocks(workspace, found)
     assert [d.message for d in found] == []
     assert len(workspace.policies) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched_dsl.language.blocks.blocks import check_outlines
+from gpusched_dsl.language.blocks.blocks import check_blocks
 from gpusched_dsl.language.blocks.policies.describe import policy_in_words
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -65,7 +65,7 @@ def checked(lines: str) -> CheckedPolicy:
 def wrong(lines: str, code: str, at: str, base: str = "Base") -> Diagnostic:
     """The one finding, which has this code and underlines this text."""
     found = Diagnostics()
-    check_outlines(read(f"policy Q extends {base} {{ {lines} }}"), found, ())
+    check_blocks(read(f"policy Q extends {base} {{ {lines} }}"), found, ())
     told = list(found)
     assert [(d.code, d.primary.text if isinstance(d.primary, Span) else None) for d in told] == [(code, at)]
     return told[0]

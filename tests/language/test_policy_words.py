@@ -112,7 +112,7 @@ def test_a_policy_with_everything() -> None:
 
 
 def test_rules_of_other_packages_are_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "added_rules", lambda: ("next_door",))
+    monkeypatch.setattr(rules, "rules_of_packages", lambda: ("next_door",))
     found = Diagnostics()
     read = workspace_from_text(TEXT + "policy Q extends Greedy { place next_door(3); }", "test.gsm", found)
     policy = check_policy(read, read.policies["Q"], found)

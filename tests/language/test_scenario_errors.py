@@ -91,7 +91,7 @@ def test_random_needs_a_distribution() -> None:
     checked, found = check("scenario S for R { length ~ exponential(mean = 3[h]); }")
     assert found == []
     assert checked is not None
-    [given] = checked.given["length"]
+    [given] = checked.assignments["length"]
     assert isinstance(given, LawAssignment)
     assert [(name, expr.span.text) for name, expr in given.law.numbers] == [("mean", "3[h]")]
 
@@ -305,7 +305,7 @@ def test_wrong_settings(name: str, text: str, code: str, at: str) -> None:
 
 
 def test_comment_in_a_setting_does_not_swallow_its_end() -> None:
-    assert value_of(sound("", limit="3 # three").given["limit"][0]) == 3
+    assert value_of(sound("", limit="3 # three").assignments["limit"][0]) == 3
 
 
 # --- circles ---------------------------------------------------------------------------------------------------------

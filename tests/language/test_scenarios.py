@@ -32,14 +32,14 @@ from gpusched_dsl.language.scenarios.scenario import check_scenario, missing_tar
 )
 def test_scalar_values_come_in_the_declared_unit(body: str, expected: float | str) -> None:
     target = body.split()[0]
-    [given] = sound(body).given[target]
+    [given] = sound(body).assignments[target]
     assert value_of(given) == pytest.approx(expected)
     assert given.span.text == body
 
 
 def test_values_may_be_expressions_over_data() -> None:
     checked = sound("period = 2 * horizon;")
-    [given] = checked.given["period"]
+    [given] = checked.assignments["period"]
     assert isinstance(given, ExpressionAssignment)
     assert isinstance(given.value, TypedExpr)
     order = checked.model.data_order
@@ -68,7 +68,7 @@ def test_order_follows_lets_and_sets() -> None:
     ],
 )
 def test_bare_names_in_braces_are_labels(body: str, expected: list[str | float]) -> None:
-    [given] = sound(body).given[body.split()[0]]
+    [given] = sound(body).assignments[body.split()[0]]
     assert labels(given) == expected
 
 
@@ -86,12 +86,12 @@ def test_bare_names_in_braces_are_labels(body: str, expected: list[str | float])
 )
 def test_other_set_expressions(body: str) -> None:
     target = body.split()[0]
-    assert isinstance(sound(body).given[target][0], ExpressionAssignment)
+    assert isinstance(sound(body).assignments[target][0], ExpressionAssignment)
 
 
 def test_table_gives_its_set_and_its_columns() -> None:
     checked = sound("table Types: gpus price[$/h] = v1 4 0.2  v2 8 . ;")
-    types, gpus, price = (checked.given[n][0] for n in ("Types", "gpus", "price"))
+    types, gpus, price = (checked.assignments[n][0] for n in ("Types", "gpus", "price"))
     assert isinstance(types, TableAssignment)
     assert isinstance(gpus, TableAssignment)
     assert isinstance(price, TableAssignment)
@@ -102,30 +102,30 @@ def test_table_gives_its_set_and_its_columns() -> None:
 
 def test_a_set_of_its_own_comes_before_the_keys_of_a_table() -> None:
     checked = sound("Types = { v1, v2 }; table Types: gpus = v1 4 ;")
-    assert isinstance(checked.given["Types"][0], ExpressionAssignment)
+    assert isinstance(checked.assignments["Types"][0], ExpressionAssignment)
 
 
 def test_tables_with_several_keys() -> None:
     checked = sound("table Jobs, Types: time[min] = j1 v1 30 ;")
-    [given] = checked.given["time"]
+    [given] = checked.assignments["time"]
     assert isinstance(given, TableAssignment)
     assert (given.keys, given.factor) == (2, Fraction(1, 60))
-    assert "Jobs" not in checked.given
+    assert "Jobs" not in checked.assignments
 
 
 def test_tables_keyed_by_a_tuple_set() -> None:
-    [given] = sound("table Pairs: time[h] = j1 v1 30 ;").given["time"]
+    [given] = sound("table Pairs: time[h] = j1 v1 30 ;").assignments["time"]
     assert isinstance(given, TableAssignment)
     assert given.keys == 2
 
 
 def test_table_gives_a_subset() -> None:
-    assert isinstance(sound("table Late: weight = j1 3 ;").given["Late"][0], TableAssignment)
+    assert isinstance(sound("table Late: weight = j1 3 ;").assignments["Late"][0], TableAssignment)
 
 
 def test_rows_may_share_a_line_or_go_on_over_several() -> None:
-    assert sound("table Types: gpus price[$/h] = v1 4 0.2 v2 8 0.3\nv3 1 0.4 ;").given["gpus"]
-    assert sound("table Types: gpus price[$/h] = v1 4\n 0.2\n v2\n 8 0.3 ;").given["gpus"]
+    assert sound("table Types: gpus price[$/h] = v1 4 0.2 v2 8 0.3\nv3 1 0.4 ;").assignments["gpus"]
+    assert sound("table Types: gpus price[$/h] = v1 4\n 0.2\n v2\n 8 0.3 ;").assignments["gpus"]
 
 
 def test_data_statements() -> None:
@@ -134,7 +134,7 @@ def test_data_statements() -> None:
         "weight[job] = mean(w); period = sum(minutes[min]); count_of[job] = count(w); name = first(n); }"
     )
     jobs, fits, time, weight, period, count, name = (
-        checked.given[n][0] for n in ("Jobs", "Fits", "time", "weight", "period", "count_of", "name")
+        checked.assignments[n][0] for n in ("Jobs", "Fits", "time", "weight", "period", "count_of", "name")
     )
     assert all(isinstance(g, FileAssignment) for g in (jobs, fits, time, weight, period, count, name))
     assert isinstance(jobs, FileAssignment)
@@ -152,12 +152,12 @@ def test_data_statements() -> None:
 
 def test_tables_and_files_may_share_a_parameter() -> None:
     checked = sound('table Types: gpus = v1 4 ; data "a.csv" { gpus[type] = n; }')
-    assert [type(g) for g in checked.given["gpus"]] == [TableAssignment, FileAssignment]
+    assert [type(g) for g in checked.assignments["gpus"]] == [TableAssignment, FileAssignment]
 
 
 def test_patches_come_after_what_they_patch() -> None:
     checked = sound('weight["j2"] = 4; table Jobs: weight = j1 1  j2 2 ; weight[j1] = 3;')
-    table, *patches = checked.given["weight"]
+    table, *patches = checked.assignments["weight"]
     assert isinstance(table, TableAssignment)
     assert [value_of(p) for p in patches] == [4, 3]
     assert [p.subscripts[0].text for p in patches] == ["j2", "j1"]  # type: ignore[attr-defined, union-attr]
@@ -168,7 +168,7 @@ def test_units_of_time_per_thing_are_read_as_durations_with_a_warning() -> None:
     checked, found = check("scenario S for M { table Types: latency[min/request] = v1 2 ; }")
     assert checked is not None
     assert [(d.code, d.severity, place(d)) for d in found] == [("GSM1304", Severity.WARNING, "min/request")]
-    given = checked.given["latency"][0]
+    given = checked.assignments["latency"][0]
     assert isinstance(given, TableAssignment)
     assert given.factor == 60
 
@@ -187,15 +187,15 @@ def test_later_scenarios_replace_whole_targets_and_patch_single_values() -> None
     b, found = check(CHAIN, "B")
     assert found == []
     assert b is not None
-    assert value_of(b.given["period"][0]) == 2
-    assert [g.level for g in b.given["weight"]] == [0, 0, 1]
+    assert value_of(b.assignments["period"][0]) == 2
+    assert [g.level for g in b.assignments["weight"]] == [0, 0, 1]
     assert b.model.options == {"rule": "hard"}
     assert "strict" in b.model.params
     d, _ = check(CHAIN, "D")
     assert d is not None
-    assert [(value_of(g), g.patch, g.level) for g in d.given["weight"]] == [(4, False, 2), (7, True, 3)]
+    assert [(value_of(g), g.patch, g.level) for g in d.assignments["weight"]] == [(4, False, 2), (7, True, 3)]
     assert d.model.options == {"rule": "soft"}
-    assert labels(d.given["Jobs"][0]) == ["a", "b"]
+    assert labels(d.assignments["Jobs"][0]) == ["a", "b"]
     assert (d.name, d.model.name) == ("D", "M")
 
 
@@ -204,9 +204,9 @@ def test_settings_come_last() -> None:
     assert found == []
     assert checked is not None
     assert checked.model.options == {"rule": "hard"}
-    assert value_of(checked.given["period"][0]) == 1.5
-    assert value_of(checked.given["name"][0]) == "x"
-    assert value_of(checked.given["strict"][0]) == 2
+    assert value_of(checked.assignments["period"][0]) == 1.5
+    assert value_of(checked.assignments["name"][0]) == "x"
+    assert value_of(checked.assignments["strict"][0]) == 2
 
 
 def test_settings_may_be_expressions() -> None:
@@ -236,7 +236,7 @@ def test_settings_of_a_solve_are_trees() -> None:
     assert list(found) == []
     assert checked is not None
     assert checked.model.options == {"rule": "hard"}
-    assert value_of(checked.given["period"][0]) == 0.5
+    assert value_of(checked.assignments["period"][0]) == 0.5
 
 
 def test_a_model_is_checked_once_for_each_choice_of_options() -> None:

@@ -126,7 +126,7 @@ def build_instance(
     """
     diagnostics = Diagnostics()
     reader = reader or FileReader(folder, files or FileLimits(), roots or {})
-    reader.expect(g for givens in scenario.given.values() for g in givens)
+    reader.expect(g for givens in scenario.assignments.values() for g in givens)
     for random in scenario.model.randoms.values():
         law = _law(scenario, random)
         if law is not None:
@@ -248,7 +248,7 @@ class _Builder:
 
     def _formula(self, declared: CheckedSet) -> TypedSet | None:
         """Return the formula of the set in a scenario, None if it lists labels or other values replace it."""
-        for given in self.scenario.given.get(declared.name, ()) if declared.name not in self.replaced else ():
+        for given in self.scenario.assignments.get(declared.name, ()) if declared.name not in self.replaced else ():
             if isinstance(given, ExpressionAssignment) and isinstance(given.value, TypedSet):
                 if isinstance(given.value, LiteralSet) and literal_chunk(given.value, given.span) is not None:
                     continue
@@ -297,7 +297,7 @@ class _Builder:
         if declared.name in self.replaced:
             return list(self.replaced[declared.name])
         chunks: list[DataChunk] = []
-        for given in self.scenario.given.get(declared.name, ()):
+        for given in self.scenario.assignments.get(declared.name, ()):
             chunk: DataChunk | None
             if isinstance(given, ExpressionAssignment):
                 chunk = self._labels(given) if isinstance(declared, CheckedSet) else self._value(declared, given)
@@ -368,5 +368,5 @@ def _label_chunks(chunks: Iterable[DataChunk | None]) -> list[ColumnChunk]:
 
 def _law(scenario: CheckedScenario, random: CheckedRandom) -> TypedLaw | None:
     """Return the distribution of a random quantity: that of the model, else the last one of the scenario."""
-    given = [g.law for g in scenario.given.get(random.name, ()) if isinstance(g, LawAssignment)]
+    given = [g.law for g in scenario.assignments.get(random.name, ()) if isinstance(g, LawAssignment)]
     return random.law or (given[-1] if given else None)

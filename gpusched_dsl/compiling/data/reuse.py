@@ -36,7 +36,7 @@ class Inputs:
 
     def input_of(self, name: str) -> tuple[object, ...]:
         """Return the input of a set, parameter or random quantity: chunks from Python, or the scenario's statements."""
-        return tuple(self.replaced[name]) if name in self.replaced else self.scenario.given.get(name, ())
+        return tuple(self.replaced[name]) if name in self.replaced else self.scenario.assignments.get(name, ())
 
     def names_read(self, name: str, alike: Inputs) -> frozenset[str]:
         """All names that occur in the declaration of something and in the formulas given for it.
@@ -48,7 +48,7 @@ class Inputs:
         if name not in self._reads:
             model = self.model
             declared = [m[name] for m in (model.sets, model.params, model.randoms) if name in m]
-            self._reads[name] = _names((*declared, *map(_formula, self.scenario.given.get(name, ()))), self._all)
+            self._reads[name] = _names((*declared, *map(_formula, self.scenario.assignments.get(name, ()))), self._all)
         return self._reads[name] - {name}
 
     @property

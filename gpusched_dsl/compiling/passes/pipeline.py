@@ -42,7 +42,7 @@ from gpusched_dsl.compiling.tightening.unused_columns import UnusedColumns
 from gpusched_dsl.compiling.work_budget import TooMuchWork, WorkBudget
 from gpusched_dsl.ir.deadline import TIGHTENING, ShareOfTime, checkpoint, stage
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.entry_points import added
+from gpusched_dsl.language.entry_points import load_entry_points
 
 SHARE = 1 / 3  # of the time that is left, for tightening: passes that are not done by then are left out
 ABANDONED = "tightening"  # the maker of the note about passes for which no time was left
@@ -97,7 +97,7 @@ def tightenings() -> tuple[Pass, ...]:
 @cache
 def _added_passes(group: str) -> tuple[Pass, ...]:
     """Return the passes of other packages; raise ValueError for entries that are not classes."""
-    return tuple(kind() for kind in added(group, type).values())
+    return tuple(kind() for kind in load_entry_points(group, type).values())
 
 
 def reformulate(

@@ -11,7 +11,7 @@ from importlib import import_module
 from types import MappingProxyType
 
 from gpusched_dsl.data.formats.shape import Format
-from gpusched_dsl.language.entry_points import added, points_of
+from gpusched_dsl.language.entry_points import entry_points, load_entry_points
 
 FORMATS_GROUP, GENERATORS_GROUP = "gpusched_dsl.formats", "gpusched_dsl.generators"
 
@@ -77,7 +77,7 @@ GENERATORS = MappingProxyType[str, str](
 def names(generated: bool) -> tuple[str, ...]:
     """The formats of files, or the generators, there are. Imports none of them."""
     own, group = (GENERATORS, GENERATORS_GROUP) if generated else (READERS, FORMATS_GROUP)
-    return tuple(sorted({*own, *points_of(group)}))
+    return tuple(sorted({*own, *entry_points(group)}))
 
 
 def reader(name: str) -> Format:
@@ -92,6 +92,6 @@ def generator(name: str) -> Format:
 
 def _find(own: Mapping[str, str], group: str, name: str) -> Format:
     if name not in own:
-        return added(group, Format, own)[name]
+        return load_entry_points(group, Format, own)[name]
     found: Format = import_module(f"gpusched_dsl.data.formats.{own[name]}").FORMATS[name]
     return found

@@ -15,7 +15,7 @@ from gpusched_dsl.ir.definitions.power import Power
 from gpusched_dsl.ir.definitions.product import Product
 from gpusched_dsl.ir.definitions.reified import Reified
 from gpusched_dsl.ir.definitions.unary import Unary
-from gpusched_dsl.language.entry_points import added
+from gpusched_dsl.language.entry_points import load_entry_points
 
 GROUP = "gpusched_dsl.definitions"
 BUILT_IN: tuple[type[Definition], ...] = (Product, MinMax, Power, Unary, Piecewise, PartialExpectation, Reified)
@@ -25,7 +25,7 @@ BUILT_IN: tuple[type[Definition], ...] = (Product, MinMax, Power, Unary, Piecewi
 def definition_kinds() -> tuple[type[Definition], ...]:
     """Return every kind of definition of a problem file. Raises ValueError for invalid kinds and for used names."""
     found: dict[str, type[Definition]] = {kind.op: kind for kind in BUILT_IN}
-    for name, kind in added(GROUP, type, found).items():
+    for name, kind in load_entry_points(GROUP, type, found).items():
         if not issubclass(kind, Definition) or kind.op != name:
             raise ValueError(f"entry point `{name}` of {GROUP} is not a Definition with this `op`")
         found[name] = kind

@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint
 
 from gpusched_dsl.ir.distributions.base import Distribution
 from gpusched_dsl.language.distributions import GROUP, SPELLINGS, Spelling
-from gpusched_dsl.language.entry_points import added
+from gpusched_dsl.language.entry_points import load_entry_points
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,13 @@ def named_distribution(name: str) -> NamedDistribution:
     if name in SPELLINGS:
         found: NamedDistribution = EntryPoint(name, SPELLINGS[name].made_by, GROUP).load()
         return found
-    return added(GROUP, NamedDistribution, SPELLINGS)[name]
+    return load_entry_points(GROUP, NamedDistribution, SPELLINGS)[name]
 
 
 def named_distribution_classes() -> tuple[type[Distribution], ...]:
     """The classes of all distributions that a text can name."""
-    known = [*(named_distribution(name) for name in SPELLINGS), *added(GROUP, NamedDistribution, SPELLINGS).values()]
+    known = [
+        *(named_distribution(name) for name in SPELLINGS),
+        *load_entry_points(GROUP, NamedDistribution, SPELLINGS).values(),
+    ]
     return tuple(dict.fromkeys(one.kind for one in known))

@@ -1,4 +1,4 @@
-"""Checks of the blocks around models and scenarios: tests, policies, online blocks. Nothing here runs anything."""
+"""Checks test, policy and online blocks, without running them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,8 @@ class HasBlocks(HasScenarios, HasPolicies, Protocol):
     def onlines(self) -> Mapping[str, tree.Online]: ...
 
 
-def check_outlines(
-    workspace: HasBlocks, diagnostics: Diagnostics, known_methods: Collection[str] | None = None
-) -> None:
-    """Check every policy, online block and test. `known_methods` are the names of the backends there are."""
+def check_blocks(workspace: HasBlocks, diagnostics: Diagnostics, known_methods: Collection[str] | None = None) -> None:
+    """Check every policy, online block and test. `known_methods` are the names of all backends."""
     for policy in workspace.policies.values():
         check_policy(workspace, policy, diagnostics)
     for online in workspace.onlines.values():
@@ -49,8 +47,8 @@ __all__ = [
     "CheckedMethod",
     "CheckedSolve",
     "CheckedTest",
+    "check_blocks",
     "check_online",
-    "check_outlines",
     "check_policy",
     "check_test",
 ]

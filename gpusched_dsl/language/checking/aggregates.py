@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import Constant, Logical, Numeric, Reduction, TypedExpr, TypedIndexing, ValueType
 from gpusched_dsl.language.checking.conversion import require_plain, unit_in
-from gpusched_dsl.language.checking.kinds import WHOLE, numeric_type
+from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.units import DIMENSIONLESS
@@ -23,19 +23,19 @@ def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> Typ
         case "any" | "all":
             kind = Logical()
         case "count":
-            kind = WHOLE
+            kind = INTEGER_TYPE
         case "prod":
             factor = require_plain(checker, body, "a factor of `prod`")
             if factor is None:
                 return None
             body = factor
-            kind = Numeric(_whole(body), DIMENSIONLESS)
+            kind = Numeric(_is_integer(body), DIMENSIONLESS)
         case _:
-            kind = Numeric(_whole(body), unit_in(body))
+            kind = Numeric(_is_integer(body), unit_in(body))
     return Reduction(span=expr.span, type=kind, decision=body.decision, op=expr.op, indexing=indexing, body=body)
 
 
-def _whole(typed: TypedExpr) -> bool:
+def _is_integer(typed: TypedExpr) -> bool:
     kind = numeric_type(typed)
     return kind is not None and kind.integer
 

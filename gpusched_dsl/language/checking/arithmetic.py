@@ -17,10 +17,10 @@ from gpusched_dsl.language.checked import (
     Shift,
     TypedExpr,
 )
-from gpusched_dsl.language.checking.conversion import agree, origins, require_plain
+from gpusched_dsl.language.checking.conversion import agree, require_plain, unit_sources
 from gpusched_dsl.language.checking.kinds import describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
-from gpusched_dsl.language.checking.references import declared_at
+from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.source import Span
@@ -85,7 +85,7 @@ def _power(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExp
             f"a number in `{base.unit}` can only be raised to an integer literal",
             exponent.span,
             "its value is not known here" if not isinstance(exponent, Constant) else "the result has no unit",
-            secondary=[Label(left.span, f"this is in `{base.unit}`"), *origins(checker, left)],
+            secondary=[Label(left.span, f"this is in `{base.unit}`"), *unit_sources(checker, left)],
             help=f"divide by `1[{base.unit}]` to get a plain number",
         )
         return None
@@ -101,7 +101,7 @@ def _exceeds(unit: Unit, exponent: float) -> bool:
 # --- shifts ----------------------------------------------------------------------------------------------------------
 
 
-def ordering_of(checker: Checker, element: TypedExpr, scope: Scope) -> str | None:
+def ordered_set_of(checker: Checker, element: TypedExpr, scope: Scope) -> str | None:
     """The ordered set in which an element has neighbours: the one it runs over if that is ordered, else its root."""
     sets = checker.symbols.sets
     match element:
@@ -129,14 +129,14 @@ def _shift(
             f"`{offset.span.text}` is {describe(offset.type)}, not a number",
             offset.span,
             "elements cannot be added or subtracted",
-            secondary=declared_at(checker, offset),
+            secondary=declaration_labels(checker, offset),
             help="add an integer to shift an element of an ordered set",
         )
         return None
     if not checker.is_number(offset) or not checker.data_only(offset, "a shift"):
         return None
     places = require_plain(checker, offset, "a shift")
-    if places is None or not checker.is_whole(places):
+    if places is None or not checker.require_integer(places):
         return None
     if backwards and isinstance(places, Constant):
         places = replace(places, value=-places.value)
@@ -147,7 +147,7 @@ def _shift(
 
 def shift(checker: Checker, span: Span, element: TypedExpr, offset: TypedExpr, scope: Scope) -> TypedExpr | None:
     """The element `offset` places later in its ordered set."""
-    ordering = ordering_of(checker, element, scope)
+    ordering = ordered_set_of(checker, element, scope)
     if ordering is None:
         root = element.type.root if isinstance(element.type, Element) else ""
         declared = checker.symbols.span_of(root)

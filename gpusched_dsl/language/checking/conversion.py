@@ -52,7 +52,7 @@ def _too_far(checker: Checker, expr: TypedExpr, target: Unit) -> bool:
             f"{say(unit_in(expr))} and {say(target)} are too far apart to convert",
             expr.span,
             f"this is in {say(unit_in(expr))}",
-            secondary=origins(checker, expr),
+            secondary=unit_sources(checker, expr),
             help="use units of similar size",
         )
     return not sound
@@ -75,7 +75,7 @@ def rescale(expr: TypedExpr, target: Unit) -> TypedExpr:
     )
 
 
-def origins(checker: Checker, expr: TypedExpr, limit: int = 2) -> list[Label]:
+def unit_sources(checker: Checker, expr: TypedExpr, limit: int = 2) -> list[Label]:
     """Return the sources of the units in an expression: the declarations of its quantities."""
     found: dict[str, Label] = {}
     for part in walk(expr):
@@ -123,7 +123,7 @@ def fit(
         f"units do not agree: {say(unit)} where {say(target)} is needed",
         expr.span,
         f"this is {'' if unit == DIMENSIONLESS else 'in '}{say(unit)}",
-        secondary=[*secondary, *origins(checker, expr), *context],
+        secondary=[*secondary, *unit_sources(checker, expr), *context],
         help=_advice(unit, target),
     )
     return None
@@ -145,7 +145,7 @@ def _warn_duration(checker: Checker, expr: TypedExpr, unit: Unit, target: Unit, 
         f"`{unit}` is used as `{target}`: the reciprocal of a rate is read as a duration",
         expr.span,
         f"this is in `{unit}`",
-        secondary=[*([because] if because is not None else []), *origins(checker, expr)],
+        secondary=[*([because] if because is not None else []), *unit_sources(checker, expr)],
         help=f"multiply the time per {thing} by `1[{thing}]` to state this explicitly and silence this warning",
         severity=Severity.WARNING,
     )
@@ -164,7 +164,7 @@ def agree(checker: Checker, exprs: Sequence[TypedExpr]) -> list[TypedExpr] | Non
         if other is not None:
             lead, target = other, unit_in(other)
     because = Label(lead.span, f"this is {'' if target == DIMENSIONLESS else 'in '}{say(target)}")
-    context = origins(checker, lead)
+    context = unit_sources(checker, lead)
     fitted = [c if c is lead else fit(checker, c, target, because=because, context=context) for c in exprs]
     return [c for c in fitted if c is not None] if all(c is not None for c in fitted) else None
 
@@ -208,7 +208,7 @@ def require_plain(checker: Checker, expr: TypedExpr, what: str) -> TypedExpr | N
             f"{what} must be a plain number, this is in `{unit}`",
             expr.span,
             f"in `{unit}`",
-            secondary=origins(checker, expr),
+            secondary=unit_sources(checker, expr),
             help=f"divide by a quantity of the same dimension, such as `1[{unit}]`",
         )
         return None

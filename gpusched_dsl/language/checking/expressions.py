@@ -26,7 +26,7 @@ from gpusched_dsl.language.checking.conversion import alternatives, fit
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_truth, numeric_type
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.checking.symbols import Symbols
-from gpusched_dsl.language.checking.walk import deciding, indices_in
+from gpusched_dsl.language.checking.walk import first_decision, indices_in
 from gpusched_dsl.language.diagnostics.diagnostic import Fix, Severity
 from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -151,7 +151,7 @@ class ExpressionChecker:
             f"`{typed.span.text}` is {describe(typed.type)}, not a number",
             typed.span,
             "a number is needed here",
-            secondary=references.declared_at(self, typed),
+            secondary=references.declaration_labels(self, typed),
         )
         return False
 
@@ -167,7 +167,7 @@ class ExpressionChecker:
             f"a condition is needed, `{typed.span.text}` is {describe(typed.type)}",
             typed.span,
             "neither true nor false",
-            secondary=references.declared_at(self, typed),
+            secondary=references.declaration_labels(self, typed),
             help=f"compare it, as in `{typed.span.text} {'>= 1' if typed.decision else '> 0'}`"
             if numeric_type(typed) is not None
             else None,
@@ -186,7 +186,7 @@ class ExpressionChecker:
         """A value for something declared with type `kind`."""
         if isinstance(kind, Numeric):
             typed = self.number(expr, scope, unit=kind.unit, because=because, bare=bare)
-            return typed if typed is None or not kind.integer or self.is_whole(typed) else None
+            return typed if typed is None or not kind.integer or self.require_integer(typed) else None
         found = self.check(expr, scope)
         if found is None:
             return None
@@ -197,11 +197,11 @@ class ExpressionChecker:
                 f"{describe(kind)} is needed, `{found.span.text}` is {describe(found.type)}",
                 found.span,
                 describe(found.type),
-                secondary=[*([because] if because is not None else []), *references.declared_at(self, found)],
+                secondary=[*([because] if because is not None else []), *references.declaration_labels(self, found)],
             )
         return fitted
 
-    def is_whole(self, typed: TypedExpr) -> bool:
+    def require_integer(self, typed: TypedExpr) -> bool:
         """Whether it is always an integer; reports if it may be fractional."""
         kind = numeric_type(typed)
         if kind is not None and kind.integer:
@@ -211,7 +211,7 @@ class ExpressionChecker:
             f"an integer is needed, `{typed.span.text}` may be fractional",
             typed.span,
             "may be fractional",
-            secondary=references.declared_at(self, typed),
+            secondary=references.declaration_labels(self, typed),
             help="declare it `integer`, or use `floor`, `ceil` or `round`",
         )
         return False
@@ -229,7 +229,7 @@ class ExpressionChecker:
         """Whether no variable occurs; `where` completes the report (`the bound of x`, `a condition after where`)."""
         if self.decided or not typed.decision:
             return True
-        part = deciding(typed)
+        part = first_decision(typed)
         name = part.name if part is not None else typed.span.text
         declared = self.symbols.span_of(name)
         what = "depends on variables" if isinstance(part, LetRef) else "is declared as a variable"

@@ -1,4 +1,4 @@
-"""One list of declarations out of a model, the models it extends and the choices of its options."""
+"""Combines a model, the models that it extends and the choices of its options into one list of declarations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
-# Models that have been checked, by name and choices of options, with what was found in them.
+# Checked models by name and choices of options, with their diagnostics.
 ModelKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
 CheckedModels: TypeAlias = dict[ModelKey, tuple[CheckedModel | None, tuple[Diagnostic, ...]]]
 
@@ -38,7 +38,7 @@ class HasModels(Protocol):
 class FlatModel:
     """A model as if written in one piece: no `extends`, `override`, `drop`, `option` or `when` is left.
 
-    Statements of the extended model come first; an overriding one stands where the overridden one stood.
+    Statements of the extended model come first; an overriding statement has the position of the overridden one.
     `names` maps every declared name to the place that declares it.
     """
 
@@ -64,27 +64,27 @@ def flatten(
 ) -> FlatModel | None:
     """Return the declarations of a model under some choices; other options have their default.
 
-    `option_spans` tell where a choice was written, for the complaint about a wrong one. None is returned when the
-    model or one that it extends is unknown, or when models extend each other in a circle; every other fault is
-    reported and the rest of the model kept.
+    `option_spans` are the places of the choices, for diagnostics. Returns None if the model or one that it extends is
+    unknown, or if models extend each other circularly; all other errors are reported and the rest of the model is
+    kept.
     """
     chain = _chain(workspace, model_name, diagnostics)
     if chain is None:
         return None
     model = chain[-1]
     decls = _options(chain, diagnostics)
-    chosen = _choose(model, decls, options, option_spans or {}, diagnostics)
+    choices = _choices_of(model, decls, options, option_spans or {}, diagnostics)
     merger = Merger(diagnostics)
     for name, decl in decls.items():
         merger.names[name] = decl.name.span
     for layer in chain:
-        merger.add_layer(list(_expand(layer.statements, decls, chosen, diagnostics)))
+        merger.add_layer(list(_expand(layer.statements, decls, choices, diagnostics)))
     statements = tuple(s for s in merger.statements if s is not None)
-    return FlatModel(model.name.text, model.name.span, statements, chosen, decls, merger.names, model.doc)
+    return FlatModel(model.name.text, model.name.span, statements, choices, decls, merger.names, model.doc)
 
 
 def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tree.ModelBlock] | None:
-    """The model preceded by all that it extends, the root first."""
+    """Return the model after those that it extends, the root first."""
     models = workspace.models
     model = models.get(name)
     if model is None:
@@ -134,15 +134,15 @@ def _check_option(decl: tree.OptionDecl, diagnostics: Diagnostics) -> None:
         )
 
 
-def _choose(
+def _choices_of(
     model: tree.ModelBlock,
     decls: Mapping[str, tree.OptionDecl],
-    given: Mapping[str, str],
+    requested: Mapping[str, str],
     spans: Mapping[str, Span],
     diagnostics: Diagnostics,
 ) -> dict[str, str]:
     chosen = {name: decl.default.text for name, decl in decls.items()}
-    for name, choice in given.items():
+    for name, choice in requested.items():
         decl = decls.get(name)
         if decl is None:
             none = f"`{model.name.text}` has no options"

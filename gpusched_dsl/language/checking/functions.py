@@ -13,9 +13,9 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
 )
 from gpusched_dsl.language.checking.arithmetic import shift
-from gpusched_dsl.language.checking.conversion import agree, fit, origins, require_plain, unit_in
+from gpusched_dsl.language.checking.conversion import agree, fit, require_plain, unit_in, unit_sources
 from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
-from gpusched_dsl.language.checking.kinds import WHOLE, describe, is_plain_whole, numeric_type
+from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label, did_you_mean
@@ -106,7 +106,7 @@ def _of_set(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None
     if domain is None:
         return None
     if name == "count":
-        return SetFunction(span=expr.span, type=WHOLE, name=name, domain=domain)
+        return SetFunction(span=expr.span, type=INTEGER_TYPE, name=name, domain=domain)
     if len(domain.types) > 1:
         checker.error(
             "GSM1212",
@@ -135,11 +135,11 @@ def _of_set(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None
 
 def _neighbour(checker: Checker, expr: tree.Call, typed: TypedExpr, scope: Scope) -> TypedExpr | None:
     step = _NEIGHBOURS[expr.function.text]
-    offset = Constant(span=expr.function.span, type=WHOLE, value=float(step))
+    offset = Constant(span=expr.function.span, type=INTEGER_TYPE, value=float(step))
     if isinstance(typed.type, Element):
         return shift(checker, expr.span, typed, offset, scope)
     if is_plain_whole(typed) and not typed.decision:
-        return Arithmetic(span=expr.span, type=WHOLE, op="+", left=typed, right=offset)
+        return Arithmetic(span=expr.span, type=INTEGER_TYPE, op="+", left=typed, right=offset)
     checker.error(
         "GSM1212",
         f"`{expr.function.text}` needs an element of an ordered set, `{typed.span.text}` is {describe(typed.type)}",
@@ -185,7 +185,7 @@ def _root(checker: Checker, expr: tree.Call, typed: TypedExpr) -> TypedExpr | No
                 f"the square root of a number in `{unit}` has no unit",
                 typed.span,
                 f"this is in `{unit}`",
-                secondary=origins(checker, typed),
+                secondary=unit_sources(checker, typed),
                 help="divide by a quantity of the same dimension first",
             )
             return None

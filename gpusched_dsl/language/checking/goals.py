@@ -14,7 +14,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.conversion import fit, ratio_as_number, unit_in
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.kinds import describe, is_zero, numeric_type
-from gpusched_dsl.language.checking.references import declared_at
+from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.strict_comparisons import refuse_strict_comparisons
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.source import Span
@@ -34,7 +34,7 @@ def check_constraint(checker: ExpressionChecker, decl: tree.ConstraintDecl) -> C
             f"constraint `{name}` has no comparison",
             body.span,
             describe(body.type),
-            secondary=declared_at(checker, body),
+            secondary=declaration_labels(checker, body),
             help="state a relation with `==`, `<=`, `>=` or `=>`" if number else None,
         )
         return None

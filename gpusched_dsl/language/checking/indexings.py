@@ -26,17 +26,17 @@ IGNORED = "_"
 
 
 def check_indexing(checker: Checker, node: tree.Indexing | None, scope: Scope) -> tuple[TypedIndexing | None, Scope]:
-    """The expression of an index list and the scope inside it. Names are bound even where their set is in error."""
+    """Return the typed index list and the scope inside it. Names are bound even if their set has errors."""
     if node is None:
         return TypedIndexing(), scope
     iterators: list[Iterator] = []
-    own: dict[str, tree.Identifier] = {}
+    own_names: dict[str, tree.Identifier] = {}
     for number, index in enumerate(node.indices):
         shared = _shared_set(checker, node.indices[number:], scope)
         if shared is not None:
             scope = scope.bind(shared, None)
             continue
-        iterator, scope = _check_index(checker, index, scope, own, node)
+        iterator, scope = _check_index(checker, index, scope, own_names, node)
         if iterator is not None:
             iterators.append(iterator)
     conditions: tuple[TypedExpr, ...] = ()
@@ -45,15 +45,15 @@ def check_indexing(checker: Checker, node: tree.Indexing | None, scope: Scope) -
         condition = checker.condition(node.where, scope)
         if condition is None or not checker.data_only(condition, "a condition after `where`"):
             sound = False
-            scope = scope.guard(own)  # what the broken condition says of the indices is unknown
+            scope = scope.guard(own_names)  # the guards of the broken condition are unknown
         else:
-            conditions = split(condition)
+            conditions = conjuncts(condition)
             scope = scope.guard(indices_in(condition))
     return (TypedIndexing(tuple(iterators), conditions) if sound else None), scope
 
 
 def _shared_set(checker: Checker, indices: Sequence[tree.Index], scope: Scope) -> str | None:
-    """The first name of `[i, j in Jobs]`, where one set is written for several indices; reports it."""
+    """Report `[i, j in Jobs]`, one set for several indices; return the first name."""
     first, *rest = indices
     named = next((index for index in rest if index.names), None)
     name = first.domain
@@ -63,17 +63,17 @@ def _shared_set(checker: Checker, indices: Sequence[tree.Index], scope: Scope) -
         return None
     if len(name.text) > 2 or name.text in checker.symbols.extras:
         return None
-    own = named.domain.span.text
-    help = f"write `{name.text} in {own}`"
-    fix = f"{name.text} in {own}"
+    set_text = named.domain.span.text
+    help = f"write `{name.text} in {set_text}`"
+    fix = f"{name.text} in {set_text}"
     checker.error("GSM1101", f"index `{name.text}` has no set", name.span, "no set", help=help, fix=fix)
     return name.text
 
 
-def split(condition: TypedExpr) -> tuple[TypedExpr, ...]:
-    """The parts of a condition joined by `and`."""
+def conjuncts(condition: TypedExpr) -> tuple[TypedExpr, ...]:
+    """Return the operands of a condition joined by `and`."""
     if isinstance(condition, Logic) and condition.op == "and":
-        return tuple(part for operand in condition.operands for part in split(operand))
+        return tuple(part for operand in condition.operands for part in conjuncts(operand))
     return (condition,)
 
 
@@ -81,7 +81,7 @@ def _check_index(
     checker: Checker,
     index: tree.Index,
     scope: Scope,
-    own: dict[str, tree.Identifier],
+    own_names: dict[str, tree.Identifier],
     node: tree.Indexing,
 ) -> tuple[Iterator | None, Scope]:
     domain = checker.set_of(index.domain, scope)
@@ -89,7 +89,7 @@ def _check_index(
         domain = None
     if domain is None:
         for lost in index.names:
-            if _may_bind(checker, lost, scope, own, index, node):
+            if _may_bind(checker, lost, scope, own_names, index, node):
                 scope = scope.bind(lost.text, None)
         return None, scope
     variables: list[IndexVar] = []
@@ -103,7 +103,7 @@ def _check_index(
             continue
         variable = IndexVar(name.text, kind, name.span)
         variables.append(variable)
-        if _may_bind(checker, name, scope, own, index, node):
+        if _may_bind(checker, name, scope, own_names, index, node):
             scope = scope.bind(name.text, Binding(variable, domain, component))
         else:
             sound = False
@@ -114,7 +114,7 @@ def _may_bind(
     checker: Checker,
     name: tree.Identifier,
     scope: Scope,
-    own: dict[str, tree.Identifier],
+    own_names: dict[str, tree.Identifier],
     index: tree.Index,
     node: tree.Indexing,
 ) -> bool:
@@ -123,20 +123,20 @@ def _may_bind(
     """
     if name.text == IGNORED:
         return False
-    if name.text in own:
+    if name.text in own_names:
         checker.error(
             "GSM1105",
             f"index `{name.text}` is used twice",
             name.span,
             "again",
-            secondary=[Label(own[name.text].span, "first here")],
+            secondary=[Label(own_names[name.text].span, "first here")],
             help="give one of them another name",
         )
         return False
-    own[name.text] = name
+    own_names[name.text] = name
     if name.text in scope.bindings:
         outer = scope.bindings[name.text]
-        help, fix = _filter(checker, name, scope, own, index, node)
+        help, fix = _advise_filter(checker, name, scope, own_names, index, node)
         checker.error(
             "GSM1105",
             f"index `{name.text}` is already used outside of this expression",
@@ -161,27 +161,27 @@ def _may_bind(
     return True
 
 
-def _filter(
+def _advise_filter(
     checker: Checker,
     name: tree.Identifier,
     scope: Scope,
-    own: Container[str],
+    own_names: Container[str],
     index: tree.Index,
     node: tree.Indexing,
 ) -> tuple[str, list[Edit]]:
     """`sum[(i, j) in Links] ...` inside `[i in Nodes]` selects the pairs with this `i` in other languages."""
     others = [n.text for n in index.names if n.text not in (IGNORED, name.text)]
-    free = [other for other in others if other in own or other not in scope.bindings]
+    free = [other for other in others if other in own_names or other not in scope.bindings]
     if not index.is_tuple or not free:
         return "give the inner one another name", []
-    taken = {n.text for i in node.indices for n in i.names}.union(scope.bindings)
-    fresh = next(
+    used_names = {n.text for i in node.indices for n in i.names}.union(scope.bindings)
+    new_name = next(
         candidate
         for candidate in (f"{name.text}{number}" for number in count(2))
-        if candidate not in taken and checker.symbols.span_of(candidate) is None
+        if candidate not in used_names and checker.symbols.span_of(candidate) is None
     )
-    same = f"{fresh} == {name.text}"
-    edits = [Edit(name.span, fresh)]
+    same = f"{new_name} == {name.text}"
+    edits = [Edit(name.span, new_name)]
     source = node.span.source
     if node.where is not None:
         start, end = node.where.span.start, node.where.span.end
@@ -189,7 +189,7 @@ def _filter(
     else:
         end = node.indices[-1].span.end
         edits.append(Edit(source.span(end, end), f" where {same}"))
-    names = ", ".join(fresh if n.text == name.text else n.text for n in index.names)
+    names = ", ".join(new_name if n.text == name.text else n.text for n in index.names)
     selected = f"({names}) in {index.domain.span.text} where {same}"
     return f"to select by the outer `{name.text}`, write `{selected}`; else choose another name", edits
 
@@ -202,14 +202,14 @@ def _names_fit(checker: Checker, index: tree.Index, domain: TypedSet) -> bool:
     declared = checker.symbols.span_of(domain.name) if isinstance(domain, NamedSet) else None
     names = index.names[0].span.to(index.names[-1].span)
     elements = "single elements" if arity == 1 else f"tuples of {arity}"
-    wanted = ", ".join(component_names(checker, domain))
+    names_text = ", ".join(component_names(checker, domain))
     checker.error(
         "GSM1202",
         f"`{text}` has {elements}, {_count_text(len(index.names))} given",
         names,
         "one name" if len(index.names) == 1 else f"{len(index.names)} names",
         secondary=[Label(declared, f"`{text}` is declared here")] if declared is not None else [],
-        help=f"write `{f'({wanted})' if arity > 1 else wanted} in {text}`",
+        help=f"write `{f'({names_text})' if arity > 1 else names_text} in {text}`",
     )
     return False
 
@@ -219,7 +219,7 @@ def _count_text(names: int) -> str:
 
 
 def component_names(checker: Checker, domain: TypedSet) -> tuple[str, ...]:
-    """Names an author may use for the components of a set: those of its definition, else letters."""
+    """Return names for the components of a set: those of its definition, else letters."""
     value: TypedSet | None = domain
     while isinstance(value, NamedSet):
         declared = checker.symbols.sets.get(value.name)

@@ -10,7 +10,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import unit_of
 
-DECOMPOSE = "decompose"  # what `drop` calls an inherited decomposition, unless something else has this name
+DECOMPOSE = "decompose"  # the name of an inherited decomposition in `drop`, unless something else has this name
 
 
 def report_duplicate(name: tree.Identifier, first: Span, diagnostics: Diagnostics, help: str | None = None) -> None:
@@ -26,7 +26,7 @@ def report_duplicate(name: tree.Identifier, first: Span, diagnostics: Diagnostic
 
 @dataclass(slots=True)
 class Merger:
-    """Adds the statements of one model after another; `statements` has None where something was dropped."""
+    """Adds the statements of one model after another; `statements` has None for dropped ones."""
 
     diagnostics: Diagnostics
     statements: list[tree.Statement | None] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Merger:
     decomposition: int | None = None
 
     def add_layer(self, layer: list[tree.Statement]) -> None:
-        """Drops of inherited names first, then declarations, then overrides, then drops of the layer's own names."""
+        """Apply drops of inherited names, then declarations, overrides, and drops of the layer's own names."""
         drops = [name for s in layer if isinstance(s, tree.Drop) for name in s.names]
         own_drops = [name for name in drops if not self._drop(name.text)]
         inherited = set(self.objectives)
@@ -59,9 +59,11 @@ class Merger:
             self._override(override, replaced)
         for name in own_drops:
             if not self._drop(name.text):
-                self._report_nothing("GSM1403", "drop", name, [*self.constraints, *self._term_names(), *self._named()])
+                self._report_nothing(
+                    "GSM1403", "drop", name, [*self.constraints, *self._term_names(), *self._objective_names()]
+                )
 
-    def _named(self) -> list[str]:
+    def _objective_names(self) -> list[str]:
         return [name for name in self.objectives if name is not None]
 
     def _term_names(self) -> list[str]:
@@ -81,7 +83,7 @@ class Merger:
             help=only if other is not None else did_you_mean(name.text, known),
         )
 
-    def _claim(self, name: tree.Identifier, help: str | None = None) -> bool:
+    def _claim_name(self, name: tree.Identifier, help: str | None = None) -> bool:
         first = self.names.get(name.text)
         if first is not None:
             report_duplicate(name, first, self.diagnostics, help)
@@ -94,11 +96,11 @@ class Merger:
             case tree.ConstraintDecl(name=name):
                 replaceable = name.text in self.constraints
                 help = f"write `override constraint {name.text}` to replace it"
-                if not self._claim(name, help if replaceable else None):
+                if not self._claim_name(name, help if replaceable else None):
                     return
                 self.constraints[name.text] = len(self.statements)
             case tree.SetDecl() | tree.ParamDecl() | tree.LetDecl() | tree.VarDecl() | tree.RandomDecl():
-                if not self._claim(statement.name):
+                if not self._claim_name(statement.name):
                     return
             case _:
                 pass
@@ -126,9 +128,9 @@ class Merger:
         for place in self.objectives.values():
             objective = self.statements[place]
             assert isinstance(objective, tree.ObjectiveDecl)
-            kept = tuple(t for t in objective.terms if t.name is None or t.name.text != name)
-            if len(kept) < len(objective.terms):
-                self.statements[place] = replace(objective, terms=kept)
+            remaining = tuple(t for t in objective.terms if t.name is None or t.name.text != name)
+            if len(remaining) < len(objective.terms):
+                self.statements[place] = replace(objective, terms=remaining)
                 del self.names[name]
                 return True
         if name == DECOMPOSE and self.decomposition is not None:
@@ -147,43 +149,45 @@ class Merger:
 
     def _add_objective(self, decl: tree.ObjectiveDecl, inherited: set[str | None]) -> None:
         key = decl.name.text if decl.name is not None else None
-        named = all(term.name is not None for term in decl.terms)
-        if key in inherited and key in self.objectives and (key is not None or named):
+        all_named = all(term.name is not None for term in decl.terms)
+        if key in inherited and key in self.objectives and (key is not None or all_named):
             self._extend_objective(self.objectives[key], decl)
             return
-        if decl.name is not None and not self._claim(decl.name):
+        if decl.name is not None and not self._claim_name(decl.name):
             return
-        kept = tuple(t for t in decl.terms if self._fresh_term(t))
+        accepted = tuple(t for t in decl.terms if self._claim_term(t))
         if key is not None or key not in self.objectives:
             self.objectives[key] = len(self.statements)
-        self.statements.append(replace(decl, terms=kept))
+        self.statements.append(replace(decl, terms=accepted))
 
-    def _fresh_term(self, term: tree.ObjectiveTerm) -> bool:
+    def _claim_term(self, term: tree.ObjectiveTerm) -> bool:
         if term.name is None:
             return True
         if term.override:
             self._report_nothing("GSM1402", "override", term.name, self._term_names())
             return False
         replaceable = term.name.text in self._term_names()
-        return self._claim(term.name, f"write `override {term.name.text}: ...` to replace it" if replaceable else None)
+        return self._claim_name(
+            term.name, f"write `override {term.name.text}: ...` to replace it" if replaceable else None
+        )
 
     def _extend_objective(self, place: int, decl: tree.ObjectiveDecl) -> None:
-        """Terms of an extending model join the inherited objective of the same name."""
+        """Add the terms of an extending model to the inherited objective of the same name."""
         base = self.statements[place]
         assert isinstance(base, tree.ObjectiveDecl)
-        if not self._same_goal(base, decl):
+        if not self._check_same_goal(base, decl):
             return
         terms = list(base.terms)
         for term in decl.terms:
-            at = next((i for i, t in enumerate(terms) if _named_alike(t, term)), None)
+            at = next((i for i, t in enumerate(terms) if _have_same_name(t, term)), None)
             if term.override and term.name is not None and at is not None:
                 self.names[term.name.text] = term.name.span
                 terms[at] = term
-            elif self._fresh_term(term):
+            elif self._claim_term(term):
                 terms.append(term)
         self.statements[place] = replace(base, terms=tuple(terms), doc=decl.doc or base.doc)
 
-    def _same_goal(self, base: tree.ObjectiveDecl, decl: tree.ObjectiveDecl) -> bool:
+    def _check_same_goal(self, base: tree.ObjectiveDecl, decl: tree.ObjectiveDecl) -> bool:
         what = f"objective `{decl.name.text}`" if decl.name is not None else "the objective"
         place = decl.name.span if decl.name is not None else decl.span
         first = base.name.span if base.name is not None else base.span
@@ -249,5 +253,5 @@ class Merger:
         self.statements.append(decl)
 
 
-def _named_alike(one: tree.ObjectiveTerm, other: tree.ObjectiveTerm) -> bool:
+def _have_same_name(one: tree.ObjectiveTerm, other: tree.ObjectiveTerm) -> bool:
     return one.name is not None and other.name is not None and one.name.text == other.name.text

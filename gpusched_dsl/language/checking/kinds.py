@@ -22,7 +22,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.units import DIMENSIONLESS
 
-WHOLE = Numeric(integer=True)
+INTEGER_TYPE = Numeric(integer=True)
 PLAIN = Numeric()
 
 
@@ -52,7 +52,7 @@ def describe_all(kinds: tuple[ValueType, ...]) -> str:
 def numeric_type(expr: TypedExpr) -> Numeric | None:
     """The type of an expression as a number: a condition counts 0 or 1; None for elements and texts."""
     if isinstance(expr.type, Logical):
-        return WHOLE
+        return INTEGER_TYPE
     return expr.type if isinstance(expr.type, Numeric) else None
 
 

@@ -16,7 +16,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.conversion import agree
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
-from gpusched_dsl.language.checking.references import declared_at
+from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.sets import check_components, fit_components
 from gpusched_dsl.language.checking.walk import indices_in
@@ -110,7 +110,7 @@ def _elements(checker: Checker, expr: tree.Compare, operands: list[TypedExpr]) -
                 "they cannot be compared",
                 typed.span,
                 describe(typed.type),
-                secondary=[*declared_at(checker, lead), *declared_at(checker, typed)],
+                secondary=[*declaration_labels(checker, lead), *declaration_labels(checker, typed)],
                 help="only elements of an `ordered` set can be compared with integers" if number else None,
             )
         else:
@@ -141,7 +141,7 @@ def _texts(checker: Checker, expr: tree.Compare, operands: list[TypedExpr]) -> l
             f"`{other.span.text}` is {describe(other.type)}, `{text.span.text}` is a text: they cannot be compared",
             text.span,
             "a text",
-            secondary=[*declared_at(checker, other), *declared_at(checker, text)],
+            secondary=[*declaration_labels(checker, other), *declaration_labels(checker, text)],
             help=f'quote a text: `"{other.span.text}"`' if isinstance(other, Constant) else None,
         )
         return None

@@ -15,11 +15,11 @@ from gpusched_dsl.language.checked import (
     Role,
     TypedExpr,
 )
-from gpusched_dsl.language.checking.conversion import agree, fit, origins, say, unit_in
+from gpusched_dsl.language.checking.conversion import agree, fit, say, unit_in, unit_sources
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.kinds import describe, is_plain_whole
-from gpusched_dsl.language.checking.references import declared_at
+from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
@@ -180,7 +180,7 @@ def _is_index(checker: ExpressionChecker, role: str, value: TypedExpr) -> bool:
         f"`{role}` must be an element or an integer, `{value.span.text}` is {describe(value.type)}",
         value.span,
         describe(value.type),
-        secondary=declared_at(checker, value),
+        secondary=declaration_labels(checker, value),
     )
     return False
 
@@ -222,7 +222,7 @@ def _quantity(
             f"`{role}` is {what}, this is in {say(found)}",
             value.span,
             f"in {say(found)}",
-            secondary=origins(checker, value),
+            secondary=unit_sources(checker, value),
         )
         return None
     return CheckedPlacementItem(role, item.role.span, value, of)

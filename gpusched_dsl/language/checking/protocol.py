@@ -65,7 +65,7 @@ class Checker(Protocol):
         """Whether it counts as a number; reports when it does not."""
         ...
 
-    def is_whole(self, typed: TypedExpr) -> bool:
+    def require_integer(self, typed: TypedExpr) -> bool:
         """Whether it is always an integer; reports if it may be fractional."""
         ...
 

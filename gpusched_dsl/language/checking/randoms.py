@@ -18,9 +18,9 @@ _FILE_ARGUMENTS = ("column", "key", "weight", "unit", "table")
 
 
 def check_law(checker: Checker, call: tree.Call, random: CheckedRandom | None, scope: Scope = EMPTY) -> TypedLaw | None:
-    """The law that a call states for a random quantity; None, reported, when something in it is wrong.
+    """Return the distribution of a random quantity; None after reported errors.
 
-    Without `random` (it is in error itself) the names in the call are checked and nothing else.
+    Without `random` (if its declaration has errors), only the names in the call are checked.
     """
     if random is None:
         _names_only(checker, call, scope)
@@ -29,7 +29,7 @@ def check_law(checker: Checker, call: tree.Call, random: CheckedRandom | None, s
 
 
 def scope_of(random: CheckedRandom) -> Scope:
-    """The indices of a random by the names of its declaration, for a law that a scenario gives."""
+    """Bind the indices of a random by the names of its declaration, for a distribution in a scenario."""
     scope = EMPTY
     for iterator in random.indexing.iterators:
         for component, variable in enumerate(iterator.variables):
@@ -84,20 +84,23 @@ class LawChecker:
         )
         return None
 
-    # --- numbers by name ----------------------------------------------------------------------------------------------
+    # --- numbers by name ---------------------------------------------------------------------------------------------
 
     def _numbers(
         self, call: tree.Call, spelling: Spelling, positional: tuple[tree.Expr, ...]
     ) -> tuple[tuple[str, TypedExpr], ...] | None:
-        given = self._by_name(call, spelling.arguments, positional)
-        if given is None:
+        arguments = self._by_name(call, spelling.arguments, positional)
+        if arguments is None:
             return None
-        if frozenset(given) not in spelling.ways:
-            ways = " or ".join(_list_names([a for a in spelling.arguments if a in way]) for way in spelling.ways)
-            has = _list_names(list(given)) if given else "nothing"
-            self._wrong(call.span, f"`{call.function.text}` needs {ways}", f"{has} given")
+        if frozenset(arguments) not in spelling.argument_sets:
+            needed_text = " or ".join(
+                _list_names([a for a in spelling.arguments if a in argument_set])
+                for argument_set in spelling.argument_sets
+            )
+            has = _list_names(list(arguments)) if arguments else "nothing"
+            self._wrong(call.span, f"`{call.function.text}` needs {needed_text}", f"{has} given")
             return None
-        found = [(name, self._number(expr, name, spelling)) for name, expr in given.items()]
+        found = [(name, self._number(expr, name, spelling)) for name, expr in arguments.items()]
         numbers = tuple((name, typed) for name, typed in found if typed is not None)
         return numbers if len(numbers) == len(found) else None
 
@@ -110,7 +113,7 @@ class LawChecker:
             extra = positional[len(names)].span.to(positional[-1].span)
             self._wrong(extra, f"`{law}` has {_count_text(len(names))}: {', '.join(names)}", "too many")
             return None
-        given = dict(zip(names, positional, strict=False))
+        arguments = dict(zip(names, positional, strict=False))
         sound = True
         for argument in call.named:
             name = argument.name.text
@@ -118,34 +121,34 @@ class LawChecker:
                 help = did_you_mean(name, names) or f"its arguments are {', '.join(names)}"
                 self._wrong(argument.name.span, f"`{law}` has no argument `{name}`", "unknown", help)
                 sound = False
-            elif name in given:
+            elif name in arguments:
                 self._wrong(argument.name.span, f"`{name}` is given twice", "again")
                 sound = False
             else:
-                given[name] = argument.value
-        return given if sound else None
+                arguments[name] = argument.value
+        return arguments if sound else None
 
     def _number(self, expr: tree.Expr, name: str, spelling: Spelling) -> TypedExpr | None:
         unit = self.random.type.unit
         if name in spelling.plain:
-            return self._plain(expr, f"`{name}`")
+            return self._plain_number(expr, f"`{name}`")
         if name in spelling.per_unit:
             unit = DIMENSIONLESS / unit
         return self.quantity(expr, unit)
 
     def quantity(self, expr: tree.Expr, unit: Unit, scope: Scope | None = None) -> TypedExpr | None:
-        """A number in the unit of the random (or its reciprocal)."""
+        """Return a number in the unit of the random (or its reciprocal)."""
         because = because_declared(self.random.name, self.random.span, self.random.type.unit)
         typed = self.checker.number(expr, scope or self.scope, unit=unit, because=because)
         return typed if typed is not None and self.checker.data_only(typed, "a distribution") else None
 
-    def _plain(self, expr: tree.Expr, what: str, scope: Scope | None = None) -> TypedExpr | None:
+    def _plain_number(self, expr: tree.Expr, what: str, scope: Scope | None = None) -> TypedExpr | None:
         typed = self.checker.number(expr, scope or self.scope)
         if typed is None or not self.checker.data_only(typed, "a distribution"):
             return None
         return require_plain(self.checker, typed, what)
 
-    # --- laws of laws -------------------------------------------------------------------------------------------------
+    # --- laws of laws ------------------------------------------------------------------------------------------------
 
     def _restriction(self, call: tree.Call) -> TypedLaw | None:
         if not call.arguments:
@@ -167,7 +170,7 @@ class LawChecker:
             if not isinstance(item, tree.TupleExpr) or len(item.items) != 2:
                 self._wrong(item.span, "a part of a mixture must be `(distribution, probability)`", "not a pair")
                 return None
-            law, weight = self.law(item.items[0]), self._plain(item.items[1], "a probability")
+            law, weight = self.law(item.items[0]), self._plain_number(item.items[1], "a probability")
             if law is not None and weight is not None:
                 parts.append(law)
                 weights.append(weight)
@@ -183,7 +186,7 @@ class LawChecker:
         self._wrong(call.span, "`mixture` needs its parts in braces", "", f"write `mixture({text})`")
         return None
 
-    # --- lists and files ----------------------------------------------------------------------------------------------
+    # --- lists and files ---------------------------------------------------------------------------------------------
 
     def _samples(self, call: tree.Call) -> TypedLaw | None:
         """`discrete({ (value, probability), ... })`, `empirical({ w[s] : s in Samples })`, `empirical("file", ...)`."""
@@ -223,7 +226,7 @@ class LawChecker:
         unit = self.random.type.unit
         if isinstance(item, tree.TupleExpr) and len(item.items) == 2:
             value = self.quantity(item.items[0], unit, scope)
-            weight = self._plain(item.items[1], "a weight" if name == "empirical" else "a probability", scope)
+            weight = self._plain_number(item.items[1], "a weight" if name == "empirical" else "a probability", scope)
             return None if value is None or weight is None else (value, weight)
         if name == "empirical" and not isinstance(item, tree.TupleExpr):
             only = self.quantity(item, unit, scope)
@@ -236,7 +239,7 @@ class LawChecker:
         self.checker.error("GSM1212", message, span, label, help=help)
 
 
-# --- samples from a data file: `empirical("epochs.csv", column = "epochs", key = "job", unit = 1[min])` ---------------
+# --- samples from a data file: `empirical("epochs.csv", column = "epochs", key = "job", unit = 1[min])` --------------
 
 
 def _check_file(law: LawChecker, call: tree.Call, path: tree.Text) -> SampleFile | None:

@@ -26,7 +26,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checked import StringLiteral as LabelExpr
 from gpusched_dsl.language.checking.conversion import alternatives, fit, unit_in
 from gpusched_dsl.language.checking.indexings import IGNORED, component_names
-from gpusched_dsl.language.checking.kinds import PLAIN, WHOLE, as_element, describe, numeric_type
+from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, PLAIN, as_element, describe, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.ranges import check_inside
 from gpusched_dsl.language.checking.scope import Scope
@@ -37,7 +37,7 @@ from gpusched_dsl.language.source import Span
 Reference = tree.Name | tree.Subscript
 
 
-def declared_at(checker: Checker, typed: TypedExpr) -> list[Label]:
+def declaration_labels(checker: Checker, typed: TypedExpr) -> list[Label]:
     """Return a label at the declaration of a reference, for diagnostics about its type."""
     match typed:
         case IndexRef(variable=variable):
@@ -129,10 +129,10 @@ def _reference(checker: Checker, expr: Reference, scope: Scope, inside: bool) ->
         return None
     if inside and not check_inside(checker, declared, slots, typed_args, scope):
         return None
-    return _typed(declared, expr.span, typed_args)
+    return _typed_reference(declared, expr.span, typed_args)
 
 
-def _typed(declared: Valued, span: Span, subscripts: tuple[TypedExpr, ...]) -> TypedExpr:
+def _typed_reference(declared: Valued, span: Span, subscripts: tuple[TypedExpr, ...]) -> TypedExpr:
     match declared:
         case CheckedParam(name=name, type=kind):
             return ParamRef(span=span, type=kind, name=name, subscripts=subscripts)
@@ -228,8 +228,8 @@ def _fit_subscript(
     part = as_element(typed, slot.type)
     if part is not None:
         return part
-    if slot.type == WHOLE and numeric_type(typed) == PLAIN:
-        checker.is_whole(typed)
+    if slot.type == INTEGER_TYPE and numeric_type(typed) == PLAIN:
+        checker.require_integer(typed)
         return None
     where = (
         f"subscript {slots.index(slot) + 1} of `{declared.name}`"
@@ -243,7 +243,7 @@ def _fit_subscript(
         describe(typed.type),
         secondary=[
             Label(slot.domain.span, f"`{declared.name}` is indexed by this"),
-            *declared_at(checker, typed),
+            *declaration_labels(checker, typed),
         ],
         help=None if typed.type != TextType() else "write the number of an integer position without quotes",
     )
@@ -315,7 +315,7 @@ def _extra(
                 f"`{name}` is indexed by {describe(kind)}, `{typed.span.text}` is {describe(typed.type)}",
                 typed.span,
                 describe(typed.type),
-                secondary=declared_at(checker, typed),
+                secondary=declaration_labels(checker, typed),
             )
     if len(fitted) < len(typed_args):
         return None

@@ -14,9 +14,16 @@ from gpusched_dsl.language.checked import (
     TypedSet,
     ValueType,
 )
-from gpusched_dsl.language.checking.kinds import WHOLE, as_element, describe, describe_all, is_plain_whole, same_kind
+from gpusched_dsl.language.checking.kinds import (
+    INTEGER_TYPE,
+    as_element,
+    describe,
+    describe_all,
+    is_plain_whole,
+    same_kind,
+)
 from gpusched_dsl.language.checking.protocol import Checker
-from gpusched_dsl.language.checking.references import declared_at
+from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.units import DIMENSIONLESS
@@ -169,7 +176,7 @@ def _types_of_row(checker: Checker, row: tuple[TypedExpr, ...]) -> Types | None:
                 help="state the set with `within`: `set Fast within Nodes = { ... };`",
             )
             return None
-        types.append(WHOLE if is_plain_whole(typed) else typed.type)
+        types.append(INTEGER_TYPE if is_plain_whole(typed) else typed.type)
     return tuple(types)
 
 
@@ -200,17 +207,17 @@ def fit_components(
 
 def report_misfit(checker: Checker, typed: TypedExpr, kind: ValueType, place: list[Label]) -> None:
     """A value that is no element of a set of this type: a fraction, or an element of another set."""
-    whole = kind == WHOLE and not isinstance(typed.type, TextType) and same_kind(typed.type, kind)
+    whole = kind == INTEGER_TYPE and not isinstance(typed.type, TextType) and same_kind(typed.type, kind)
     plain = getattr(typed.type, "unit", DIMENSIONLESS) == DIMENSIONLESS
     if whole and plain:
-        checker.is_whole(typed)
+        checker.require_integer(typed)
         return
     checker.error(
         "GSM1203",
         f"{describe(kind)} is needed, `{typed.span.text}` is {describe(typed.type)}",
         typed.span,
         describe(typed.type),
-        secondary=[*place, *declared_at(checker, typed)],
+        secondary=[*place, *declaration_labels(checker, typed)],
     )
 
 
@@ -231,12 +238,12 @@ def _range(checker: Checker, expr: tree.Range, scope: Scope) -> TypedSet | None:
     step = _limit(checker, expr.step, scope) if expr.step is not None else None
     if low is None or high is None or (expr.step is not None and step is None):
         return None
-    return IntegerRange(span=expr.span, types=(WHOLE,), low=low, high=high, step=step)
+    return IntegerRange(span=expr.span, types=(INTEGER_TYPE,), low=low, high=high, step=step)
 
 
 def _limit(checker: Checker, expr: tree.Expr, scope: Scope) -> TypedExpr | None:
     typed = checker.number(expr, scope, unit=DIMENSIONLESS)
-    if typed is None or not checker.data_only(typed, "a range") or not checker.is_whole(typed):
+    if typed is None or not checker.data_only(typed, "a range") or not checker.require_integer(typed):
         return None
     return typed
 

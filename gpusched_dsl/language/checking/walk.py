@@ -34,7 +34,7 @@ def _field_names(part: Part) -> tuple[str, ...]:
 
 
 def children(part: Part) -> Iterates[Part]:
-    """The direct parts of an expression, a set, an indexing, an iterator or a law, in the order of the text."""
+    """Yield the direct parts of an expression, a set, an index list, an iterator or a law, in the order of the text."""
     for name in _field_names(part):
         yield from _parts(getattr(part, name))
 
@@ -60,7 +60,7 @@ def walk(part: Part, *, around: tuple[type[Part], ...] = ()) -> Iterates[Part]:
         waiting.extend(reversed(list(children(current))))
 
 
-def deciding(expr: TypedExpr) -> VariableRef | LetRef | None:
+def first_decision(expr: TypedExpr) -> VariableRef | LetRef | None:
     """Return the first reference that makes an expression depend on a variable."""
     for part in walk(expr):
         if isinstance(part, VariableRef) or (isinstance(part, LetRef) and part.decision):
@@ -69,5 +69,5 @@ def deciding(expr: TypedExpr) -> VariableRef | LetRef | None:
 
 
 def indices_in(part: Part) -> frozenset[str]:
-    """The names of the index variables that occur in a part."""
+    """Return the names of the index variables in a part."""
     return frozenset(p.variable.name for p in walk(part) if isinstance(p, IndexRef))

@@ -10,7 +10,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label
 from gpusched_dsl.language.parsing import foreign
 from gpusched_dsl.language.parsing.grammar import AGGREGATES, CLOSER_OF
 from gpusched_dsl.language.parsing.reader import StatementReader
-from gpusched_dsl.language.parsing.wording import expected_words, found_words
+from gpusched_dsl.language.parsing.wording import expected_text, token_text
 from gpusched_dsl.language.units import UNITS
 
 Advice = tuple[str | None, Fix]
@@ -31,12 +31,12 @@ def report_unexpected(reader: StatementReader, token: Token) -> None:
             also=Label(reader.span(token), f"`{CLOSER_OF[bracket.token.type][1]}` is missing before this"),
         )
         return
-    expected = reader.driver.expected()
+    expected = reader.state.expected_terminals()
     help, fix = _advice(reader, token)
     pair = None if bracket is None else CLOSER_OF[bracket.token.type][0]
     reader.error(
         "GSM1010",
-        f"expected {expected_words(expected)}, found {found_words(token)}",
+        f"expected {expected_text(expected)}, found {token_text(token)}",
         reader.span(token),
         also=Label(reader.span(bracket.token), "inside this") if bracket and pair in expected else None,
         help=help,
@@ -56,11 +56,11 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
     if str(before) == "NOT":
         assert before is not None
         return "write `not`", Edit(reader.span(before), "not")
-    if token.type == "TILDE" and reader.driver.accepts("NOT"):
+    if token.type == "TILDE" and reader.state.accepts("NOT"):
         return "write `not`", foreign.space("not", "", reader.source.text[token.end_pos : (token.end_pos or 0) + 1])
-    if str(token) == "%" and not reader.driver.accepts("NAME"):
+    if str(token) == "%" and not reader.state.accepts("NAME"):
         return foreign.ADVICE["mod"], None
-    if token.type in ("IF", "ANY", "ALL", "NOT") and reader.driver.accepts("LPAR"):
+    if token.type in ("IF", "ANY", "ALL", "NOT") and reader.state.accepts("LPAR"):
         return f"put parentheses around the complete `{token} ...`", None
     if token.type == "ELSE" and any(o.token.type == "LPAR" for o in reader.open):
         return "only a subscripted name can have an `else`: `(x[k, h-1] else was[k])`", None
@@ -70,7 +70,7 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
 
 
 def _table(reader: StatementReader, token: Token, before: Token | None) -> Advice:
-    if "DOT" in reader.driver.expected():
+    if "DOT" in reader.state.expected_terminals():
         return "quote a label that is not a plain word", None
     if before is None:
         return _NONE
@@ -85,16 +85,16 @@ def _report_foreign_statement(reader: StatementReader, token: Token) -> Advice:
     """Statements of other languages."""
     tokens, at = reader.tokens, reader.at
     words = [str(t).lower() for t in tokens[at : at + 4]]
-    if words[0] in ("minimum", "maximum") and reader.driver.accepts("MINIMIZE"):
-        meant = words[0][:3] + "imize"
-        return f"write `{meant} ...`", meant
+    if words[0] in ("minimum", "maximum") and reader.state.accepts("MINIMIZE"):
+        replacement = words[0][:3] + "imize"
+        return f"write `{replacement} ...`", replacement
     if words[0] == "solve" and words[1:2] in (["minimize"], ["maximize"]):
         return f"write `{words[1]} ...`", Edit(reader.span(token).to(reader.span(tokens[at + 1])), words[1])
-    if token.type in ("MIN", "MAX") and reader.driver.accepts("MINIMIZE"):
+    if token.type in ("MIN", "MAX") and reader.state.accepts("MINIMIZE"):
         end = at + 1 if words[1:2] == [":"] else at
-        meant = str(token) + "imize"
-        return f"write `{meant} ...`", Edit(reader.span(token).to(reader.span(tokens[end])), meant)
-    if not reader.driver.accepts("CONSTRAINT"):
+        replacement = str(token) + "imize"
+        return f"write `{replacement} ...`", Edit(reader.span(token).to(reader.span(tokens[end])), replacement)
+    if not reader.state.accepts("CONSTRAINT"):
         return _comment(reader, token)
     for phrase in (["subject", "to"], ["such", "that"], ["s", ".", "t", "."], ["st"]):
         if words[: len(phrase)] == phrase:
@@ -111,7 +111,7 @@ def _report_foreign_statement(reader: StatementReader, token: Token) -> Advice:
 
 
 def _comment(reader: StatementReader, token: Token) -> Advice:
-    following = reader.following()
+    following = reader.next_token()
     dashes = token.type == "MINUS" and following is not None and following.start_pos == token.end_pos
     if str(token) == "%":
         return "comments begin with `#`", "#"
@@ -133,7 +133,7 @@ def _number(reader: StatementReader, token: Token, before: Token | None) -> Advi
         return "numbers are written as `1000`, `0.25` or `1e-3`", None
     if touching and token.type == "DOT":
         return f"write `{before}`", Edit(reader.span(token), "")
-    if token.type in ("NAME", "MIN", "UNIT_SIGN") and reader.driver.accepts("LSQB"):
+    if token.type in ("NAME", "MIN", "UNIT_SIGN") and reader.state.accepts("LSQB"):
         if token.type == "NAME" and str(token) not in UNITS:
             return (None if str(token).lower() in _AFTER else "write a product with `*`"), None
         return f"write a unit in brackets, `{before}[{token}]`; write a product with `*`", None
@@ -148,13 +148,13 @@ def _aggregate(reader: StatementReader, token: Token, before: Token | None) -> A
         if token.type == "EQUAL" and first in ("MINIMIZE", "MAXIMIZE"):
             return f"write `{before}: ...`", ":"
         if token.type in ("NAME", "NUMBER", *AGGREGATES) and first == "CONSTRAINT" and str(token).lower() not in _LOOPS:
-            behind = reader.behind_last()
+            behind = reader.end_of_last()
             return "write a `:` before the condition", Edit(behind, ":")
     if str(token).lower() in _LOOPS and first == "CONSTRAINT":
         return "write indices after the name: `constraint name[i in Set]: ...`", None
     if str(token) in _POWERS:
         return f"write `^ {_POWERS[str(token)]}`", f" ^ {_POWERS[str(token)]}"
-    if before.type in AGGREGATES and reader.driver.expected() <= {"LPAR", "LSQB"}:
+    if before.type in AGGREGATES and reader.state.expected_terminals() <= {"LPAR", "LSQB"}:
         return f"write `{before}[j in Jobs] ...`", None
     if token.type in AGGREGATES and before.type == "CONSTRAINT":
         return "give the constraint a name: `constraint name: ...`", None
@@ -205,10 +205,10 @@ def _condition(reader: StatementReader, token: Token, before: Token | None) -> A
         after = inside[inside.index(colon) :]
         if indexed and not any(t.type == "IN" for t in after):
             return "write `{ i in Set where condition }`", Edit(reader.span(colon), "where")
-    if not indexed or not reader.driver.accepts("WHERE"):
+    if not indexed or not reader.state.accepts("WHERE"):
         return None
     if token.type in ("COLON", "IF") or str(token) == "such":
-        following = reader.following()
+        following = reader.next_token()
         two = str(token) == "such" and following is not None and str(following) == "that"
         span = reader.span(token).to(reader.span(following)) if two and following is not None else reader.span(token)
         if str(token) == "such" and not two:
@@ -231,7 +231,7 @@ def _char(reader: StatementReader, side: int) -> str:
 def _indices(reader: StatementReader, token: Token, before: Token | None) -> Advice | None:
     """`constraint k{i in I}: ...`, `param q(I);`."""
     first = reader.tokens[reader.first].type
-    if token.type not in ("LBRACE", "LPAR") or first not in _INDEXED or not reader.driver.accepts("LSQB"):
+    if token.type not in ("LBRACE", "LPAR") or first not in _INDEXED or not reader.state.accepts("LSQB"):
         return None
     assert before is not None
     declares = reader.at == reader.first + 2
@@ -260,7 +260,7 @@ def _attribute(reader: StatementReader, token: Token, before: Token | None) -> A
         )
     if word in ("positive", "nonnegative", "nonneg"):
         return "write `>= 0`", None if word == "positive" else ">= 0"
-    following = reader.following()
+    following = reader.next_token()
     if token.type == "COMMA" and following is not None and following.type in _COMPARISONS:
         return "write bounds without a comma between them", ""
     if token.type == "COMMA":

@@ -54,7 +54,7 @@ class RunBuilder(DeclarationBuilder):
             "charge": self._charge,
         }
 
-    # --- scenarios --------------------------------------------------------------------------------------------------
+    # --- scenarios ---------------------------------------------------------------------------------------------------
 
     def _assign(self, children: Children, span: Span) -> tree.Assign:
         target, subscripts, value = children
@@ -72,7 +72,7 @@ class RunBuilder(DeclarationBuilder):
     def _table(self, children: Children, span: Span) -> tree.Table:
         keys, *parts = children
         trees = [p for p in parts if isinstance(p, Tree)]
-        self._separated([c for c in trees if c.data != "table_column"])
+        self._check_separation([c for c in trees if c.data != "table_column"])
         return tree.Table(
             span=span,
             keys=self.names(keys),
@@ -92,8 +92,8 @@ class RunBuilder(DeclarationBuilder):
         assert isinstance(columns, Tree)
         rows = [c for c in cells if isinstance(c, Tree)]
         heads = [c for c in columns.children if isinstance(c, Tree)]
-        self._separated(heads)
-        self._separated(rows)
+        self._check_separation(heads)
+        self._check_separation(rows)
         return tree.MatrixTable(
             span=span,
             target=self.identifier(target),
@@ -111,7 +111,7 @@ class RunBuilder(DeclarationBuilder):
             value = self.number_value(token)[0] * (-1 if len(label.children) > 1 else 1)
         return tree.MatrixLabel(span=self.span(label), value=value, bare=token.type == "NAME")
 
-    def _separated(self, cells: list[ParseTree]) -> None:
+    def _check_separation(self, cells: list[ParseTree]) -> None:
         """Refuse touching cells, such as `n-1`, and a sign separated from its number: both are ambiguous."""
         at = 0
         while at < len(cells):
@@ -119,7 +119,7 @@ class RunBuilder(DeclarationBuilder):
             while last + 1 < len(cells) and cells[last + 1].meta.start_pos == cells[last].meta.end_pos:
                 last += 1
             if last > at:
-                self._touching(self.span(cells[at]).to(self.span(cells[last])), len(cells[at : last + 1]))
+                self._report_touching_cells(self.span(cells[at]).to(self.span(cells[last])), len(cells[at : last + 1]))
             elif cells[at].data == "negative_cell" or len(cells[at].children) > 1:
                 span = self.span(cells[at])
                 if not span.text[1].isdecimal() and span.text[1] != ".":
@@ -131,7 +131,7 @@ class RunBuilder(DeclarationBuilder):
                     )
             at = last + 1
 
-    def _touching(self, span: Span, count: int) -> None:
+    def _report_touching_cells(self, span: Span, count: int) -> None:
         text = span.text
         quoted = text if '"' in text else f'"{text}"'
         label = f"quote it if it is one label, `{quoted}`, or " if quoted != text else ""
@@ -229,7 +229,7 @@ class RunBuilder(DeclarationBuilder):
             arguments=self.exprs(arguments),
         )
 
-    # --- tests ------------------------------------------------------------------------------------------------------
+    # --- tests -------------------------------------------------------------------------------------------------------
 
     def _solve(self, children: Children, span: Span) -> tree.Solve:
         scenario, settings, methods = children
@@ -252,7 +252,7 @@ class RunBuilder(DeclarationBuilder):
         condition, tolerance = children
         return tree.Expect(span=span, condition=self.expr(condition), tolerance=self.optional(tolerance))
 
-    # --- policies ---------------------------------------------------------------------------------------------------
+    # --- policies ----------------------------------------------------------------------------------------------------
 
     def _stage(self, children: Children, span: Span) -> tree.PolicyStage:
         verb, name, indexing, doc, over, *parts = children
@@ -382,7 +382,7 @@ class RunBuilder(DeclarationBuilder):
         condition = self.expr(where.children[0]) if isinstance(where, Tree) else None
         return tree.PolicyRule(span=span, verb="again", value=self.expr(value), condition=condition)
 
-    # --- online -----------------------------------------------------------------------------------------------------
+    # --- online ------------------------------------------------------------------------------------------------------
 
     def _window(self, children: Children, span: Span) -> tree.Window:
         index, lookahead, commit = children

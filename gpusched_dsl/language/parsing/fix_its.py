@@ -10,16 +10,16 @@ from gpusched_dsl.language.parsing import foreign
 from gpusched_dsl.language.parsing.advice import report_unexpected
 from gpusched_dsl.language.parsing.grammar import AGGREGATES, CLOSER_OF, OPENER_OF, vocabulary
 from gpusched_dsl.language.parsing.reader import StatementReader
-from gpusched_dsl.language.parsing.wording import found_words
+from gpusched_dsl.language.parsing.wording import token_text
 
-# That many letters of a keyword are taken for an abbreviation of it.
+# At least this number of letters abbreviates a keyword.
 _PREFIX = 3
 
-# These begin expressions too loose for where they stand: parentheses are missing, not a name.
+# These begin expressions that need parentheses in some places: then no name is missing.
 _LOOSE = frozenset(("IF", "NOT", "ANY", "ALL"))
 
 
-def mend(reader: StatementReader, token: Token) -> bool:
+def repair_mistake(reader: StatementReader, token: Token) -> bool:
     """Try each repair; return True if one was applied (and reported), so that reading continues."""
     return any(
         repair(reader, token)
@@ -50,7 +50,7 @@ def _extra_semicolon(reader: StatementReader, token: Token) -> bool:
 
 
 def _equals_for_comparison(reader: StatementReader, token: Token) -> bool:
-    if token.type != "EQUAL" or not reader.driver.accepts("EQ") or reader.tokens[reader.first].type == "VAR":
+    if token.type != "EQUAL" or not reader.state.accepts("EQ") or reader.tokens[reader.first].type == "VAR":
         return False
     reader.error(
         "GSM1016",
@@ -64,7 +64,7 @@ def _equals_for_comparison(reader: StatementReader, token: Token) -> bool:
 
 
 def _variable_with_a_value(reader: StatementReader, token: Token) -> bool:
-    """`var y = 2 * x;`: an expression with a name."""
+    """Report `var y = 2 * x;`, an expression with a name."""
     word = reader.tokens[reader.first] if not reader.between else token
     if token.type != "EQUAL" or word.type != "VAR":
         return False
@@ -92,27 +92,27 @@ def _parenthesised_indices(reader: StatementReader, token: Token) -> bool:
         if reader.open and reader.open[-1].token.type == "LPAR":
             opening = reader.open[-1].index
         elif at and tokens[at - 1].type == "RPAR":
-            opening = _opening_of(tokens, at - 1)
-    if not opening or not _aggregate(tokens[opening - 1]):
+            opening = _find_opening(tokens, at - 1)
+    if not opening or not _is_aggregate(tokens[opening - 1]):
         return False
-    closing = _closing_of(tokens, opening)
+    closing = _find_closing(tokens, opening)
     inside = [t.type for t in tokens[opening:closing]]
     if "IN" not in inside:
         return False
     word = tokens[opening - 1]
-    meant = foreign.WORDS.get(str(word).lower(), str(word))
+    replacement = foreign.WORDS.get(str(word).lower(), str(word))
     reader.error(
         "GSM1020",
         f"the indices of `{word}` must be in square brackets",
         reader.span(word).to(reader.span(tokens[opening])),
-        help=f"write `{meant}[j in Jobs] x[j]`",
-        fix=_in_square_brackets(reader, meant, opening, closing),
+        help=f"write `{replacement}[j in Jobs] x[j]`",
+        fix=_in_square_brackets(reader, replacement, opening, closing),
     )
     reader.skip_statement()
     return True
 
 
-def _aggregate(token: Token) -> bool:
+def _is_aggregate(token: Token) -> bool:
     return token.type in AGGREGATES or foreign.WORDS.get(str(token).lower()) in ("all", "any")
 
 
@@ -122,24 +122,24 @@ def _in_square_brackets(reader: StatementReader, word: str, opening: int, closin
     if closing >= len(tokens) or tokens[closing].type not in ("RPAR", "RBRACE"):
         return []
     head = Edit(reader.span(tokens[opening - 1]).to(reader.span(tokens[opening])), f"{word}[")
-    loop = _at_the_top(tokens, opening, closing, "for")
+    loop = _find_at_top(tokens, opening, closing, "for")
     if loop is not None:
-        condition = _at_the_top(tokens, loop, closing, "if") or closing
+        condition = _find_at_top(tokens, loop, closing, "if") or closing
         body, over = reader.text(opening + 1, loop), reader.text(loop + 1, condition)
         where = f" where {reader.text(condition + 1, closing)}" if condition < closing else ""
         span = reader.span(tokens[opening - 1]).to(reader.span(tokens[closing]))
         return [] if "for " in over else [Edit(span, f"{word}[{over}{where}] ({body})")]
-    if _at_the_top(tokens, opening, closing, "in") is None:
+    if _find_at_top(tokens, opening, closing, "in") is None:
         return []
-    colon = _at_the_top(tokens, opening, closing, ":")
+    colon = _find_at_top(tokens, opening, closing, ":")
     bar = [] if colon is None or str(tokens[colon]) != ":" else [Edit(reader.span(tokens[colon]), " where ")]
-    if colon is not None and tokens[opening].type == "LBRACE" and colon < _at_the_top(tokens, opening, closing, "in"):  # type: ignore[operator]
+    if colon is not None and tokens[opening].type == "LBRACE" and colon < _find_at_top(tokens, opening, closing, "in"):  # type: ignore[operator]
         return []
     return [head, *bar, Edit(reader.span(tokens[closing]), "]")]
 
 
-def _at_the_top(tokens: list[Token], opening: int, closing: int, word: str) -> int | None:
-    """The place of a word between two brackets, outside the brackets between them."""
+def _find_at_top(tokens: list[Token], opening: int, closing: int, word: str) -> int | None:
+    """Return the place of a word between two brackets, outside of inner brackets."""
     depth = 0
     for i in range(opening + 1, closing):
         depth += (tokens[i].type in CLOSER_OF) - (tokens[i].type in OPENER_OF)
@@ -163,7 +163,7 @@ def _loose_quantifier(reader: StatementReader, token: Token) -> bool:
     return True
 
 
-def _opening_of(tokens: list[Token], closing: int) -> int | None:
+def _find_opening(tokens: list[Token], closing: int) -> int | None:
     depth = 0
     for i in range(closing, -1, -1):
         depth += (tokens[i].type == "RPAR") - (tokens[i].type == "LPAR")
@@ -172,7 +172,7 @@ def _opening_of(tokens: list[Token], closing: int) -> int | None:
     return None
 
 
-def _closing_of(tokens: list[Token], opening: int) -> int:
+def _find_closing(tokens: list[Token], opening: int) -> int:
     depth = 0
     for i in range(opening, len(tokens)):
         kind = tokens[i].type
@@ -183,8 +183,8 @@ def _closing_of(tokens: list[Token], opening: int) -> int:
 
 
 def _wrong_bracket(reader: StatementReader, token: Token) -> bool:
-    wanted = OPENER_OF.get(token.type)
-    if wanted is None:
+    opener = OPENER_OF.get(token.type)
+    if opener is None:
         return False
     opened = reader.open[-1] if reader.open else None
     if opened is None or (opened.block and token.type != "RBRACE"):
@@ -192,7 +192,7 @@ def _wrong_bracket(reader: StatementReader, token: Token) -> bool:
         reader.at += 1
         return True
     terminal, sign = CLOSER_OF[opened.token.type]
-    if opened.token.type == wanted or not reader.driver.accepts(terminal) or token.type == "RBRACE":
+    if opened.token.type == opener or not reader.state.accepts(terminal) or token.type == "RBRACE":
         return False
     reader.error(
         "GSM1013",
@@ -210,19 +210,19 @@ def _misspelt_keyword(reader: StatementReader, token: Token) -> bool:
     """Repair a name in the place of a keyword: replace it by the similar keyword."""
     if token.type != "NAME":
         return False
-    if str(token).lower() in foreign.ADVICE and not reader.driver.accepts("NAME"):
+    if str(token).lower() in foreign.ADVICE and not reader.state.accepts("NAME"):
         help = foreign.ADVICE[str(token).lower()]
         reader.error("GSM1015", f"`{token}` is not an operator of this language", reader.span(token), help=help)
         reader.skip_statement()
         return True
-    terminal = _nearest_terminal(str(token), reader.driver.expected())
+    terminal = _nearest_terminal(str(token), reader.state.expected_terminals())
     if terminal is None:
         return False
-    meant = vocabulary().spelling[terminal]
+    keyword = vocabulary().spelling[terminal]
     reader.error(
-        "GSM1015", f"`{token}` is not a keyword", reader.span(token), help=f"did you mean `{meant}`?", fix=meant
+        "GSM1015", f"`{token}` is not a keyword", reader.span(token), help=f"did you mean `{keyword}`?", fix=keyword
     )
-    reader.take(Token.new_borrow_pos(terminal, meant, token))
+    reader.take(Token.new_borrow_pos(terminal, keyword, token))
     return True
 
 
@@ -231,18 +231,18 @@ def _misspelt_beginning(reader: StatementReader, token: Token) -> bool:
     first = reader.tokens[reader.first]
     if reader.between or reader.at != reader.first + 1 or first.type != "NAME":
         return False
-    terminal = _nearest_terminal(str(first), reader.driver.expected(reader.base))
+    terminal = _nearest_terminal(str(first), reader.state.expected_terminals(reader.base))
     if terminal is None:
         return False
-    meant = vocabulary().spelling[terminal]
-    if meant == str(first):
+    keyword = vocabulary().spelling[terminal]
+    if keyword == str(first):
         return False
     reader.error(
-        "GSM1015", f"`{first}` is not a keyword", reader.span(first), help=f"did you mean `{meant}`?", fix=meant
+        "GSM1015", f"`{first}` is not a keyword", reader.span(first), help=f"did you mean `{keyword}`?", fix=keyword
     )
     reader.abandon()
     reader.at = reader.first
-    reader.take(Token.new_borrow_pos(terminal, meant, first))
+    reader.take(Token.new_borrow_pos(terminal, keyword, first))
     return True
 
 
@@ -258,11 +258,11 @@ def _nearest_terminal(word: str, expected: set[str]) -> str | None:
         return signs[foreign.WORDS[lowered]]
     if lowered in OTHER_WORDS or lowered in foreign.ADVICE:
         return None
-    begun = [w for w in words if len(lowered) >= _PREFIX and w.startswith(lowered)]
-    if len(begun) == 1:
-        return words[begun[0]]
-    near = nearest(lowered, words)
-    return words[near[0]] if len(near) == 1 else None
+    completions = [w for w in words if len(lowered) >= _PREFIX and w.startswith(lowered)]
+    if len(completions) == 1:
+        return words[completions[0]]
+    similar = nearest(lowered, words)
+    return words[similar[0]] if len(similar) == 1 else None
 
 
 def _missing_semicolon(reader: StatementReader, token: Token) -> bool:
@@ -270,8 +270,8 @@ def _missing_semicolon(reader: StatementReader, token: Token) -> bool:
         return False
     fits = _fits_after(reader, "SEMICOLON")
     if not fits and reader.starts_line(reader.at):
-        fits = reader.driver.expected() == {"SEMICOLON"}
-    if not fits and not (token.type in _CLOSES_TABLE and _uncell(reader)):
+        fits = reader.state.expected_terminals() == {"SEMICOLON"}
+    if not fits and not (token.type in _CLOSES_TABLE and _undo_last_cell(reader)):
         return False
     _insert_semicolon(reader)
     return True
@@ -279,11 +279,11 @@ def _missing_semicolon(reader: StatementReader, token: Token) -> bool:
 
 def _fits_after(reader: StatementReader, terminal: str) -> bool:
     """Whether the next token can follow an inserted terminal; for a name, also the token after it."""
-    token, following = reader.tokens[reader.at], reader.following()
+    token, following = reader.tokens[reader.at], reader.next_token()
     after = () if following is None else _roles(following)
     return any(
-        reader.driver.accepts(terminal, role)
-        and (token.type != "NAME" or any(reader.driver.accepts(terminal, role, a) for a in after))
+        reader.state.accepts(terminal, role)
+        and (token.type != "NAME" or any(reader.state.accepts(terminal, role, a) for a in after))
         for role in _roles(token)
     )
 
@@ -294,17 +294,17 @@ def _roles(token: Token) -> tuple[str, ...]:
 
 def _insert_semicolon(reader: StatementReader) -> None:
     reader.error(
-        "GSM1011", "`;` is missing at the end of this statement", reader.behind_last(), help="add `;`", fix=";"
+        "GSM1011", "`;` is missing at the end of this statement", reader.end_of_last(), help="add `;`", fix=";"
     )
     reader.insert("SEMICOLON", ";")
 
 
 def _missing_opening(reader: StatementReader, token: Token) -> bool:
-    """The head of a block without its `{`, followed by statements."""
-    if reader.between or not _fits_after(reader, "LBRACE") or reader.driver.accepts("LBRACE", "NUMBER"):
+    """Insert the missing `{` after the head of a block."""
+    if reader.between or not _fits_after(reader, "LBRACE") or reader.state.accepts("LBRACE", "NUMBER"):
         return False
     reader.error(
-        "GSM1010", "`{` is missing before the statements of this block", reader.behind_last(), help="add `{`", fix=" {"
+        "GSM1010", "`{` is missing before the statements of this block", reader.end_of_last(), help="add `{`", fix=" {"
     )
     reader.insert("LBRACE", "{")
     return True
@@ -313,29 +313,29 @@ def _missing_opening(reader: StatementReader, token: Token) -> bool:
 _CLOSES_TABLE = frozenset(("EQUAL", "LSQB", "TILDE"))
 
 
-def _uncell(reader: StatementReader) -> bool:
+def _undo_last_cell(reader: StatementReader) -> bool:
     """Undo a name that was read as the last cell of a table but begins the next statement."""
     name = reader.tokens[reader.at - 1]
     if name.type != "NAME" or not reader.starts_line(reader.at - 1) or reader.at - 1 <= reader.first:
         return False
-    if "DOT" not in reader.driver.expected():
+    if "DOT" not in reader.state.expected_terminals():
         return False
-    reader.driver.cut(reader.driver.depth - 1)
+    reader.state.cut_back(reader.state.depth - 1)
     reader.at -= 1
     return True
 
 
 def _missing_brace(reader: StatementReader, token: Token) -> bool:
-    """A word that begins something one or more blocks further out: the blocks in between were never closed."""
+    """Close blocks before a word that can only begin something in an outer block."""
     if token.type in ("NAME", "RBRACE") or token.type not in vocabulary().reserved.values():
         return False
     blocks = reader.open_blocks()
     if not blocks or not (reader.between or reader.starts_line(reader.at)):
         return False
-    depth = reader.driver.depth if reader.between else reader.base
+    depth = reader.state.depth if reader.between else reader.base
     for missing in range(1, len(blocks) + 1):
-        if reader.driver.accepts(*["RBRACE"] * missing, token.type, depth=depth):
-            if not reader.between and reader.driver.accepts("SEMICOLON"):
+        if reader.state.accepts(*["RBRACE"] * missing, token.type, depth=depth):
+            if not reader.between and reader.state.accepts("SEMICOLON"):
                 _insert_semicolon(reader)
             elif not reader.between:
                 report_unexpected(reader, token)
@@ -349,18 +349,18 @@ def _missing_brace(reader: StatementReader, token: Token) -> bool:
 
 def _reserved_word(reader: StatementReader, token: Token) -> bool:
     words = vocabulary().reserved
-    if words.get(str(token)) != token.type or not reader.driver.accepts("NAME"):
+    if words.get(str(token)) != token.type or not reader.state.accepts("NAME"):
         return False
-    if token.type in _LOOSE and reader.driver.accepts("LPAR"):
+    if token.type in _LOOSE and reader.state.accepts("LPAR"):
         return False
-    following = reader.following()
+    following = reader.next_token()
     unnamed = reader.at and reader.tokens[reader.at - 1].type == "CONSTRAINT" and token.type in AGGREGATES
     if unnamed and following is not None and following.type in ("LSQB", "LPAR", "LBRACE"):
         return False
-    if following is not None and not any(reader.driver.accepts("NAME", role) for role in _roles(following)):
-        return False  # it is the name that is missing
-    quoted = reader.driver.accepts("STRING")
-    if not reader.between and reader.starts_line(reader.at) and reader.driver.accepts(token.type, depth=reader.base):
+    if following is not None and not any(reader.state.accepts("NAME", role) for role in _roles(following)):
+        return False  # the name is missing
+    quoted = reader.state.accepts("STRING")
+    if not reader.between and reader.starts_line(reader.at) and reader.state.accepts(token.type, depth=reader.base):
         return False
     _report_reserved(reader, token, quoted)
     reader.take(Token.new_borrow_pos("NAME", str(token), token))
@@ -368,17 +368,17 @@ def _reserved_word(reader: StatementReader, token: Token) -> bool:
 
 
 def _reserved_word_before(reader: StatementReader, token: Token) -> bool:
-    """`Modes = { min, max };`: a word that could begin `min(...)` was meant as a name."""
+    """Repair `Modes = { min, max };`: the word `min` could begin `min(...)`, but is a name."""
     word = reader.tokens[reader.at - 1] if reader.at else None
     if word is None or word.type not in AGGREGATES or reader.between or reader.at - 1 <= reader.first:
         return False
     if token.type == "LSQB":
         return False
-    depth = reader.driver.depth - 1
-    if not reader.driver.accepts("NAME", token.type, depth=depth):
+    depth = reader.state.depth - 1
+    if not reader.state.accepts("NAME", token.type, depth=depth):
         return False
-    _report_reserved(reader, word, reader.driver.accepts("STRING", depth=depth))
-    reader.driver.cut(depth)
+    _report_reserved(reader, word, reader.state.accepts("STRING", depth=depth))
+    reader.state.cut_back(depth)
     reader.feed(Token.new_borrow_pos("NAME", str(word), word), reader.at - 1)
     return True
 
@@ -387,7 +387,7 @@ def _report_reserved(reader: StatementReader, word: Token, quoted: bool) -> None
     reader.lost.append(word)
     reader.error(
         "GSM1014",
-        f"{found_words(word)} is a reserved word and cannot be a name",
+        f"{token_text(word)} is a reserved word and cannot be a name",
         reader.span(word),
         help=f'choose another name, or quote a label: `"{word}"`' if quoted else "choose another name",
     )

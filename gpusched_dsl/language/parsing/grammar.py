@@ -1,7 +1,7 @@
 """The parser of `grammar/gsm.lark`, and the spelling of its terminals.
 
-Working out the parse tables takes a third of a second, so they are kept beside the grammar; `make tables` writes them
-anew. Tables of another grammar or of another version of Lark are not used.
+Computing the parse tables takes a third of a second, so they are cached beside the grammar; `make tables` rewrites
+them. Tables of another grammar or of another version of Lark are not used.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def grammar_text() -> str:
 
 @cache
 def lark() -> Lark:
-    """The LALR parser, from the kept tables if they fit."""
-    return _load_kept() or compile_grammar()
+    """Return the LALR parser, from the cached tables if they fit."""
+    return _load_cached() or compile_grammar()
 
 
 def compile_grammar() -> Lark:
-    """The LALR parser, worked out from the grammar.
+    """Compute the LALR parser from the grammar.
 
     Lark's own cache is never used: it unpickles a file from a predictable place that others can write to.
     """
@@ -53,7 +53,7 @@ def fingerprint() -> str:
     return f"lark {lark.__version__} {hashlib.sha256(grammar_text().encode()).hexdigest()}"
 
 
-def kept_fingerprint() -> str | None:
+def cached_fingerprint() -> str | None:
     """Return the fingerprint of the cached tables; None if there are none."""
     tables = _read_tables()
     return None if tables is None else str(tables["made_from"])
@@ -76,7 +76,7 @@ def _number_keys(pairs: dict[str, Any]) -> dict[Any, Any]:
     return {int(k) if k.isdecimal() else k: v for k, v in pairs.items()}
 
 
-def _load_kept() -> Lark | None:
+def _load_cached() -> Lark | None:
     from lark import Lark
 
     tables = _read_tables()
@@ -86,8 +86,8 @@ def _load_kept() -> Lark | None:
     return parser
 
 
-def packed_tables() -> bytes:
-    """The tables as they are kept."""
+def pack_tables() -> bytes:
+    """Return the content of the cache of tables."""
     import gzip
     import json
 
@@ -103,9 +103,9 @@ def packed_tables() -> bytes:
 class Vocabulary:
     """The terminals of the grammar, by their spelling.
 
-    `reserved` and `soft` give the terminals of a word (several for a soft word that stands in several places, the one
-    to prefer first); `signs` the terminal of a sign; `patterns` the regular expressions of all others;
-    `spelling` is the way back: the word or sign of a terminal.
+    `reserved` and `soft` have the terminals of a word (several for a soft word with several roles, the preferred one
+    first), `signs` the terminal of a sign, `patterns` the regular expressions of all others. `spelling` is the inverse:
+    the word or sign of a terminal.
     """
 
     reserved: dict[str, str]
@@ -131,7 +131,7 @@ def vocabulary() -> Vocabulary:
             reserved[text] = terminal.name
         else:
             soft[text] = (terminal.name,)
-    # Two words of the grammar are spelt alike; a terminal can have only one spelling there.
+    # `by` has two terminals; the grammar can have this spelling for only one of them.
     soft["by"] = (*soft["by"], "_STEP")
     spelling = {name: text for text, name in (reserved | signs).items()}
     spelling |= {name: text for text, names in soft.items() for name in names}
@@ -141,7 +141,7 @@ def vocabulary() -> Vocabulary:
 def main() -> None:
     from pathlib import Path
 
-    Path(str(files("gpusched_dsl.grammar").joinpath(TABLES))).write_bytes(packed_tables())
+    Path(str(files("gpusched_dsl.grammar").joinpath(TABLES))).write_bytes(pack_tables())
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ def _mend(
         _report_comment(span, diagnostics, tokens)
         return None
     if kind == "foreign":
-        return _mend_sign(span, diagnostics, tokens)
+        return _replace_foreign_sign(span, diagnostics, tokens)
     if not after_unknown:
         visible = text.isprintable()
         shown = f"`{text}`" if visible else f"U+{ord(text):04X}"
@@ -164,24 +164,24 @@ def _mend(
     return None
 
 
-def _mend_sign(span: Span, diagnostics: Diagnostics, tokens: list[Token]) -> tuple[str, str] | None:
+def _replace_foreign_sign(span: Span, diagnostics: Diagnostics, tokens: list[Token]) -> tuple[str, str] | None:
     """Replace an operator of another language by its equivalent."""
     words = vocabulary()
     text, source = span.text, span.source.text
-    meant = foreign.SIGNS.get(text)
+    replacement = foreign.SIGNS.get(text)
     if text == foreign.BAR and not _encloses(span):
-        meant = foreign.bar(tokens)
+        replacement = foreign.bar(tokens)
     message = f"`{text}` is not an operator of this language"
     if text == "\\" and not foreign.after_operand(tokens):
         diagnostics.error("GSM1017", message, span, help="remove it", fix="")
         return None
-    if meant is None:
+    if replacement is None:
         help = "write `abs(x)` for an absolute value, `count(S)` for the size of a set, `where` before a condition"
         diagnostics.error("GSM1017", message, span, help=help)
         return None
-    fix = foreign.space(meant, source[span.start - 1 : span.start], source[span.end : span.end + 1])
-    diagnostics.error("GSM1017", message, span, help=f"write `{meant}`", fix=fix)
-    return (words.reserved | words.signs)[meant], meant
+    fix = foreign.space(replacement, source[span.start - 1 : span.start], source[span.end : span.end + 1])
+    diagnostics.error("GSM1017", message, span, help=f"write `{replacement}`", fix=fix)
+    return (words.reserved | words.signs)[replacement], replacement
 
 
 def _encloses(span: Span) -> bool:

@@ -12,10 +12,10 @@ from gpusched_dsl.language.parsing.grammar import lark, vocabulary
 
 
 class ParserState:
-    """The parser's stacks with the questions that keyword recognition and recovery ask of them.
+    """The parser's stacks, with queries for keyword recognition and error recovery.
 
-    A token is only ever given to the parser when it fits, so the stacks are always those of a beginning of some
-    correct text, and may be cut back to any earlier length.
+    Only tokens that fit are given to the parser, so the stacks are always those of a prefix of a valid text, and can be
+    cut back to any earlier depth.
     """
 
     def __init__(self) -> None:
@@ -27,8 +27,8 @@ class ParserState:
     def depth(self) -> int:
         return len(self._state.state_stack)
 
-    def cut(self, depth: int) -> None:
-        """Forget all that was read since the stack had this depth."""
+    def cut_back(self, depth: int) -> None:
+        """Discard everything that was read since the stack had this depth."""
         del self._state.state_stack[depth:]
         del self._state.value_stack[depth - 1 :]
 
@@ -42,20 +42,20 @@ class ParserState:
     def accepts(self, *terminals: str, depth: int | None = None) -> bool:
         """Whether these terminals can follow, one after the other (after the stack cut back to `depth`, if given)."""
         ahead = _Ahead(self._state.state_stack, self.depth if depth is None else depth, [])
-        return all(self._go(ahead, terminal) for terminal in terminals)
+        return all(self._advance(ahead, terminal) for terminal in terminals)
 
     def fits(self, terminal: str) -> bool:
-        """The same for one terminal, fast if the table decides it directly."""
+        """Whether a terminal can follow; fast if the table decides it directly."""
         action = self._states[self._state.position].get(terminal)
         return action is not None and (action[0] is Shift or self.accepts(terminal))
 
-    def expected(self, depth: int | None = None) -> set[str]:
+    def expected_terminals(self, depth: int | None = None) -> set[str]:
         """Return all possible next terminals, including `$END` (after the stack is cut to `depth`, if given)."""
         state = self._state.state_stack[-1 if depth is None else depth - 1]
         return {t for t in self._states[state] if t.isupper() and self.accepts(t, depth=depth)}
 
     def role(self, token: Token, following: Token | None) -> Token:
-        """The token, as the keyword that it is at this place if it is one."""
+        """Return the token, as a keyword if it is one at this place."""
         if token.type != "NAME":
             return token
         candidates = vocabulary().soft.get(str(token))
@@ -64,14 +64,14 @@ class ParserState:
         fitting = [c for c in candidates if self.fits(c)]
         if not fitting:
             return token
-        # Both a keyword and a name can stand where a statement of a scenario begins: what follows decides.
+        # A statement of a scenario can begin with a keyword or a name: the next token decides.
         if self.fits("NAME") and following is not None:
             after = (following.type, *vocabulary().soft.get(str(following), ()))
             if not any(self.accepts(fitting[0], f) for f in after):
                 return token
         return Token.new_borrow_pos(fitting[0], str(token), token)
 
-    def _go(self, ahead: _Ahead, terminal: str) -> bool:
+    def _advance(self, ahead: _Ahead, terminal: str) -> bool:
         """Advance the states by a terminal; return False if it is not allowed. Values do not change."""
         while True:
             action = self._states[ahead.top()].get(terminal)
@@ -89,17 +89,17 @@ class ParserState:
 
 @dataclass(slots=True)
 class _Ahead:
-    """The parser's states some tokens ahead: `kept` of those on its stack, and `pushed` on top of them."""
+    """The states of the parser some tokens ahead: the first `depth` states of its stack, and `pushed` on top."""
 
     stack: list[Any]
-    kept: int
+    depth: int
     pushed: list[Any]
 
     def top(self) -> Any:
-        return self.pushed[-1] if self.pushed else self.stack[self.kept - 1]
+        return self.pushed[-1] if self.pushed else self.stack[self.depth - 1]
 
     def pop(self, count: int) -> None:
         from_pushed = min(count, len(self.pushed))
         if from_pushed:
             del self.pushed[-from_pushed:]
-        self.kept -= count - from_pushed
+        self.depth -= count - from_pushed

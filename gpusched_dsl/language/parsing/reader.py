@@ -31,20 +31,20 @@ class StatementReader:
         self.source = source
         self.tokens = tokens
         self.diagnostics = diagnostics
-        self.driver = ParserState()
+        self.state = ParserState()
         self.at = 0
         self.between = True
-        self.base = self.driver.depth
+        self.base = self.state.depth
         self.first = 0
         self.open: list[OpenBracket] = []
         self.errors = 0
         self.lost: list[Token] = []
         self.damaged: list[Token] = []
-        self.taken: list[Token] = []
+        self.read_tokens: list[Token] = []
         self.starts: set[int] = set()
         self.braces: set[int] = set()
 
-    # --- tokens to the parser -----------------------------------------------------------------------------------------
+    # --- tokens to the parser ----------------------------------------------------------------------------------------
 
     def take(self, token: Token) -> None:
         """Give the next token to the parser."""
@@ -52,15 +52,15 @@ class StatementReader:
         self.at += 1
 
     def feed(self, token: Token, index: int) -> None:
-        self.driver.feed(token)
-        number = len(self.taken)
-        self.taken.append(token)
+        self.state.feed(token)
+        number = len(self.read_tokens)
+        self.read_tokens.append(token)
         if self.between:
             self.starts.add(number)
-            self.base, self.first, self.between = self.driver.depth - 1, index, False
+            self.base, self.first, self.between = self.state.depth - 1, index, False
         if token.type in CLOSER_OF:
-            # A set may hold a number, a block may not.
-            block = token.type == "LBRACE" and self.driver.accepts("RBRACE") and not self.driver.accepts("NUMBER")
+            # A set may contain a number, a block may not.
+            block = token.type == "LBRACE" and self.state.accepts("RBRACE") and not self.state.accepts("NUMBER")
             self.open.append(OpenBracket(token, index, block))
             self.between = block
         elif token.type in OPENER_OF:
@@ -75,22 +75,22 @@ class StatementReader:
         place = self.tokens[self.at - 1].end_pos if self.at else 0
         self.feed(Token(terminal, text, start_pos=place, end_pos=place), max(self.at - 1, 0))
 
-    def following(self) -> Token | None:
+    def next_token(self) -> Token | None:
         return self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else None
 
-    # --- places -----------------------------------------------------------------------------------------------------
+    # --- places ------------------------------------------------------------------------------------------------------
 
     @property
     def statement_type(self) -> str:
         """The first terminal of the statement; the first token itself does not know that it is a keyword."""
         start = self.tokens[self.first].start_pos if self.tokens else None
-        return next((token.type for token in reversed(self.taken) if token.start_pos == start), "")
+        return next((token.type for token in reversed(self.read_tokens) if token.start_pos == start), "")
 
     def span(self, token: Token) -> Span:
         return self.source.span(token.start_pos or 0, token.end_pos or 0)
 
     def text(self, start: int, end: int) -> str:
-        """The text from one token to before another."""
+        """Return the text from a token up to another, exclusively."""
         if start >= end:
             return ""
         return self.span(self.tokens[start]).to(self.span(self.tokens[end - 1])).text
@@ -103,11 +103,11 @@ class StatementReader:
         return self.source.span(end, end)
 
     def span_before(self, index: int) -> Span:
-        """The place right before a token."""
+        """Return the place directly before a token."""
         start = self.tokens[index].start_pos or 0
         return self.source.span(start, start)
 
-    def behind_last(self) -> Span:
+    def end_of_last(self) -> Span:
         """Return the place directly after the previous token, where something is missing."""
         end = (self.tokens[self.at - 1].end_pos or 0) if self.at else 0
         return self.source.span(end, end)
@@ -118,7 +118,7 @@ class StatementReader:
         before, token = self.tokens[index - 1], self.tokens[index]
         return "\n" in self.source.text[before.end_pos : token.start_pos]
 
-    # --- reporting --------------------------------------------------------------------------------------------------
+    # --- reporting ---------------------------------------------------------------------------------------------------
 
     def error(
         self,
@@ -143,16 +143,16 @@ class StatementReader:
             also=Label(place, "`}` is missing before this"),
         )
 
-    # --- leaving out ------------------------------------------------------------------------------------------------
+    # --- skipping ----------------------------------------------------------------------------------------------------
 
     def abandon(self) -> None:
-        """Forget the statement that was begun."""
+        """Discard the current statement."""
         if not self.between:
             words = [t for t in self.tokens[self.first : self.first + 3] if t.type != "OVERRIDE"]
             if len(words) > 1 and words[0].type in _NAMING and words[1].type == "NAME":
                 self.lost.append(words[1])
             self._remember_damage()
-            self.driver.cut(self.base)
+            self.state.cut_back(self.base)
             while self.open and self.open[-1].index >= self.first:
                 self.open.pop()
             self.between = True
@@ -165,10 +165,10 @@ class StatementReader:
             self.damaged.append(self.tokens[head])
 
     def skip_statement(self) -> None:
-        """Leave out the present statement: up to and with its `;` or block, never the end of the one around it."""
-        begun = not self.between
-        header = begun and not self.open_blocks() and self.tokens[self.first].type in BLOCKS
-        inside = [o for o in self.open if o.token.type == "LBRACE" and begun and o.index >= self.first]
+        """Skip the current statement with its `;` or block, but never the end of the block around it."""
+        has_begun = not self.between
+        header = has_begun and not self.open_blocks() and self.tokens[self.first].type in BLOCKS
+        inside = [o for o in self.open if o.token.type == "LBRACE" and has_begun and o.index >= self.first]
         depth, sets = len(inside), sum(1 for o in inside if not o.block)
         start = self.at
         self.abandon()
@@ -177,44 +177,44 @@ class StatementReader:
         statements_inside = False
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
-            if token.type == "SEMICOLON" and depth <= sets:  # a set holds no `;`: its `}` is what is missing
+            if token.type == "SEMICOLON" and depth <= sets:  # a set contains no `;`, so its `}` is missing
                 self.at += 1
                 return
             if token.type == "LBRACE":
                 depth += 1
             elif token.type == "RBRACE":
                 if depth == 0:
-                    if not self.driver.accepts("RBRACE"):
+                    if not self.state.accepts("RBRACE"):
                         self.at += 1
                     return
                 depth -= 1
-                following = self.following()
+                following = self.next_token()
                 if depth == 0 and statements_inside and (following is None or following.type != "ELSE"):
                     self.at += 1
                     return
             elif token.type == "SEMICOLON":
                 statements_inside = True
-            elif self.at > start and self.starts_line(self.at) and self._begins(token, depth):
+            elif self.at > start and self.starts_line(self.at) and self._begins_statement(token, depth):
                 return
             self.at += 1
 
     def open_blocks(self) -> list[OpenBracket]:
         return [o for o in self.open if o.block]
 
-    def _begins(self, token: Token, depth: int) -> bool:
-        """Whether a word at the beginning of a line surely begins something new."""
+    def _begins_statement(self, token: Token, depth: int) -> bool:
+        """Whether a word at the beginning of a line certainly begins a statement or block."""
         if token.type in BLOCKS:
             return True
-        return depth == 0 and token.type != "NAME" and self.driver.accepts(token.type)
+        return depth == 0 and token.type != "NAME" and self.state.accepts(token.type)
 
     def _enter_block(self, start: int) -> bool:
-        """After a mistake in the head of a block, go on inside it; the block gets no name and is dropped later."""
+        """After an error in the head of a block, continue inside it; the block gets no name and is dropped later."""
         keyword = self.tokens[self.first]
         for i in range(start, len(self.tokens)):
             token = self.tokens[i]
             if token.type == "SEMICOLON" or (token.type in BLOCKS and self.starts_line(i) and i > start):
                 return False
-            if token.type == "LBRACE" and self.driver.accepts(keyword.type, "NAME", "LBRACE"):
+            if token.type == "LBRACE" and self.state.accepts(keyword.type, "NAME", "LBRACE"):
                 self.at = i
                 self.feed(keyword, self.first)
                 self.insert("NAME", "")

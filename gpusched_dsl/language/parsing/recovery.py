@@ -9,13 +9,13 @@ from lark import Token, Tree
 from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.advice import report_unexpected
-from gpusched_dsl.language.parsing.fix_its import mend
+from gpusched_dsl.language.parsing.fix_its import repair_mistake
 from gpusched_dsl.language.parsing.grammar import BLOCKS
 from gpusched_dsl.language.parsing.reader import OpenBracket, StatementReader
 from gpusched_dsl.language.source import Source
 
 MAX_ERRORS = 50
-# Of the parser's stack. What is nested 200 deep, however it is written, stays far below.
+# Of the parser's stack. Any text nested 200 deep stays far below.
 MAX_DEPTH = 4_000
 
 
@@ -23,9 +23,9 @@ MAX_DEPTH = 4_000
 class RecoveredText:
     """The content of a text.
 
-    `blocks` are the parse trees; `tokens` those that were read, as the words and signs they are at their place;
-    `starts` and `braces` the numbers of the tokens that begin statements and of the braces around statements; `lost`
-    the names whose declarations are left out, `damaged` those of blocks of which a statement is left out.
+    `blocks` are the parse trees; `tokens` are the read tokens with their roles; `starts` and `braces` are numbers of
+    tokens that begin statements and of braces around statements; `lost` are the names of skipped declarations,
+    `damaged` the names of blocks with a skipped statement.
     """
 
     blocks: list[Tree[Token]]
@@ -37,17 +37,17 @@ class RecoveredText:
 
 
 def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -> RecoveredText:
-    """The blocks of a text; statements with errors are not in them."""
+    """Return the blocks of a text, without statements that have errors."""
     reader = StatementReader(source, tokens, diagnostics)
     while reader.at < len(reader.tokens) and reader.errors < MAX_ERRORS:
-        token = reader.driver.role(reader.tokens[reader.at], reader.following())
+        token = reader.state.role(reader.tokens[reader.at], reader.next_token())
         if token.type == "CAMPAIGN" and reader.between and not reader.open:
             _skip_campaign(reader, token)
-        elif reader.driver.fits(token.type):
+        elif reader.state.fits(token.type):
             reader.take(token)
-            if reader.driver.depth > MAX_DEPTH:
-                _leave_out_deep(reader, token)
-        elif not mend(reader, token):
+            if reader.state.depth > MAX_DEPTH:
+                _skip_deep_statement(reader, token)
+        elif not repair_mistake(reader, token):
             report_unexpected(reader, token)
             reader.skip_statement()
     if reader.errors >= MAX_ERRORS:
@@ -55,16 +55,16 @@ def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -
             "GSM1019", f"more than {MAX_ERRORS} syntax errors: the rest is not read", reader.span_at(reader.at)
         )
         reader.abandon()
-    return RecoveredText(_finish(reader), reader.taken, reader.starts, reader.braces, reader.lost, reader.damaged)
+    return RecoveredText(_finish(reader), reader.read_tokens, reader.starts, reader.braces, reader.lost, reader.damaged)
 
 
-def _leave_out_deep(reader: StatementReader, token: Token) -> None:
+def _skip_deep_statement(reader: StatementReader, token: Token) -> None:
     reader.error("GSM1004", "this is too deeply nested", reader.span(token), help="name parts with `let`")
     reader.skip_statement()
 
 
 def _skip_campaign(reader: StatementReader, word: Token) -> None:
-    """Give the parser all that follows the word `campaign` as one token."""
+    """Give the parser everything after the word `campaign` as one token."""
     opened: list[OpenBracket] = []
     end, closed = reader.at + 1, False
     while end < len(reader.tokens) and not closed:
@@ -98,7 +98,7 @@ def _finish(reader: StatementReader) -> list[Tree[Token]]:
     end = reader.span_at(len(reader.tokens))
     token = Token("$END", "", start_pos=end.start, end_pos=end.end)
     if not reader.between:
-        if reader.driver.accepts("SEMICOLON"):
+        if reader.state.accepts("SEMICOLON"):
             reader.at = len(reader.tokens)
             reader.error("GSM1011", "`;` is missing at the end of this statement", end, help="add `;`", fix=";")
             reader.insert("SEMICOLON", ";")
@@ -110,5 +110,5 @@ def _finish(reader: StatementReader) -> list[Tree[Token]]:
         reader.report_unclosed(blocks[-1], end)
     for _ in blocks:
         reader.insert("RBRACE", "}")
-    tree = reader.driver.finish(token)
+    tree = reader.state.finish(token)
     return [child for child in tree.children if isinstance(child, Tree)]

@@ -25,7 +25,7 @@ _BLOCK = ["IMPORT", "MODEL", "SCENARIO", "TEST", "POLICY", "ONLINE", "CAMPAIGN"]
 # fmt: on
 _UNIT = ["UNIT_SIGN", "NAME", "MIN", "NUMBER", "LPAR"]
 
-# When all of the first are expected, all of the second are said in these words.
+# If all terminals of the first list are expected, these words replace all of the second list.
 _GROUPS: tuple[tuple[str, list[str], list[str]], ...] = (
     ("a unit", ["UNIT_SIGN", "NAME"], _UNIT),
     ("an expression", ["NAME", "NUMBER", "LPAR"], _EXPRESSION),
@@ -46,8 +46,8 @@ _WORDS = {
 _MOST_SHOWN = 7
 
 
-def found_words(token: Token) -> str:
-    """A token as a message names it."""
+def token_text(token: Token) -> str:
+    """Return the text of a token in a message."""
     if token.type == "$END":
         return "the end of the text"
     text = str(token)
@@ -56,16 +56,16 @@ def found_words(token: Token) -> str:
     return f"`{text if len(text) <= 40 else text[:39] + '…'}`"
 
 
-def expected_words(terminals: Iterable[str]) -> str:
+def expected_text(terminals: Iterable[str]) -> str:
     """Return the expected tokens at a place: `an operator, `,` or `]``."""
-    left = set(terminals)
+    remaining = set(terminals)
     parts: list[str] = []
     for words, needed, covered in _GROUPS:
-        if words not in parts and left.issuperset(needed):
+        if words not in parts and remaining.issuperset(needed):
             parts.append(words)
-            left.difference_update(covered)
+            remaining.difference_update(covered)
     spelling = vocabulary().spelling
-    parts += sorted(_WORDS.get(t) or f"`{spelling[t]}`" for t in left if t in _WORDS or t in spelling)
+    parts += sorted(_WORDS.get(t) or f"`{spelling[t]}`" for t in remaining if t in _WORDS or t in spelling)
     if not parts:
         return "nothing more"
     if len(parts) > _MOST_SHOWN:

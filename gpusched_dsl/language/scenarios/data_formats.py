@@ -71,62 +71,62 @@ class FormatChecker:
     # --- options -----------------------------------------------------------------------------------------------------
 
     def _settings(
-        self, data: tree.Data | tree.Generate, found: Described, named: tree.Identifier
+        self, data: tree.Data | tree.Generate, description: Described, named: tree.Identifier
     ) -> tuple[tuple[str, Setting], ...]:
         """Return all options in the order of the format; errors are reported and skipped."""
-        known = {option.name: option for option in found.options}
-        given: dict[str, Setting | None] = {}
-        seen: dict[str, Span] = {}
+        known = {option.name: option for option in description.options}
+        values_by_name: dict[str, Setting | None] = {}
+        places: dict[str, Span] = {}
         for argument in data.options:
             name = argument.name.text
             option = known.get(name)
             if option is None:
                 self.diagnostics.error(
                     "GSM1519",
-                    f"`{found.name}` has no option `{name}`",
+                    f"`{description.name}` has no option `{name}`",
                     argument.name.span,
                     "unknown",
                     notes=[f"its options are {', '.join(known)}"] if known else ["it has no options"],
                     help=did_you_mean(name, known),
                 )
-            elif name in seen:
+            elif name in places:
                 self.diagnostics.error(
                     "GSM1519",
                     f"option `{name}` is given twice",
                     argument.name.span,
                     "given again",
-                    secondary=[Label(seen[name], "first given here")],
+                    secondary=[Label(places[name], "first given here")],
                 )
             else:
-                seen[name] = argument.name.span
-                given[name] = self._value(argument.value, option)
-        for option in found.options:
-            if option.name not in seen and option.default is None:
+                places[name] = argument.name.span
+                values_by_name[name] = self._value(argument.value, option)
+        for option in description.options:
+            if option.name not in places and option.default is None:
                 self.diagnostics.error(
                     "GSM1519",
-                    f"`{found.name}` needs option `{option.name}`: {option.meaning}",
+                    f"`{description.name}` needs option `{option.name}`: {option.meaning}",
                     named.span,
                     f"no `{option.name}`",
-                    help=f"write `{found.name} ({option.name} = ...)`: {option.needs}",
+                    help=f"write `{description.name} ({option.name} = ...)`: {option.needs}",
                 )
-        values = ((option.name, given.get(option.name, option.default)) for option in found.options)
+        values = ((option.name, values_by_name.get(option.name, option.default)) for option in description.options)
         return tuple((name, value) for name, value in values if value is not None)
 
     def _value(self, expr: tree.Expr, option: Option) -> Setting | None:
-        """The value of an option in its own unit; None, reported, when it does not fit."""
-        value = self._read(expr, option)
+        """Return the value of an option in its own unit; None after a reported error."""
+        value = self._read_value(expr, option)
         if value is None:
             return None
         if isinstance(value, str) and option.choices and value not in option.choices:
             help = did_you_mean(value, option.choices) or f"it is {option.needs}"
-            self._misfit(expr, option, f"it is {option.needs}", help)
+            self._report_value(expr, option, f"it is {option.needs}", help)
             return None
         if not isinstance(value, str) and option.least is not None and value < option.least:
-            self._misfit(expr, option, f"it is at least {option.least:g}", None)
+            self._report_value(expr, option, f"it is at least {option.least:g}", None)
             return None
         return value
 
-    def _read(self, expr: tree.Expr, option: Option) -> Setting | None:
+    def _read_value(self, expr: tree.Expr, option: Option) -> Setting | None:
         if option.type is str:
             if isinstance(expr, (tree.Name, tree.Text)):
                 return expr.text if isinstance(expr, tree.Name) else expr.value
@@ -138,18 +138,18 @@ class FormatChecker:
             number = expr.operand if isinstance(expr, tree.UnaryExpr) and negative else expr
             if isinstance(number, tree.Number):
                 return self._number(number, expr, option, negative)
-        self._misfit(expr, option, f"it is {option.needs}", None)
+        self._report_value(expr, option, f"it is {option.needs}", None)
         return None
 
     def _number(self, number: tree.Number, expr: tree.Expr, option: Option, negative: bool) -> Setting | None:
-        wanted = parse_unit_text(option.unit) if option.unit else DIMENSIONLESS
+        option_unit = parse_unit_text(option.unit) if option.unit else DIMENSIONLESS
         value = Fraction(number.value)
         if number.unit is not None:
             unit = unit_of(number.unit, self.diagnostics)
             if unit is None:
                 return None
-            if not convertible(unit, wanted):
-                plain = "a plain number" if wanted == DIMENSIONLESS else f"in `{wanted}`"
+            if not convertible(unit, option_unit):
+                plain = "a plain number" if option_unit == DIMENSIONLESS else f"in `{option_unit}`"
                 self.diagnostics.error(
                     "GSM1302",
                     f"units do not agree: `{unit}`, but option `{option.name}` is {plain}",
@@ -157,16 +157,16 @@ class FormatChecker:
                     f"this is `{unit}`",
                 )
                 return None
-            value *= factor(unit, wanted)
+            value *= factor(unit, option_unit)
         value = -value if negative else value
         if option.type is float and abs(value) <= sys.float_info.max:
             return float(value)
         if option.type is int and value.denominator == 1:
             return int(value)
-        self._misfit(expr, option, f"it is {option.needs}", None)
+        self._report_value(expr, option, f"it is {option.needs}", None)
         return None
 
-    def _misfit(self, expr: tree.Expr, option: Option, label: str, help: str | None) -> None:
+    def _report_value(self, expr: tree.Expr, option: Option, label: str, help: str | None) -> None:
         self.diagnostics.error(
             "GSM1519",
             f"option `{option.name}` cannot be `{expr.span.text}`",
@@ -178,26 +178,26 @@ class FormatChecker:
 
     # --- columns -----------------------------------------------------------------------------------------------------
 
-    def columns(self, item: tree.DataItem, found: Described) -> bool:
-        """Whether the format has all columns that an item names; reports GSM1520 at each that it has not."""
-        known = [column.name for column in found.columns]
+    def columns(self, item: tree.DataItem, description: Described) -> bool:
+        """Whether the format has all columns of an item; report GSM1520 for unknown ones."""
+        names = [column.name for column in description.columns]
         sound = True
         for name, span in [(k.column, k.span) for k in item.keys] + [(c.name, c.span) for c in item.columns]:
-            if name not in known:
+            if name not in names:
                 sound = False
                 self.diagnostics.error(
                     "GSM1520",
-                    f"`{found.name}` has no column `{name}`",
+                    f"`{description.name}` has no column `{name}`",
                     span,
                     "unknown",
-                    notes=[f"its columns are {', '.join(known)}"],
-                    help=did_you_mean(name, known),
+                    notes=[f"its columns are {', '.join(names)}"],
+                    help=did_you_mean(name, names),
                 )
         return sound
 
 
 def unit_of_column(found: Described | None, name: str) -> Unit | None:
-    """The unit that a format states for a column; None where it states none, and without a format."""
+    """Return the unit of a column of a format; None without a unit or a format."""
     column = None if found is None else _find_column(found.columns, name)
     return parse_unit_text(column.unit) if column is not None and column.unit else None
 

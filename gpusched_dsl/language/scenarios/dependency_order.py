@@ -1,4 +1,4 @@
-"""The order in which sets, parameters and randoms become known, once a scenario's expressions read others."""
+"""The order of sets, parameters and randoms by the expressions of a scenario that read other values."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from gpusched_dsl.language.scenarios.assignments import Assignment, ExpressionAs
 
 
 def order_of_data(
-    model: CheckedModel, given: Mapping[str, tuple[Assignment, ...]], diagnostics: Diagnostics
+    model: CheckedModel, assignments: Mapping[str, tuple[Assignment, ...]], diagnostics: Diagnostics
 ) -> tuple[str, ...]:
-    """The model's order, changed as little as the given expressions ask for; reports a circle (GSM1517)."""
-    reads = {name: set(_read_by(model, givens)) for name, givens in given.items()}
+    """Return the order of the model, with the changes that the expressions require; report cycles (GSM1517)."""
+    reads = {name: set(_names_in_assignments(model, givens)) for name, givens in assignments.items()}
     if not any(names - {target} for target, names in reads.items()) and not any(t in n for t, n in reads.items()):
         return model.data_order
     ordered: list[str] = []
     done: set[str] = set()
     for name in model.data_order:
-        _visit(name, [], model, given, reads, ordered, done, diagnostics)
+        _visit(name, [], model, assignments, reads, ordered, done, diagnostics)
     return tuple(ordered)
 
 
@@ -40,7 +40,7 @@ def _visit(
     name: str,
     path: list[str],
     model: CheckedModel,
-    given: Mapping[str, tuple[Assignment, ...]],
+    assignments: Mapping[str, tuple[Assignment, ...]],
     reads: Mapping[str, set[str]],
     ordered: list[str],
     done: set[str],
@@ -49,14 +49,14 @@ def _visit(
     if name in done:
         return
     if name in path:
-        _report_circle([*path[path.index(name) :], name], given, reads, diagnostics)
+        _report_circle([*path[path.index(name) :], name], assignments, reads, diagnostics)
         return
     path.append(name)
     declared = model.sets.get(name) or model.params.get(name) or model.randoms[name]
-    needed = {*_read_by_declaration(model, declared), *reads.get(name, ())}
+    names_needed = {*_names_in_declaration(model, declared), *reads.get(name, ())}
     for other in model.data_order:
-        if other in needed and (other != name or name in reads.get(name, ())):
-            _visit(other, path, model, given, reads, ordered, done, diagnostics)
+        if other in names_needed and (other != name or name in reads.get(name, ())):
+            _visit(other, path, model, assignments, reads, ordered, done, diagnostics)
     path.pop()
     done.add(name)
     ordered.append(name)
@@ -64,40 +64,40 @@ def _visit(
 
 def _report_circle(
     circle: list[str],
-    given: Mapping[str, tuple[Assignment, ...]],
+    assignments: Mapping[str, tuple[Assignment, ...]],
     reads: Mapping[str, set[str]],
     diagnostics: Diagnostics,
 ) -> None:
-    """Report it from the first statement of the scenario that is part of it."""
+    """Report a cycle at its first statement in the scenario."""
     places = {
-        name: next(g.span for g in given[name] if isinstance(g, ExpressionAssignment | LawAssignment))
-        for name, used in pairwise(circle)
-        if used in reads.get(name, ())
+        name: next(g.span for g in assignments[name] if isinstance(g, ExpressionAssignment | LawAssignment))
+        for name, used_name in pairwise(circle)
+        if used_name in reads.get(name, ())
     }
     target = min(places, key=lambda name: (places[name].source.name, places[name].start))
     start = circle.index(target)
-    turned = [*circle[start:-1], *circle[: start + 1]]
+    cycle = [*circle[start:-1], *circle[: start + 1]]
     diagnostics.error(
         "GSM1517",
         f"the value of `{target}` depends on `{target}`",
         places[target],
         "depends on itself",
-        notes=["the cycle is " + " -> ".join(f"`{name}`" for name in turned)],
+        notes=["the cycle is " + " -> ".join(f"`{name}`" for name in cycle)],
         help="give one of them as numbers",
     )
 
 
-def _read_by(model: CheckedModel, givens: tuple[Assignment, ...]) -> Iterator[str]:
-    for given in givens:
-        if isinstance(given, ExpressionAssignment):
-            for part in (given.value, *given.subscripts):
+def _names_in_assignments(model: CheckedModel, assignments: tuple[Assignment, ...]) -> Iterator[str]:
+    for assignment in assignments:
+        if isinstance(assignment, ExpressionAssignment):
+            for part in (assignment.value, *assignment.subscripts):
                 yield from _names(model, part)
-        elif isinstance(given, LawAssignment):
-            yield from _names(model, given.law)
+        elif isinstance(assignment, LawAssignment):
+            yield from _names(model, assignment.law)
 
 
-def _read_by_declaration(model: CheckedModel, declared: CheckedSet | CheckedParam | CheckedRandom) -> Iterator[str]:
-    """The names that a declaration needs, and the root sets of its types."""
+def _names_in_declaration(model: CheckedModel, declared: CheckedSet | CheckedParam | CheckedRandom) -> Iterator[str]:
+    """Yield the names that a declaration needs, and the root sets of its types."""
     if isinstance(declared, CheckedRandom):
         yield from _names(model, declared.indexing)
         if declared.law is not None:

@@ -31,15 +31,15 @@ class HasScenarios(HasModels, Protocol):
 class CheckedScenario:
     """A scenario with its inheritance resolved.
 
-    `given` says for each target what gives it: what replaced nothing and is itself not replaced, then patches in the
-    order in which they apply. `model` is checked with the scenario's options, and its `data_order` also holds for what
-    the scenario's expressions read.
+    `assignments` has the effective assignments of each target: first those that are not patches, then patches in the
+    order of application.
+    `model` is checked with the scenario's options, and its `data_order` respects the expressions of the scenario.
     """
 
     name: str
     span: Span
     model: CheckedModel
-    given: dict[str, tuple[Assignment, ...]]
+    assignments: dict[str, tuple[Assignment, ...]]
     doc: str | None = None
 
 
@@ -52,12 +52,12 @@ def check_scenario(
     settings: Sequence[tree.NamedArgument] = (),
     at: Span | None = None,
 ) -> CheckedScenario | None:
-    """The checked scenario, or None when it or its model has errors.
+    """Return the checked scenario, or None if it or its model has errors.
 
-    All of them are in `diagnostics`, except those of texts that could not be read, which were reported with them.
+    All errors are in `diagnostics`, except those of unreadable texts, which were reported before.
 
     `overrides` are texts for options and scalar parameters (`{"period": "30[min]"}`), `settings` the same as trees;
-    both come after the scenario's own statements. `at` is where the scenario is asked for.
+    both are applied after the scenario's own statements. `at` is the place that names the scenario.
     """
     found = Diagnostics()
     read = [read_setting(target, text, found) for target, text in overrides.items()]
@@ -68,11 +68,11 @@ def check_scenario(
 
 
 def missing_targets(scenario: CheckedScenario) -> list[str]:
-    """The sets, parameters and randoms that need data and get none, in the order in which they are needed."""
+    """Return the sets, parameters and randoms without necessary data, in the order of the data."""
     model = scenario.model
     missing: list[str] = []
     for name in model.data_order:
-        if name in scenario.given:
+        if name in scenario.assignments:
             continue
         if name in model.sets:
             needed = model.sets[name].value is None

@@ -109,7 +109,7 @@ class AssignmentTable:
                 for item in statement.items:
                     yield from self._item(level, statement, item)
             case tree.Data() | tree.Generate():
-                yield from self._formatted(level, statement)
+                yield from self._read_formatted(level, statement)
             case tree.Draw():
                 yield from self._draw(level, statement)
 
@@ -246,7 +246,7 @@ class AssignmentTable:
             return None
         return target
 
-    def _formatted(self, level: int, data: tree.Data | tree.Generate) -> Iterable[Assignment]:
+    def _read_formatted(self, level: int, data: tree.Data | tree.Generate) -> Iterable[Assignment]:
         found = self.formats.use(data)
         for item in data.items:
             if found is None:

@@ -21,20 +21,20 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking import ExpressionChecker
 from gpusched_dsl.language.checking.conversion import because_declared
-from gpusched_dsl.language.checking.kinds import WHOLE, as_element, describe, describe_all, same_kind
+from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, as_element, describe, describe_all, same_kind
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 from gpusched_dsl.language.scenarios.labels import check_element
 
 
 class ValueChecker:
-    """Checks the expressions that a scenario gives, against the declaration of their target."""
+    """Checks the expressions of a scenario against the declarations of their targets."""
 
     def __init__(self, checker: ExpressionChecker) -> None:
         self.checker = checker
 
     def parameter(self, expr: tree.Expr, target: CheckedParam) -> TypedExpr | None:
-        """A value for a parameter, in its unit. For a symbol or an element a bare name is the label."""
+        """Return a value for a parameter, in its unit. For a symbol or an element, a bare name is a label."""
         if isinstance(target.type, (TextType, Element)):
             if not check_element(expr, self.checker.diagnostics):
                 return None
@@ -44,26 +44,26 @@ class ValueChecker:
             assert isinstance(target.type, Numeric)
             because = because_declared(target.name, target.span, target.type.unit)
         typed = self.checker.value(expr, target.type, because=because)
-        return typed if typed is not None and self._known_before(typed, target.name) else None
+        return typed if typed is not None and self._is_data(typed, target.name) else None
 
-    def _known_before(self, typed: TypedExpr, name: str) -> bool:
+    def _is_data(self, typed: TypedExpr, name: str) -> bool:
         return self.checker.data_only(typed, f"the value of `{name}`")
 
     def subscripts(self, statement: tree.Assign, target: CheckedParam) -> tuple[TypedExpr, ...] | None:
-        """The key of a single value; bare names are labels."""
+        """Return the key of a single value; bare names are labels."""
         slots = slots_of(target)
-        given = statement.subscripts
-        if len(given) != len(slots):
+        subscripts = statement.subscripts
+        if len(subscripts) != len(slots):
             self.checker.error(
                 "GSM1507",
                 f"`{target.name}` has {len(slots) or 'no'} subscript{'' if len(slots) == 1 else 's'}, "
-                f"{len(given)} given",
-                given[0].span.to(given[-1].span),
-                f"{len(given)} given",
+                f"{len(subscripts)} given",
+                subscripts[0].span.to(subscripts[-1].span),
+                f"{len(subscripts)} given",
                 secondary=[Place(target.span, f"`{target.name}` is declared here")],
             )
             return None
-        found = [self._subscript(e, s.type, target) for e, s in zip(given, slots, strict=True)]
+        found = [self._subscript(e, s.type, target) for e, s in zip(subscripts, slots, strict=True)]
         typed_args = tuple(typed for typed in found if typed is not None)
         return typed_args if len(typed_args) == len(found) else None
 
@@ -97,7 +97,7 @@ class ValueChecker:
         typed = self.checker.set_of(label_names(expr), expected=_expected_types(expr, target))
         if typed is None:
             return None
-        if _alike(typed.types, target):
+        if _have_fitting_types(typed.types, target):
             return typed
         self.checker.error(
             "GSM1510",
@@ -118,7 +118,7 @@ class ValueChecker:
             if isinstance(item, tree.Text):
                 rows.append((StringLiteral(span=item.span, type=target.types[0], text=item.value),))
             elif isinstance(item, tree.Number) and item.unit is None and item.is_integer:
-                rows.append((Constant(span=item.span, type=WHOLE, value=item.value),))
+                rows.append((Constant(span=item.span, type=INTEGER_TYPE, value=item.value),))
             else:
                 return None
         return LiteralSet(span=expr.span, types=target.types, rows=tuple(rows))
@@ -154,14 +154,14 @@ def _has_numbers(expr: tree.Expr) -> bool:
             return False
 
 
-def _alike(types: tuple[ValueType, ...], target: CheckedSet) -> bool:
-    if target.root == target.name and types == (WHOLE,):
+def _have_fitting_types(types: tuple[ValueType, ...], target: CheckedSet) -> bool:
+    if target.root == target.name and types == (INTEGER_TYPE,):
         return True
     return len(types) == len(target.types) and all(map(same_kind, types, target.types))
 
 
 def as_label(expr: tree.Expr) -> tree.Expr:
-    """A bare name as the label that it is in data."""
+    """Convert a bare name to a label."""
     if isinstance(expr, tree.Name):
         return tree.Text(span=expr.span, value=expr.text)
     if isinstance(expr, tree.TupleExpr):
@@ -170,7 +170,7 @@ def as_label(expr: tree.Expr) -> tree.Expr:
 
 
 def label_names(expr: tree.Expr) -> tree.Expr:
-    """A set expression in which the bare names inside `{ }` are labels."""
+    """Convert the bare names inside `{ }` of a set expression to labels."""
     match expr:
         case tree.SetLiteral(items=items):
             return replace(expr, items=tuple(map(as_label, items)))

@@ -38,7 +38,7 @@ class Base:
     @cached_property
     def input_names(self) -> frozenset[str]:
         """Return given values of the scenario, or their replacements: derived values are recomputed for every plan."""
-        names = {name for name, givens in self.instance.scenario.given.items() if givens}
+        names = {name for name, givens in self.instance.scenario.assignments.items() if givens}
         names |= self.instance.made_of.replaced.keys()
         roots = {name for name, declared in self.model.sets.items() if declared.root == name}
         return frozenset(name for name in self.model.data_order if name in names or name in roots)
@@ -82,7 +82,7 @@ class Base:
 
     @cached_property
     def _bare(self) -> CheckedScenario:
-        return replace(self.instance.scenario, given={})
+        return replace(self.instance.scenario, assignments={})
 
     @cached_property
     def _full_values(self) -> dict[str, Ready]:

@@ -65,7 +65,7 @@ def _of_param(model: CheckedModel, name: str, param: Param, base: Base) -> list[
     pairs = zip(param.domain.components, param.domain.columns(), strict=True)
     labels = [_label(component, int(codes[at])) for component, codes in pairs]
     shown = f"`{name}`" + (f" of `{','.join(labels)}`" if labels else "")
-    given = base.instance.scenario.given.get(name, ())
+    given = base.instance.scenario.assignments.get(name, ())
     span = given[0].span if given else None
     return [_out(shown, float(param.values[at]), least, most, kind.unit, span, len(wrong) - 1)]
 

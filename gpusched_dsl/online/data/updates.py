@@ -126,7 +126,7 @@ def _build_new_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataC
         name: tuple(
             g for g in givens if name not in of_jobs or (isinstance(g, ExpressionAssignment) and not g.subscripts)
         )
-        for name, givens in scenario.given.items()
+        for name, givens in scenario.assignments.items()
         if name not in replaced
     }
     whole = InstanceView(base.store.universes, {})
@@ -136,7 +136,7 @@ def _build_new_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataC
         if name not in of_jobs and name not in replaced and name in model.data_order and name not in model.randoms
     }
     return build_instance(
-        replace(scenario, given=given),
+        replace(scenario, assignments=given),
         folder=base.instance.reader.folder,
         limits=base.limits,
         replaced=replaced,
@@ -151,7 +151,7 @@ def _is(kind: object, root: str) -> bool:
 
 def _rebuild(base: Base, ready: Mapping[str, Ready]) -> Base:
     instance = build_instance(
-        replace(base.instance.scenario, given={}),
+        replace(base.instance.scenario, assignments={}),
         folder=base.instance.reader.folder,
         limits=base.limits,
         reader=base.instance.reader,

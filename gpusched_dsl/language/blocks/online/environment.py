@@ -26,10 +26,10 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, unit_o
 
 
 @dataclass
-class WorldLines:
+class EnvironmentLines:
     """Checks these lines. In `jobs` a job is bound, in `places` the indices of the placement.
 
-    `work` is the unit of a job's work, `time` that of spans of time; with a window (`slotted`) work may be told by
+    `work` is the unit of a job's work, `time` the unit of durations; with a window (`slotted`) a speed may be work per
     slot.
     """
 

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.online.carry_analysis.analysis import prove
-from gpusched_dsl.language.blocks.online.environment import WorldLines, unknown_word
+from gpusched_dsl.language.blocks.online.environment import EnvironmentLines, unknown_word
 from gpusched_dsl.language.blocks.online.inheritance import merge
 from gpusched_dsl.language.blocks.online.names import bind, placement_scope, reference_of, with_clock
 from gpusched_dsl.language.blocks.policies.policy import HasPolicies, model_of
@@ -85,19 +85,19 @@ class _OnlineChecker:
         self.unit = DIMENSIONLESS if window is not None else self._clock_unit(arrive, bool(brought))
         # Spans of time: with a window the clock counts slots, so they are in hours.
         self.span_unit = UNITS["h"] if window is not None else self.unit
-        worlds = {s.verb: s for s in _of(tree.ProgressLine, statements)}
+        progress_lines = {s.verb: s for s in _of(tree.ProgressLine, statements)}
         self._see(jobs, DIMENSIONLESS, slots, brought)
         self.job_scope = EMPTY
         arrival = None if arrive is None else self._arrival(arrive, jobs)
-        work = self._work(worlds.get("work"), list(_of(tree.Carry, statements)))
+        work = self._work(progress_lines.get("work"), list(_of(tree.Carry, statements)))
         self.work_unit = unit_in(work) if work is not None else DIMENSIONLESS
         self._see(jobs, self.work_unit, slots, brought)
-        world = WorldLines(
+        environment = EnvironmentLines(
             self.checker, self.model, self.diagnostics, self.job_scope, placement_scope(self.checker_model),
             self.work_unit, self.span_unit, window is not None,
         )  # fmt: skip
-        speed, per_entry = world.speed(worlds.get("speed"))
-        charged, charges = world.charges(list(_of(tree.Charge, statements)))
+        speed, per_entry = environment.speed(progress_lines.get("speed"))
+        charged, charges = environment.charges(list(_of(tree.Charge, statements)))
         return CheckedOnline(
             name=online.name.text,
             span=online.name.span,
@@ -110,12 +110,16 @@ class _OnlineChecker:
             triggers=tuple(self._triggers(list(_of(tree.Replan, statements)), window is not None)),
             carries=tuple(c for s in _of(tree.Carry, statements) if (c := self._carry(s)) is not None),
             work=work,
-            ends=world.ends(worlds.get("ends")),
+            ends=environment.ends(progress_lines.get("ends")),
             speed=speed,
             per_entry=per_entry,
-            stretch=world.stretch(worlds.get("stretch")),
-            changes={own.event: own for s in _of(tree.Change, statements) if (own := world.change(s)) is not None},
-            outages=tuple(o for s in _of(tree.Outage, statements) if (o := world.outage(s)) is not None),
+            stretch=environment.stretch(progress_lines.get("stretch")),
+            changes={
+                change.event: change
+                for s in _of(tree.Change, statements)
+                if (change := environment.change(s)) is not None
+            },
+            outages=tuple(o for s in _of(tree.Outage, statements) if (o := environment.outage(s)) is not None),
             charged=charged,
             charges=charges,
             fallback=next((s.policy.text for s in _of(tree.FallbackPolicy, statements)), None),
@@ -197,7 +201,7 @@ class _OnlineChecker:
 
     def _integer_data(self, expr: tree.Expr, what: str) -> TypedExpr | None:
         typed = self.checker.number(expr, unit=DIMENSIONLESS)
-        if typed is None or not self.checker.data_only(typed, what) or not self.checker.is_whole(typed):
+        if typed is None or not self.checker.data_only(typed, what) or not self.checker.require_integer(typed):
             return None
         return typed
 

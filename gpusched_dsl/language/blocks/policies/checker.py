@@ -11,9 +11,9 @@ from gpusched_dsl.language.blocks.policies.draws import check_draw
 from gpusched_dsl.language.blocks.policies.inheritance import PolicyLines
 from gpusched_dsl.language.blocks.policies.memory import VERBS as LAST
 from gpusched_dsl.language.blocks.policies.memory import MemoryLines
-from gpusched_dsl.language.blocks.policies.names import decisions_of, extra_name, fits_order, fits_ways
+from gpusched_dsl.language.blocks.policies.names import decisions_of, extra_name, fits_configurations, fits_order
 from gpusched_dsl.language.blocks.policies.queues import check_queues
-from gpusched_dsl.language.blocks.policies.rule_table import PRICES, listed
+from gpusched_dsl.language.blocks.policies.rule_table import PRICES, list_names
 from gpusched_dsl.language.blocks.policies.rules import NamedRules
 from gpusched_dsl.language.blocks.policies.scope import clock, one_job, with_node, with_slot
 from gpusched_dsl.language.blocks.policies.slots import SlotLines
@@ -33,8 +33,8 @@ from gpusched_dsl.language.source import Span
 class PolicyChecker:
     """Checks the effective lines of a policy after inheritance.
 
-    `partial` says that something of the policy or the model could not be read: what is missing is then no mistake.
-    A new verb is a line of `verbs` and a method that puts what it found into `found`, by the fields of `CheckedPolicy`.
+    `partial`: a part of the policy or the model could not be read, so missing lines are not reported. A new verb is a
+    line of `verbs` and a method that sets its `fields` of `CheckedPolicy`.
     """
 
     def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span], partial: bool) -> None:
@@ -49,11 +49,11 @@ class PolicyChecker:
         self.rules = NamedRules(self.values, diagnostics)
         self.queue = one_job(model, self.decisions)  # the job, known to all lines after `order`
         self.stages: list[CheckedStage] = []
-        self.found: dict[str, Any] = {"draws": {}}
+        self.fields: dict[str, Any] = {"draws": {}}
         self.verbs: dict[str, Callable[[tree.PolicyRule], None]] = {
             "order": self._order,
-            "choose": self._ways,
-            "otherwise": self._ways,
+            "choose": self._configurations,
+            "otherwise": self._configurations,
             "place": self._rules,
             "finish": self._rules,
             "keep": self._rules,
@@ -73,7 +73,7 @@ class PolicyChecker:
         self.memory = None if self.decisions is None else MemoryLines(self.checker, model, self.decisions)
 
     def run(self, policy: tree.Policy, lines: PolicyLines) -> CheckedPolicy | None:
-        """The checked policy; None, or something unfit for use, where errors were reported."""
+        """Return the checked policy; None, or an unusable policy, if errors were reported."""
         self._has_decisions(policy)
         lets = self._lets(policy.name.span, lines)
         self._has_lines(policy, lines.rules)
@@ -83,11 +83,11 @@ class PolicyChecker:
         self.lines = lines
         for rule in sorted(lines.rules.values(), key=lambda r: (r.verb != "order", r.verb in LAST)):
             self.verbs[rule.verb](rule)
-        if "order" not in self.found:
+        if "order" not in self.fields:
             return None
         if not {"choose", "otherwise"} & lines.rules.keys() and self.decisions is not None:
-            # Nothing but nodes is left open: a job has one way on each, and all of them are listed.
-            self.found["choose"] = CheckedRanking(policy.name.span, TypedIndexing(), ())
+            # Only nodes remain to be chosen: a job has one configuration on each node, and all of them are listed.
+            self.fields["choose"] = CheckedRanking(policy.name.span, TypedIndexing(), ())
         return CheckedPolicy(
             name=policy.name.text,
             span=policy.name.span,
@@ -99,12 +99,12 @@ class PolicyChecker:
             doc=policy.doc,
             lets=lets,
             stages=tuple(self.stages),
-            slots=None if self.slots is None else self.slots.whole(),
-            lines=lines.written,
-            **self.found,
+            slots=None if self.slots is None else self.slots.result(),
+            lines=lines.sources,
+            **self.fields,
         )
 
-    # --- what a policy needs -----------------------------------------------------------------------------------------
+    # --- required parts ----------------------------------------------------------------------------------------------
 
     def _has_decisions(self, policy: tree.Policy) -> None:
         if self.decisions is not None or self.partial:
@@ -128,14 +128,14 @@ class PolicyChecker:
         if self.partial:
             return
         examples = {"order": "order j in Jobs by deadline[j];", "place": "place best_fit, new_node;"}
-        ways = self.decisions.chosen if self.decisions is not None else ()
+        ways = self.decisions.choices if self.decisions is not None else ()
         if ways or "otherwise" in rules:
             examples["choose"] = "choose (v, g) in Configs by cost[v, g];"
         missing = [verb for verb in examples if verb not in rules]
         if missing:
             self.diagnostics.error(
                 "GSM1617",
-                f"policy `{policy.name.text}` lacks the line {listed(missing)}",
+                f"policy `{policy.name.text}` lacks the line {list_names(missing)}",
                 policy.name.span,
                 "not complete",
                 help=f"add it, as in `{examples[missing[0]]}`, or extend a policy that has it",
@@ -206,32 +206,32 @@ class PolicyChecker:
             return
         if self.decisions is None or fits_order(self.decisions, rule, expr, self.diagnostics):
             self.queue = scope
-            self.found["order"] = CheckedRanking(rule.span, expr, keys)
+            self.fields["order"] = CheckedRanking(rule.span, expr, keys)
 
-    def _ways(self, rule: tree.PolicyRule) -> None:
+    def _configurations(self, rule: tree.PolicyRule) -> None:
         expr, scope = self.checker.indexing(rule.indexing, self.queue)
         keys = self.values.keys(rule.keys, f"a key of `{rule.verb}`", scope)
         if expr is None or self.decisions is None:
             return
-        if fits_ways(self.decisions, rule, expr, self.diagnostics):
-            self.found[rule.verb] = CheckedRanking(rule.span, expr, keys, extra_name(self.decisions, expr))
+        if fits_configurations(self.decisions, rule, expr, self.diagnostics):
+            self.fields[rule.verb] = CheckedRanking(rule.span, expr, keys, extra_name(self.decisions, expr))
 
     # --- place, finish, keep, improve --------------------------------------------------------------------------------
 
     def _rules(self, rule: tree.PolicyRule) -> None:
-        self.found[rule.verb] = self._named(rule)
+        self.fields[rule.verb] = self._checked_rules(rule)
 
-    def _named(self, rule: tree.PolicyRule) -> tuple[CheckedRule, ...]:
+    def _checked_rules(self, rule: tree.PolicyRule) -> tuple[CheckedRule, ...]:
         return self.rules.of(rule, with_slot(self.model, self.decisions, self._job_and_node()))
 
     def _job_and_node(self) -> Scope:
         return with_node(self.model, self.decisions, self.queue)
 
     def _improve(self, rule: tree.PolicyRule) -> None:
-        self.found["improve"] = self.values.whole(rule.count, "the number of improved plans")
-        self.found["rounds"] = self.values.whole(rule.rounds, "the number of rounds")
-        self.found["all_rounds"] = rule.all_rounds
-        self.found["moves"] = self._named(rule)
+        self.fields["improve"] = self.values.integer(rule.count, "the number of improved plans")
+        self.fields["rounds"] = self.values.integer(rule.rounds, "the number of rounds")
+        self.fields["all_rounds"] = rule.all_rounds
+        self.fields["moves"] = self._checked_rules(rule)
 
     # --- occupies, reserve, serve, fix -------------------------------------------------------------------------------
 
@@ -250,32 +250,32 @@ class PolicyChecker:
     def _remember(self, rule: tree.PolicyRule) -> None:
         found = None if self.memory is None else self.memory.remember(rule, self.queue, self._rankings())
         if found is not None:
-            self.found["memories"] = (*self.found.get("memories", ()), found)
+            self.fields["memories"] = (*self.fields.get("memories", ()), found)
 
     def _again(self, rule: tree.PolicyRule) -> None:
         if self.memory is not None:
-            self.found["again"] = self.memory.again(rule, self.queue, self._rankings())
+            self.fields["again"] = self.memory.again(rule, self.queue, self._rankings())
 
     def _rankings(self) -> list[CheckedRanking]:
-        return [self.found[verb] for verb in ("choose", "otherwise") if verb in self.found]
+        return [self.fields[verb] for verb in ("choose", "otherwise") if verb in self.fields]
 
     # --- randomise, repeat, split ------------------------------------------------------------------------------------
 
     def _randomise(self, rule: tree.PolicyRule) -> None:
         draw = check_draw(rule, self.values, self.queue, self.diagnostics)
         if draw is not None:
-            self.found["draws"][draw.target] = draw
+            self.fields["draws"][draw.target] = draw
 
     def _repeat(self, rule: tree.PolicyRule) -> None:
-        self.found["repeat"] = self.values.whole(rule.count, "the number of repetitions")
+        self.fields["repeat"] = self.values.integer(rule.count, "the number of repetitions")
         for kept in rule.rules[:1]:
-            self._kept(kept)
+            self._best_price(kept)
         if len(rule.rules) > 1:
             span = rule.rules[1].span.to(rule.rules[-1].span)
             self.diagnostics.error("GSM1614", "`keep best` needs exactly one value", span, "one more", help="remove it")
 
-    def _kept(self, rule: tree.Rule) -> None:
-        """`best total`: by the objective of the model, all costs to the end of every job, or another price."""
+    def _best_price(self, rule: tree.Rule) -> None:
+        """Check `best total`: an objective of the model, all costs to the end of every job, or another price."""
         first, *rest = rule.words
         known = [o.name for o in self.model.objectives if o.name is not None]
         known += [p for p in PRICES if p not in known]
@@ -293,10 +293,10 @@ class PolicyChecker:
                 f"unknown objective or price `{rest[0].text}`",
                 rest[0].span,
                 "not declared",
-                help=did_you_mean(rest[0].text, known) or f"there are {listed(known)}",
+                help=did_you_mean(rest[0].text, known) or f"there are {list_names(known)}",
             )
         else:
-            self.found["kept"] = rest[0].text
+            self.fields["kept"] = rest[0].text
 
     def _split(self, rule: tree.PolicyRule) -> None:
-        self.found["split"] = self.values.whole(rule.count, "the number of controllers")
+        self.fields["split"] = self.values.integer(rule.count, "the number of controllers")

@@ -8,7 +8,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of_policy, merge
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.blocks.policies.rule_table import RULES
-from gpusched_dsl.language.blocks.policies.steps import DRAWN, draw_line, steps_of, text_of
+from gpusched_dsl.language.blocks.policies.steps import DRAW_TARGETS, draw_line, steps_of, text_of
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -46,16 +46,18 @@ def policy_in_words(policy: CheckedPolicy) -> list[str]:
     """
     words: list[str] = []
     for number, (step, details, line) in enumerate(steps_of(policy), 1):
-        written = policy.lines.get(line)
-        origin = f" (from {written.policy})" if written is not None and written.policy != policy.name else ""
+        line_source = policy.lines.get(line)
+        origin = (
+            f" (from {line_source.policy})" if line_source is not None and line_source.policy != policy.name else ""
+        )
         words.append(f"{number}. {step}{origin}{':' if details else '.'}")
         words += [f"   - {detail}{';' if detail is not details[-1] else '.'}" for detail in details]
-    lets = [(name, written) for name, written in policy.lines.items() if name.startswith("let ")]
+    lets = [(name, line_source) for name, line_source in policy.lines.items() if name.startswith("let ")]
     if lets:
         words.append("where")
-    for _, written in lets:
-        text = text_of(written.span.text).removeprefix("let ").removesuffix(";")
-        words.append(f"   {text}" + (f" (from {written.policy})" if written.policy != policy.name else ""))
+    for _, line_source in lets:
+        text = text_of(line_source.span.text).removeprefix("let ").removesuffix(";")
+        words.append(f"   {text}" + (f" (from {line_source.policy})" if line_source.policy != policy.name else ""))
     return words
 
 
@@ -82,7 +84,7 @@ def settings_of(policy: CheckedPolicy) -> list[Setting]:
             "probability that a job is swapped with the next",
             draw_line(target),
         )
-        meaning = f"number of best candidates from which the {DRAWN.get(target, target)} is drawn"
+        meaning = f"number of best candidates from which the {DRAW_TARGETS.get(target, target)} is drawn"
         add(f"{target} list", draw.count, meaning, draw_line(target))
     add("repetitions", policy.repeat, "number of plans", "repeat")
     add("improved", policy.improve, "number of best plans that are improved", "improve")
@@ -100,13 +102,13 @@ def settings_of(policy: CheckedPolicy) -> list[Setting]:
     return found
 
 
-# --- listing ----------------------------------------------------------------------------------------------------------
+# --- listing ---------------------------------------------------------------------------------------------------------
 
 
 def _make_listing(workspace: HasPolicies, policy: tree.Policy) -> PolicyListing:
     checked = check_policy(workspace, policy, Diagnostics())
     chain = chain_of_policy(workspace, policy, Diagnostics()) or [policy]
-    written = merge(chain, Diagnostics()).written
+    written = merge(chain, Diagnostics()).sources
     return PolicyListing(
         name=policy.name.text,
         model=checked.model.name if checked is not None else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.policies.rule_table import WEIGHTS, listed
+from gpusched_dsl.language.blocks.policies.rule_table import WEIGHTS, list_names
 from gpusched_dsl.language.blocks.policies.values import Values
 from gpusched_dsl.language.checked_policy import CheckedDraw
 from gpusched_dsl.language.checking import EMPTY, Scope
@@ -16,7 +16,7 @@ def check_draw(rule: tree.PolicyRule, values: Values, queue: Scope, diagnostics:
     assert rule.target is not None
     target = rule.target.text
     scope = EMPTY if target == "place" else queue
-    count = values.whole(rule.count, "the length of a list", scope)
+    count = values.integer(rule.count, "the length of a list", scope)
     probability = values.plain(rule.probability, "a probability", scope)
     if not _draw_fits(rule, target, diagnostics) or not _odds_fit(rule, target, diagnostics):
         return None
@@ -32,8 +32,8 @@ def _draw_fits(rule: tree.PolicyRule, target: str, diagnostics: Diagnostics) -> 
         else f"randomise {target} from 3 by {WEIGHTS[target][-1]};"
     )
     unfit = rule.count if swaps else rule.probability
-    needed = rule.probability if swaps else rule.count
-    if unfit is None and needed is not None:
+    required = rule.probability if swaps else rule.count
+    if unfit is None and required is not None:
         return True
     how = "swapping neighbours with a probability" if swaps else "drawing from the best n"
     diagnostics.error(
@@ -57,7 +57,7 @@ def _odds_fit(rule: tree.PolicyRule, target: str, diagnostics: Diagnostics) -> b
             f"unknown weight `{word.text}` of a draw",
             word.span,
             "unknown",
-            help=(did_you_mean(word.text, known) or f"weights are {listed(known)}") if known else swapping,
+            help=(did_you_mean(word.text, known) or f"weights are {list_names(known)}") if known else swapping,
         )
     if rule.by and len(words) != 1:
         diagnostics.error(
@@ -74,6 +74,6 @@ def _odds_fit(rule: tree.PolicyRule, target: str, diagnostics: Diagnostics) -> b
             f"`{span.text}` is not a weight of a draw",
             span,
             "unknown",
-            help=f"weights are {listed(known)}",
+            help=f"weights are {list_names(known)}",
         )
     return not rule.by or " ".join(w.text for w in rule.by) in known

@@ -1,4 +1,4 @@
-"""The lines of a policy together with those that it inherits, and who wrote each."""
+"""The lines of a policy, including inherited ones, with the policy of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 class HasPolicies(HasModels, Protocol):
-    """The part of a workspace that is needed here; `damaged` are blocks with a statement that could not be read."""
+    """The part of a workspace that is needed here; `damaged` are names of blocks with an unreadable statement."""
 
     @property
     def policies(self) -> Mapping[str, tree.Policy]: ...
@@ -26,21 +26,21 @@ class HasPolicies(HasModels, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PolicyLines:
-    """`lets` and `stages` by name, `rules` by their words (`order`, `randomise place`), `written` as `let a`."""
+    """`lets` and `stages` by name, `rules` by their words (`order`, `randomise place`), `sources` by `let a`."""
 
     lets: dict[str, tree.LetDecl] = field(default_factory=dict)
     stages: dict[str, tree.PolicyStage] = field(default_factory=dict)
     rules: dict[str, tree.PolicyRule] = field(default_factory=dict)
-    written: dict[str, PolicyLine] = field(default_factory=dict)
+    sources: dict[str, PolicyLine] = field(default_factory=dict)
 
 
 def chain_of_policy(workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnostics) -> list[tree.Policy] | None:
-    """The policy preceded by all that it extends, the oldest first; None if one of them is missing."""
+    """Return the policy after those that it extends, oldest first; None if one of them is missing."""
     return chain_of(workspace, workspace.policies, policy, POLICY, diagnostics)
 
 
 def merge(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> PolicyLines:
-    """The lines that apply: each replaces the inherited line of the same words or the same name."""
+    """Return the effective lines: each replaces the inherited line with the same words or name."""
 
     def report(key: str, first: tree.Statement, again: tree.Statement) -> None:
         if isinstance(again, tree.LetDecl | tree.PolicyStage):
@@ -54,7 +54,7 @@ def merge(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> PolicyLines
 
     lines = PolicyLines()
     for words, (policy, statement) in statements_of(chain, _words_of, report).items():
-        lines.written[words] = PolicyLine(statement.span, policy.name.text)
+        lines.sources[words] = PolicyLine(statement.span, policy.name.text)
         match statement:
             case tree.LetDecl():
                 lines.lets[statement.name.text] = statement

@@ -32,7 +32,7 @@ class MemoryLines:
         """`remember target = value;`; None where that was reported."""
         assert rule.target is not None
         assert rule.value is not None
-        scope, kinds = self._scope(queue, rankings)
+        scope, node_types = self._scope(queue, rankings)
         target = self.model.params.get(rule.target.text)
         if target is None and rule.target.text in self.checker.symbols.poisoned:
             return None
@@ -50,7 +50,7 @@ class MemoryLines:
             value = self.checker.value(rule.value, target.type, scope, because=because)
             if value is None or not self.checker.data_only(value, "the remembered value of a policy"):
                 return None
-            return CheckedMemory(target.name, rule.span, value, kinds)
+            return CheckedMemory(target.name, rule.span, value, node_types)
         where = self.checker.symbols.span_of(rule.target.text)
         self.checker.diagnostics.error(
             "GSM1641",
@@ -66,7 +66,7 @@ class MemoryLines:
     def again(self, rule: tree.PolicyRule, queue: Scope, rankings: Iterable[CheckedRanking]) -> CheckedAgain | None:
         """`again after time where condition;`; None where that was reported."""
         assert rule.value is not None
-        scope, kinds = self._scope(queue, rankings)
+        scope, node_types = self._scope(queue, rankings)
         after = self.checker.number(rule.value, scope, unit=clock_unit(self.model))
         if after is None or not self.checker.data_only(after, "the time until a policy plans again"):
             return None
@@ -75,17 +75,17 @@ class MemoryLines:
             condition = self.checker.condition(rule.condition, scope)
             if condition is None or not self.checker.data_only(condition, "a condition of `again`"):
                 return None
-        return CheckedAgain(rule.span, after, condition, kinds)
+        return CheckedAgain(rule.span, after, condition, node_types)
 
     def _scope(self, queue: Scope, rankings: Iterable[CheckedRanking]) -> tuple[Scope, tuple[IndexVar, ...]]:
         """Return the scope of the lines, and its names of the type of node."""
         scope = bound_placement(self.model, self.decisions, queue)
-        kinds: list[IndexVar] = []
+        node_types: list[IndexVar] = []
         for ranking in rankings:
             for iterator in ranking.indexing.iterators:
                 for at, variable in enumerate(iterator.variables):
                     if variable is ranking.node_type:
-                        if variable.name not in {k.name for k in kinds}:
-                            kinds.append(variable)
-                        scope = scope.bind(kinds[-1].name, Binding(kinds[-1], iterator.domain, at))
-        return scope, tuple(kinds)
+                        if variable.name not in {k.name for k in node_types}:
+                            node_types.append(variable)
+                        scope = scope.bind(node_types[-1].name, Binding(node_types[-1], iterator.domain, at))
+        return scope, tuple(node_types)

@@ -1,4 +1,4 @@
-"""Which names the lines of a policy may bind: those of the indices of the model's placement."""
+"""The names that lines of a policy may bind: the indices of the model's placement."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 class Decisions:
     """The indices of a placement by their role.
 
-    `chosen` must be bound where ways are listed, `open` may be there too. `node_type` is the type of node where it is
-    no index itself: one more name may be bound to such a type. Where jobs stand in queues (`place` is the index of
-    their place), policies choose nodes and find the place themselves.
+    `choices` must be bound in lists of configurations, `open` may be. `node_type` is the type of node if it is no
+    index: then one more name may be bound to a type. If nodes have queues, `place` is the index of the position;
+    policies choose nodes and find the position themselves.
     """
 
     placement: CheckedPlacement
     job: IndexVar
     node: IndexVar | None
-    chosen: tuple[IndexVar, ...]
+    choices: tuple[IndexVar, ...]
     open: tuple[IndexVar, ...]
     node_type: TypedExpr | None
     place: IndexVar | None = None
@@ -54,18 +54,18 @@ def decisions_of(model: CheckedModel) -> Decisions | None:
         return Decisions(placement, job, node, listed, (), None, place)
     node_type = placement.value("node_type")
     chosen = tuple(i for i in placement.indices if i not in (job, node, slot) and i.name != IGNORED)
-    # Where `choose` lists nodes by name, each is a kind of its own; not where the type is chosen when one is opened.
+    # If `choose` lists nodes by name, each is its own type; not if the type is chosen when a node is opened.
     open_ = tuple(i for i in (slot, None if isinstance(node_type, IndexRef) else node) if i is not None)
     return Decisions(placement, job, node, chosen, open_, None if isinstance(node_type, IndexRef) else node_type)
 
 
 def slot_of(decisions: Decisions) -> IndexVar | None:
-    """The index of the placement that is the slot; None where decisions have none, or nodes have no name."""
+    """Return the slot index of the placement; None without slots, or if nodes have no names."""
     return None if decisions.node is None else decisions.placement.index("slot")
 
 
 def fits_order(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, diagnostics: Diagnostics) -> bool:
-    """Whether `order` binds the job and nothing else; reports GSM1619."""
+    """Whether `order` binds exactly the job; report GSM1619."""
     assert rule.indexing is not None
     job = decisions.job
     variables = expr.variables
@@ -85,10 +85,12 @@ def fits_order(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing,
     return False
 
 
-def fits_ways(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, diagnostics: Diagnostics) -> bool:
+def fits_configurations(
+    decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, diagnostics: Diagnostics
+) -> bool:
     """Whether the names of `choose` or `otherwise` identify a way to run a job; reports GSM1619 and GSM1630."""
     named = {v.name: v for v in expr.variables if v.name != IGNORED}
-    known = {i.name: i for i in (*decisions.chosen, *decisions.open)}
+    known = {i.name: i for i in (*decisions.choices, *decisions.open)}
     extra = extra_name(decisions, expr)
     sound = True
     for name, bound in named.items():
@@ -97,7 +99,7 @@ def fits_ways(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, 
             continue
         _report_name(decisions, bound, index, known, diagnostics)
         sound = False
-    missing = [i for i in decisions.chosen if i.name not in named]
+    missing = [i for i in decisions.choices if i.name not in named]
     if missing and sound:
         assert rule.indexing is not None
         names = ", ".join(f"`{i.name}`" for i in missing)
@@ -107,7 +109,7 @@ def fits_ways(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, 
             rule.indexing.span,
             f"{names} not bound",
             secondary=[Label(missing[0].span, "an index of the placement")],
-            help=f"bind {names}, as in `{rule.verb} {_tuple(decisions.chosen)} in ... by ...`",
+            help=f"bind {names}, as in `{rule.verb} {_tuple(decisions.choices)} in ... by ...`",
         )
         sound = False
     return sound
@@ -131,7 +133,7 @@ def _report_name(
     diagnostics: Diagnostics,
 ) -> None:
     node = decisions.node
-    help = did_you_mean(bound.name, known) or f"a way to run a job is identified by {_tuple(decisions.chosen)}"
+    help = did_you_mean(bound.name, known) or f"a way to run a job is identified by {_tuple(decisions.choices)}"
     label = "not in the placement"
     secondary = [Label(decisions.placement.span, "the placement of this variable")]
     if index is not None:
@@ -141,7 +143,7 @@ def _report_name(
     elif node is not None and bound.name == node.name:
         label = "the node"
         help = "remove it: `place` chooses the node"
-    elif len(same := [i for i in decisions.chosen if same_kind(i.type, bound.type)]) == 1:
+    elif len(same := [i for i in decisions.choices if same_kind(i.type, bound.type)]) == 1:
         help = f"name it `{same[0].name}`, as in the placement"
     diagnostics.error(
         "GSM1619",

@@ -1,4 +1,4 @@
-"""`check_policy`: a policy with all that it extends, checked against a model that it is for."""
+"""Checks a policy, with the policies that it extends, for a model."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 def check_policy(
     workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnostics, model: CheckedModel | None = None
 ) -> CheckedPolicy | None:
-    """The policy for a model, or None when something is wrong, which has been reported (GSM161x, names, units).
+    """Return the policy for a model, or None after reported errors (GSM161x, names, units).
 
-    A policy for a model holds for all that extend it. `model` is that of a scenario, with its options; without it the
-    policy is checked against the model that it names with the defaults of its options. Errors of the model itself
-    are reported where that is checked: the result is None then, without a report.
+    A policy is valid for its model and for models that extend it. `model` is the model of a scenario, with its options;
+    without it, the policy is checked for the model that it names, with default options. For a model with errors, which
+    are reported by its own check, the result is None.
     """
-    found = Diagnostics()
+    own_diagnostics = Diagnostics()
     checked: CheckedPolicy | None = None
-    chain = chain_of_policy(workspace, policy, found)
-    name = _model_name(chain, found) if chain is not None else None
-    if chain is not None and name is not None and _belong(workspace, chain, name, model, found):
-        wanted = model if model is not None else model_of(workspace, name, found)
-        lines = merge(chain, found)
-        if wanted is not None:
-            blocks = {*(p.name.text for p in chain), *(lineage(workspace, wanted.name) or ())}
+    chain = chain_of_policy(workspace, policy, own_diagnostics)
+    name = _model_name(chain, own_diagnostics) if chain is not None else None
+    if chain is not None and name is not None and _fits_model(workspace, chain, name, model, own_diagnostics):
+        target = model if model is not None else model_of(workspace, name, own_diagnostics)
+        lines = merge(chain, own_diagnostics)
+        if target is not None:
+            blocks = {*(p.name.text for p in chain), *(lineage(workspace, target.name) or ())}
             partial = not workspace.damaged.isdisjoint(blocks)
-            checked = PolicyChecker(wanted, found, workspace.lost, partial).run(policy, lines)
-    diagnostics.extend(found)
-    return None if found.has_errors else checked
+            checked = PolicyChecker(target, own_diagnostics, workspace.lost, partial).run(policy, lines)
+    diagnostics.extend(own_diagnostics)
+    return None if own_diagnostics.has_errors else checked
 
 
 def _model_name(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> tree.Identifier | None:
-    """The model of the newest policy that names one."""
+    """Return the model of the last policy that names one."""
     name = next((p.model for p in reversed(chain) if p.model is not None), None)
     if name is None:
         policy = chain[-1].name
@@ -54,36 +54,36 @@ def _model_name(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> tree.
     return name
 
 
-def _belong(
+def _fits_model(
     workspace: HasModels,
     chain: Sequence[tree.Policy],
     name: tree.Identifier,
     model: CheckedModel | None,
     diagnostics: Diagnostics,
 ) -> bool:
-    """Whether the model is, or extends, those that the policy and all that it extends are for; reports GSM1616."""
-    wanted = name.text if model is None else model.name
-    known = lineage(workspace, wanted)
-    if known is None:
+    """Whether the model is, or extends, the models of the policy and of its ancestors; report GSM1616."""
+    target = name.text if model is None else model.name
+    ancestors = lineage(workspace, target)
+    if ancestors is None:
         return True  # an ancestor is unknown, which is reported of the model
     for policy in reversed(chain):
-        if policy.model is None or policy.model.text in known or policy.model.text not in workspace.models:
+        if policy.model is None or policy.model.text in ancestors or policy.model.text not in workspace.models:
             continue
-        own = policy.model is name
+        is_own = policy.model is name
         diagnostics.error(
             "GSM1616",
-            f"policy `{policy.name.text}` is for model `{policy.model.text}`, not for `{wanted}`",
-            policy.model.span if own else name.span,
-            f"`{wanted}` does not extend it" if own else f"does not extend `{policy.model.text}`",
-            secondary=[] if own else [Label(policy.model.span, f"model of `{policy.name.text}`")],
-            help=f"a policy is valid for its model and for models that extend it; write one `for {wanted}`",
+            f"policy `{policy.name.text}` is for model `{policy.model.text}`, not for `{target}`",
+            policy.model.span if is_own else name.span,
+            f"`{target}` does not extend it" if is_own else f"does not extend `{policy.model.text}`",
+            secondary=[] if is_own else [Label(policy.model.span, f"model of `{policy.name.text}`")],
+            help=f"a policy is valid for its model and for models that extend it; write one `for {target}`",
         )
         return False
     return True
 
 
 def lineage(workspace: HasModels, name: str) -> tuple[str, ...] | None:
-    """A model and those that it extends; None where one of them is not there or they form a circle."""
+    """Return a model and those that it extends; None if one of them is missing or they are circular."""
     names = [name]
     while (model := workspace.models.get(names[-1])) is not None:
         if model.extends is None:
@@ -95,7 +95,7 @@ def lineage(workspace: HasModels, name: str) -> tuple[str, ...] | None:
 
 
 def model_of(workspace: HasModels, name: tree.Identifier, diagnostics: Diagnostics) -> CheckedModel | None:
-    """The model with the defaults of its options; its own errors are reported where it is checked itself."""
+    """Return the model with default options; errors of the model are reported by its own check."""
     if name.text not in workspace.models and workspace.may_hold(name.text):
         return None
     if name.text not in workspace.models:

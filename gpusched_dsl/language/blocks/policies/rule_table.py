@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from gpusched_dsl.language.entry_points import points_of
+from gpusched_dsl.language.entry_points import entry_points
 
 GROUP = "gpusched_dsl.rules"
 
@@ -146,42 +146,42 @@ IMPROVE = {
     "repack_two": RuleShape("two nodes are packed again with the best of their jobs and the postponed jobs", _WAITING),
 }  # fmt: skip
 RULES = {"place": PLACE, "finish": FINISH, "keep": KEEP, "improve": IMPROVE}
-ADDED_AFTER = ("place", "finish", "improve")  # where rules and moves of other packages may stand
+ADDED_AFTER = ("place", "finish", "improve")  # verbs with rules and moves of other packages
 
-# By what the best of several plans is told, besides the objectives and terms of the model.
+# Prices that compare several plans, besides the objectives and terms of the model.
 PRICES = {
     "total": "all costs of the plan to the end of every job",
     "first_end": "costs of the plan until the first job ends",
     "node_first_end": "costs of the plan until, on each node, the first job ends",
 }
-# What one entry of a list is drawn by; without any of it all are equally likely.
+# Weights of the entries of a list in a draw; without a weight all are equally likely.
 WEIGHTS = {"choose": ("cost", "inverse cost"), "place": ("idle", "inverse idle")}
-EVENTS = ("arrival", "completion")  # what an online loop may replan on, besides `every ...`
+EVENTS = ("arrival", "completion")  # events that trigger a plan of an online loop, besides `every ...`
 
 
-def of_engine(engine: str) -> frozenset[str]:
-    """The first words of the rules of one kind of policy."""
+def rules_of_engine(engine: str) -> frozenset[str]:
+    """Return the first words of the rules of an engine."""
     return frozenset(
         text.split()[0] for rules in RULES.values() for text, shape in rules.items() if shape.engine == engine
     )
 
 
 @cache
-def added_rules() -> tuple[str, ...]:
-    """The texts of the rules and moves that other packages bring. Reads names only, imports none of them."""
-    return tuple(sorted({" ".join(name.split()) for name in points_of(GROUP)}))
+def rules_of_packages() -> tuple[str, ...]:
+    """Return the texts of rules and moves of other packages; read only their names, without imports."""
+    return tuple(sorted({" ".join(name.split()) for name in entry_points(GROUP)}))
 
 
-def known_rules(verb: str) -> tuple[str, ...]:
+def rules_after(verb: str) -> tuple[str, ...]:
     """Return the texts of all rules allowed after a verb: our own in the order of the table, then those of
     other packages.
     """
     own = tuple(RULES[verb])
     if verb not in ADDED_AFTER:
         return own
-    return (*own, *(text for text in added_rules() if not any(text in rules for rules in RULES.values())))
+    return (*own, *(text for text in rules_of_packages() if not any(text in rules for rules in RULES.values())))
 
 
-def listed(names: Iterable[str], between: str = ", ") -> str:
-    """Names as a message shows them."""
+def list_names(names: Iterable[str], between: str = ", ") -> str:
+    """Return names in quotes, for messages."""
     return between.join(f"`{name}`" for name in names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.policies.rule_table import RULES, RuleShape, known_rules, listed
+from gpusched_dsl.language.blocks.policies.rule_table import RULES, RuleShape, list_names, rules_after
 from gpusched_dsl.language.blocks.policies.values import Values
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedRule
@@ -36,7 +36,7 @@ class NamedRules:
                 return None
             checked = replace(checked, key=key)
         shape = RULES[verb].get(checked.text)
-        if shape is None and checked.text not in known_rules(verb):
+        if shape is None and checked.text not in rules_after(verb):
             self._unknown_rule(rule, verb)
             return None
         return replace(checked, arguments=self._arguments(rule, first, shape))
@@ -54,11 +54,11 @@ class NamedRules:
             self.diagnostics.error(
                 "GSM1614", f"rule {where} has {takes}", span, "too many", help=names or "remove the brackets"
             )
-        return tuple(c for a in rule.arguments if (c := self.values.whole(a, where)) is not None)
+        return tuple(c for a in rule.arguments if (c := self.values.integer(a, where)) is not None)
 
     def _unknown_rule(self, rule: tree.Rule, verb: str) -> None:
         first, *modifiers = rule.words
-        known = known_rules(verb)
+        known = rules_after(verb)
         alike = [text for text in known if text.split()[0] == first.text]
         if not alike:
             names = list(dict.fromkeys(text.split()[0] for text in known))
@@ -70,11 +70,11 @@ class NamedRules:
                 first.span,
                 "unknown",
                 notes=[f"`{first.text}` belongs after `{v}`" for v in elsewhere]
-                + ([f"rules after `{verb}` are {listed(known)}"] if near else []),
-                help=near or f"rules after `{verb}` are {listed(known)}",
+                + ([f"rules after `{verb}` are {list_names(known)}"] if near else []),
+                help=near or f"rules after `{verb}` are {list_names(known)}",
             )
             return
-        fitting = f"write {listed(alike, ' or ')}"
+        fitting = f"write {list_names(alike, ' or ')}"
         words = {word for text in alike for word in text.partition(" by ")[0].split()[1:]}
         ends = {text.partition(" by ")[2] for text in alike}
         wrong = [w.span for w in modifiers if w.text not in words]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import Decisions, slot_of
-from gpusched_dsl.language.blocks.policies.rule_table import RESERVE, SERVE, SLOT_PLACE, listed, of_engine
+from gpusched_dsl.language.blocks.policies.rule_table import RESERVE, SERVE, SLOT_PLACE, list_names, rules_of_engine
 from gpusched_dsl.language.checked import (
     CheckedLet,
     CheckedModel,
@@ -29,11 +29,11 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS
 
 VERBS = ("occupies", "reserve", "serve", "fix")
-BESIDE = ("order", "choose", "place")  # verbs of other policies that stand in those for slots, too
+BESIDE = ("order", "choose", "place")  # verbs of other policies that are also allowed in those for slots
 
 
 def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diagnostics: Diagnostics) -> None:
-    """Report GSM1640 for lines that do not go with slots, or with a model that has none."""
+    """Report GSM1640 for lines that are not allowed with slots, or with a model without slots."""
     placement = Label(decisions.placement.span, "the placement")
     slotted = slot_of(decisions) is not None
     for line in rules.values():
@@ -44,18 +44,18 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
             message = f"`{line.verb}` is not allowed in a policy for slots"
             _report(diagnostics, line.span, message, "not with slots", "remove it", placement)
         for rule in line.rules if line.verb == "place" else ():
-            if (rule.words[0].text in of_engine("slots")) == slotted:
+            if (rule.words[0].text in rules_of_engine("slots")) == slotted:
                 continue
             name = rule.words[0].text
             message = f"`{name}` does not support slots" if slotted else f"`{name}` needs decisions in slots"
             help = (
-                f"for slots there are {listed(SLOT_PLACE)}"
+                f"for slots there are {list_names(SLOT_PLACE)}"
                 if slotted
                 else "state the index of the slot in the placement"
             )
             _report(diagnostics, rule.span, message, "does not fit this model", help, placement)
     choose = rules.get("choose")
-    if slotted and choose is not None and any(r.words[0].text == "cheapest_block" for r in _placing_rules(rules)):
+    if slotted and choose is not None and any(r.words[0].text == "cheapest_block" for r in _place_rules(rules)):
         for key in choose.keys[1:] or [k for k in choose.keys if k.descending]:
             message = "`cheapest_block` needs one key, in ascending order, and sums it over slots"
             _report(diagnostics, key.span, message, "not one ascending key", "remove this")
@@ -64,16 +64,16 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
         help = "such as `choose k in Nodes, h in Slots by price[h];`, `occupies slots_needed[j];`"
         span = rules["order"].span
         _report(
-            diagnostics, span, f"a policy for slots needs a line {listed(missing, ' and a line ')}", "missing", help
+            diagnostics, span, f"a policy for slots needs a line {list_names(missing, ' and a line ')}", "missing", help
         )
 
 
-def _placing_rules(rules: Mapping[str, tree.PolicyRule]) -> tuple[tree.Rule, ...]:
+def _place_rules(rules: Mapping[str, tree.PolicyRule]) -> tuple[tree.Rule, ...]:
     return rules["place"].rules if "place" in rules else ()
 
 
 class SlotLines:
-    """Reads the lines one by one; `whole` returns them together."""
+    """Checks the lines one by one; `result` returns them together."""
 
     def __init__(self, checker: ExpressionChecker, model: CheckedModel, decisions: Decisions) -> None:
         self.checker, self.model, self.decisions = checker, model, decisions
@@ -81,7 +81,7 @@ class SlotLines:
         self.loads: dict[str, CheckedLoads] = {}
         self.fixes: list[CheckedFix] = []
 
-    def whole(self) -> CheckedSlots | None:
+    def result(self) -> CheckedSlots | None:
         slot, node = slot_of(self.decisions), self.decisions.node
         if slot is None or node is None or self.occupies is None:
             return None
@@ -92,11 +92,11 @@ class SlotLines:
     def occupy(self, rule: tree.PolicyRule, job_and_node: Scope) -> None:
         assert rule.value is not None
         expr = self.checker.number(rule.value, job_and_node, unit=DIMENSIONLESS)
-        if expr is not None and self.checker.data_only(expr, "`occupies`") and self.checker.is_whole(expr):
+        if expr is not None and self.checker.data_only(expr, "`occupies`") and self.checker.require_integer(expr):
             self.occupies = expr
 
     def load(self, rule: tree.PolicyRule) -> None:
-        """`reserve` and `serve`."""
+        """Check a line `reserve` or `serve`."""
         indexing, scope = self.checker.indexing(rule.indexing)
         assert rule.value is not None
         variable = None if rule.target is None else self.model.variables.get(rule.target.text)
@@ -105,19 +105,19 @@ class SlotLines:
             return
         if rule.target is not None and not self._has_indices(rule.target, indexing):
             return
-        named = self._rule(rule.rules[0], rule.verb, load, scope)
+        checked_rule = self._rule(rule.rules[0], rule.verb, load, scope)
         service = self._service(rule, indexing)
-        if named is None or service is None:
+        if checked_rule is None or service is None:
             return
         by_name = {v.name: v for v in indexing.variables}
         node, slot = self.decisions.node, slot_of(self.decisions)
         assert node is not None
         assert slot is not None
-        if not self._apart(indexing, by_name[node.name], by_name[slot.name], load, named):
+        if not self._check_independence(indexing, by_name[node.name], by_name[slot.name], load, checked_rule):
             return
         target = None if rule.target is None else rule.target.text
         self.loads[rule.verb] = CheckedLoads(
-            rule.span, indexing, service, by_name[node.name], by_name[slot.name], load, named, target
+            rule.span, indexing, service, by_name[node.name], by_name[slot.name], load, checked_rule, target
         )
 
     def fix(self, rule: tree.PolicyRule, lines: Mapping[str, tree.PolicyRule]) -> None:
@@ -134,14 +134,14 @@ class SlotLines:
         )
         if value is None:
             return
-        given = [self.decisions.placement.variable]
+        decided = [self.decisions.placement.variable]
         for line in lines.values():
             if line is rule:
                 break
-            given += [line.target.text] if line.verb in ("serve", "fix") and line.target is not None else []
+            decided += [line.target.text] if line.verb in ("serve", "fix") and line.target is not None else []
         for part in _variables(value, self.model.lets):
-            if part.name not in given:
-                help = f"values of the plan that are known here: {listed(given)}"
+            if part.name not in decided:
+                help = f"values of the plan that are known here: {list_names(decided)}"
                 self._wrong(part.span, f"the plan does not decide `{part.name}` before this line", "no value yet", help)
                 return
         self.fixes.append(CheckedFix(name.text, rule.span, indexing, value))
@@ -153,32 +153,32 @@ class SlotLines:
         text = " ".join(w.text for w in rule.words)
         shape = table.get(text)
         if shape is None or rule.by is not None or rule.key is not None:
-            help = did_you_mean(text, table) or f"there are {listed(table)}"
+            help = did_you_mean(text, table) or f"there are {list_names(table)}"
             self._wrong(rule.span, f"`{rule.span.text}` is not a rule for serving loads", "unknown", help, "GSM1614")
             return None
         if len(rule.arguments) != len(shape.parameters):
-            told = ", ".join(f"{p.name}: {p.meaning}" for p in shape.parameters) or "remove the brackets"
+            parameters_text = ", ".join(f"{p.name}: {p.meaning}" for p in shape.parameters) or "remove the brackets"
             what = f"`{text}` has {len(shape.parameters)} argument{'' if len(shape.parameters) == 1 else 's'}"
-            self._wrong(rule.span, what, f"{len(rule.arguments)} given", told, "GSM1614")
+            self._wrong(rule.span, what, f"{len(rule.arguments)} given", parameters_text, "GSM1614")
             return None
         found: list[TypedExpr] = []
         for parameter, argument in zip(shape.parameters, rule.arguments, strict=True):
             expr = self.checker.number(argument, scope)
             if expr is None or not self.checker.data_only(expr, f"`{text}`"):
                 return None
-            wanted = {
+            unit = {
                 "load": unit_in(load),
                 "per load": DIMENSIONLESS / unit_in(load),
                 "cost per load": unit_in(found[1]) / unit_in(load) if len(found) > 1 else None,
             }.get(parameter.default)
-            fitted = expr if wanted is None else fit(self.checker, expr, wanted, because=Label(load.span, "the load"))
+            fitted = expr if unit is None else fit(self.checker, expr, unit, because=Label(load.span, "the load"))
             if fitted is None:
                 return None
             found.append(fitted)
         first, *modifiers = rule.words
         return CheckedRule(first.text, rule.span, tuple(w.text for w in modifiers), tuple(found))
 
-    def _apart(
+    def _check_independence(
         self, indexing: TypedIndexing, node: IndexVar, slot: IndexVar, load: TypedExpr, rule: CheckedRule
     ) -> bool:
         """Check that loads are the same for all nodes, that arguments are the same in all slots, and so are
@@ -191,18 +191,18 @@ class SlotLines:
         if rule.text == "pools":
             parts.append((rule.arguments[1], node, "the bound of a service must be the same on all nodes"))
         for expr, index, message in parts:
-            if index in _read(expr):
+            if index in _indices_in(expr):
                 self._wrong(expr.span, message, f"depends on `{index.name}`", "use the other indices")
                 return False
         for condition in indexing.conditions:
-            if {node, slot} <= _read(condition):
+            if {node, slot} <= _indices_in(condition):
                 message = "a condition here must depend on the node or on the slot, not on both"
                 self._wrong(condition.span, message, "depends on both", "split it into two conditions")
                 return False
         return True
 
     def _service(self, rule: tree.PolicyRule, indexing: TypedIndexing) -> IndexVar | None:
-        """The index that is neither node nor slot."""
+        """Return the index that is neither node nor slot."""
         node, slot = self.decisions.node, slot_of(self.decisions)
         if node is None or slot is None:
             return None
@@ -223,18 +223,18 @@ class SlotLines:
     def _has_indices(self, name: tree.Identifier, indexing: TypedIndexing) -> bool:
         variable = self.model.variables.get(name.text)
         if variable is None:
-            help = did_you_mean(name.text, self.model.variables) or f"there are {listed(self.model.variables)}"
+            help = did_you_mean(name.text, self.model.variables) or f"there are {list_names(self.model.variables)}"
             self._wrong(name.span, f"unknown variable `{name.text}`", "not declared", help, "GSM1101")
             return False
         if name.text == self.decisions.placement.variable:
             self._wrong(name.span, f"`{name.text}` is decided by `place`", "decided already", "remove it")
             return False
-        wanted = variable.indexing.variables
-        same = len(wanted) == len(indexing.variables) and all(
-            same_kind(a.type, b.type) for a, b in zip(wanted, indexing.variables, strict=True)
+        variables = variable.indexing.variables
+        same = len(variables) == len(indexing.variables) and all(
+            same_kind(a.type, b.type) for a, b in zip(variables, indexing.variables, strict=True)
         )
         if not same:
-            text = ", ".join(v.name for v in wanted)
+            text = ", ".join(v.name for v in variables)
             self._wrong(
                 name.span, f"`{name.text}` has other indices", "other indices", f"list those of `{name.text}[{text}]`"
             )
@@ -244,8 +244,8 @@ class SlotLines:
         _report(self.checker.diagnostics, span, message, label, help, code=code)
 
 
-def _read(expr: TypedExpr) -> set[IndexVar]:
-    """The indices that occur in an expression."""
+def _indices_in(expr: TypedExpr) -> set[IndexVar]:
+    """Return the indices in an expression."""
     return {part.variable for part in walk(expr) if isinstance(part, IndexRef)}
 
 

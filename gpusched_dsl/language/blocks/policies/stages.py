@@ -44,8 +44,8 @@ class _Stage:
             self._job_and_kind(indexing)
         items = self._items()
         for role, item in items.items():
-            self._read(role, item)
-        complete = self._complete(items)
+            self._read_part(role, item)
+        complete = self._is_complete(items)
         if indexing is None or over is None or not (self.sound and complete):
             return None
         units = self._profile_units() if self.node.verb == "profile" else self._admit_units()
@@ -65,7 +65,7 @@ class _Stage:
             for i in indexing.iterators
         )
         if not fits:
-            self._wrong(
+            self._report_wrong(
                 self.node.indexing.span,
                 "`admit` needs two indices, the job and the type of node, each over a named set",
                 "not these two",
@@ -85,38 +85,38 @@ class _Stage:
                     did_you_mean(role.text, known)
                     or f"its parts are {_list_names(k for k in known if k != 'capacity')}"
                 )
-                self._missing(role.span, f"`{self.node.verb}` has no part `{role.text}`", "unknown", help)
+                self._report_incomplete(role.span, f"`{self.node.verb}` has no part `{role.text}`", "unknown", help)
             elif role.text in found:
                 first = Label(found[role.text].role.span, "first here")
-                self._missing(role.span, f"`{role.text}` is repeated", "again", "keep one of them", [first])
+                self._report_incomplete(role.span, f"`{role.text}` is repeated", "again", "keep one of them", [first])
             else:
                 found[role.text] = item
         return found
 
-    def _complete(self, items: Mapping[str, tree.StagePart]) -> bool:
+    def _is_complete(self, items: Mapping[str, tree.StagePart]) -> bool:
         known = PARTS[self.node.verb]
         missing = [r for r, part in known.items() if part.default is None and r not in items and r != "capacity"]
         if missing:
             words = "; ".join(f"`{role}`: {known[role].meaning}" for role in missing)
             what = f"`{self.node.verb} {self.node.name.text}` lacks {_list_names(missing)}"
-            self._missing(self.node.name.span, what, "not complete", words)
+            self._report_incomplete(self.node.name.span, what, "not complete", words)
         return not missing
 
-    def _read(self, role: str, item: tree.StagePart) -> None:
+    def _read_part(self, role: str, item: tree.StagePart) -> None:
         part = PARTS[self.node.verb][role]
         scope = self.scopes[part.sees]
         if role == "uses":
             self._uses(item, scope)
             return
         if item.of is not None:
-            self._wrong(item.of.span, f"`{role}` cannot have an `of`", "only `uses` can have it", "remove it")
+            self._report_wrong(item.of.span, f"`{role}` cannot have an `of`", "only `uses` can have it", "remove it")
         if part.ordering:
             keys = [(self._number(k.value, scope, role), k.descending) for k in item.keys]
             self.keys[role] = tuple(CheckedKey(typed, down) for typed, down in keys if typed is not None)
             return
         if len(item.keys) > 1 or item.keys[0].descending:
             end = item.keys[-1].span
-            self._wrong(
+            self._report_wrong(
                 end, f"`{role}` needs exactly one number", "more than one", "only `queue` and `kinds` have keys"
             )
             return
@@ -128,7 +128,7 @@ class _Stage:
     def _uses(self, item: tree.StagePart, scope: Scope) -> None:
         if item.of is None or len(item.keys) > 1 or item.keys[0].descending:
             help = "write `uses g of total[t];`"
-            self._wrong(item.span, "`uses` needs the amount and its capacity", "not complete", help)
+            self._report_wrong(item.span, "`uses` needs the amount and its capacity", "not complete", help)
             return
         amount = self._number(item.keys[0].value, scope, "uses")
         capacity = self._number(item.of, self.scopes[KIND], "uses")
@@ -150,7 +150,7 @@ class _Stage:
         if typed is None or isinstance(typed, RandomRef):
             self.sound = self.sound and typed is not None
             return typed
-        self._wrong(
+        self._report_wrong(
             expr.span,
             "`work` must be a random quantity, not an expression",
             "not a `random`",
@@ -167,13 +167,13 @@ class _Stage:
             money = UNITS["$"]
         units = {stages.WORK: work, stages.TIME: time, stages.MONEY: money}
         units |= {stages.SPEED: work / time, stages.RATE: money / time, stages.PLAIN: DIMENSIONLESS}
-        return units if self._all_in(units) else None
+        return units if self._convert_units(units) else None
 
     def _admit_units(self) -> dict[str, Unit] | None:
         units = {stages.MONEY: unit_in(self.parts["run"]), stages.PLAIN: DIMENSIONLESS}
-        return units if self._all_in({stages.MONEY: units[stages.MONEY]}) else None
+        return units if self._convert_units({stages.MONEY: units[stages.MONEY]}) else None
 
-    def _all_in(self, units: Mapping[str, Unit]) -> bool:
+    def _convert_units(self, units: Mapping[str, Unit]) -> bool:
         for role, typed in self.parts.items():
             unit = units.get(PARTS[self.node.verb][role].unit)
             if unit is None or role == "work":
@@ -190,17 +190,17 @@ class _Stage:
         self, indexing: TypedIndexing, over: TypedIndexing, units: Mapping[str, Unit]
     ) -> dict[str, CheckedParam]:
         """Return parameters over complete index sets, for any conditions: excluded entries read as 0."""
-        listed = {
+        iterators = {
             JOB: indexing.iterators[:1],
             PAIR: indexing.iterators,
             CHOICE: (*indexing.iterators, *over.iterators),
         }
         found: dict[str, CheckedParam] = {}
-        for word, told in RESULTS[self.node.verb].items():
+        for word, result in RESULTS[self.node.verb].items():
             name = result_name(self.node.name.text, word)
-            kind = Numeric(False, units[told.unit])
-            over_all = TypedIndexing(listed[told.of])
-            found[word] = CheckedParam(name, self.node.name.span, kind, "real", over_all, doc=told.meaning)
+            kind = Numeric(False, units[result.unit])
+            over_all = TypedIndexing(iterators[result.of])
+            found[word] = CheckedParam(name, self.node.name.span, kind, "real", over_all, doc=result.meaning)
         if self.node.verb == "admit":
             amount = replace(found["amount"], type=Numeric(False, unit_in(self.parts["uses"])))
             found["amount"] = amount
@@ -208,11 +208,13 @@ class _Stage:
 
     # --- errors ------------------------------------------------------------------------------------------------------
 
-    def _missing(self, span: Span, message: str, label: str, help: str, secondary: Iterable[Label] = ()) -> None:
+    def _report_incomplete(
+        self, span: Span, message: str, label: str, help: str, secondary: Iterable[Label] = ()
+    ) -> None:
         self.sound = False
         self.checker.error("GSM1636", message, span, label, help=help, secondary=secondary)
 
-    def _wrong(self, span: Span, message: str, label: str, help: str) -> None:
+    def _report_wrong(self, span: Span, message: str, label: str, help: str) -> None:
         self.sound = False
         self.checker.error("GSM1637", message, span, label, help=help)
 

@@ -17,12 +17,12 @@ _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\r\n]*')
 
 def text_of(source: str) -> str:
     """A stretch of source text on one line, without comments."""
-    kept = _COMMENT.sub(lambda m: "" if m[0].startswith("#") else m[0], source)
-    return " ".join(kept.split())
+    code = _COMMENT.sub(lambda m: "" if m[0].startswith("#") else m[0], source)
+    return " ".join(code.split())
 
 
 _AT_THE_END = ("nodes",)  # of `keep`: done with the plan, not before it is made
-DRAWN = {"choose": "way", "place": "node"}
+DRAW_TARGETS = {"choose": "way", "place": "node"}
 
 
 def draw_line(target: str) -> str:
@@ -33,10 +33,12 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
     """All steps, in the order in which they are done."""
     for stage in policy.stages:
         parts = [f"`{role}`: `{text_of(expr.span.text)}`" for role, expr in stage.parts.items()]
-        parts += [f"`{role}`: {_by([(k.value, k.descending) for k in keys])}" for role, keys in stage.keys.items()]
+        parts += [
+            f"`{role}`: {_keys_text([(k.value, k.descending) for k in keys])}" for role, keys in stage.keys.items()
+        ]
         parts += [f"gives `{param.name}`, {param.doc}" for param in stage.results.values()]
-        asked = f"for `{_list_sets(stage.indexing)}` over `{_list_sets(stage.over)}`, which gives {GIVES[stage.verb]}"
-        yield f"Solve `{stage.verb} {stage.name}` {asked}", parts, f"{stage.verb} {stage.name}"
+        purpose = f"for `{_list_sets(stage.indexing)}` over `{_list_sets(stage.over)}`, which gives {GIVES[stage.verb]}"
+        yield f"Solve `{stage.verb} {stage.name}` {purpose}", parts, f"{stage.verb} {stage.name}"
     if policy.split is not None:
         count = f"`{text_of(policy.split.span.text)}`"
         yield (
@@ -62,11 +64,11 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
     if policy.otherwise is not None:
         yield f"If that lists none, list {_describe_ranking(policy.otherwise)}", [], "otherwise"
     yield from _way_draw(policy)
-    yield from _slots_taken(policy)
+    yield from _occupancy(policy)
     rules = [_detail(RULES["place"], r) for r in policy.place]
     yield "Place the job by the first of these rules that finds room", rules, "place"
     yield from _node_draw(policy)
-    yield from _values(policy)
+    yield from _decided_values(policy)
     if policy.finish:
         yield "After all jobs have been placed", [_detail(RULES["finish"], r) for r in policy.finish], "finish"
     if policy.improve is not None:
@@ -86,30 +88,30 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
         yield f"Plan again `{text_of(policy.again.after.span.text)}` from now, for each job{which}", [], "again"
 
 
-def _slots_taken(policy: CheckedPolicy) -> Iterator[Step]:
+def _occupancy(policy: CheckedPolicy) -> Iterator[Step]:
     """Yield the time that a job occupies a node, and the capacity reserved for services, if decisions have a slot."""
     if policy.slots is None:
         return
     yield f"A job occupies a node for `{text_of(policy.slots.occupies.span.text)}` slots", [], "occupies"
     if policy.slots.reserve is not None:
         loads = policy.slots.reserve
-        told = f"`{text_of(loads.load.span.text)}` of {_where(loads.indexing)}"
+        loads_text = f"`{text_of(loads.load.span.text)}` of {_indexing_text(loads.indexing)}"
         yield (
-            f"It may run only if the remaining nodes satisfy this rule for the loads {told}",
+            f"It may run only if the remaining nodes satisfy this rule for the loads {loads_text}",
             [_detail(RESERVE, loads.rule)],
             "reserve",
         )
 
 
-def _values(policy: CheckedPolicy) -> Iterator[Step]:
+def _decided_values(policy: CheckedPolicy) -> Iterator[Step]:
     """Yield the treatment of services, and the other variables that the plan decides."""
     if policy.slots is None:
         return
     if policy.slots.serve is not None:
         loads = policy.slots.serve
         name = "" if loads.variable is None else f" {loads.variable}"
-        told = f"`{text_of(loads.load.span.text)}` of {_where(loads.indexing)}"
-        yield f"Serve the loads {told}", [_detail(SERVE, loads.rule)], f"serve{name}"
+        loads_text = f"`{text_of(loads.load.span.text)}` of {_indexing_text(loads.indexing)}"
+        yield f"Serve the loads {loads_text}", [_detail(SERVE, loads.rule)], f"serve{name}"
     for fix in policy.slots.fixes:
         value = f"`{text_of(fix.value.span.text)}`"
         yield f"Set `{fix.variable}[{_list_sets(fix.indexing)}]` to {value}", [], f"fix {fix.variable}"
@@ -157,10 +159,10 @@ def _describe_price(name: str) -> str:
 
 def _describe_ranking(ranking: CheckedRanking) -> str:
     """``(v, g) in Configs` where `...`, smallest `a` first, then largest `b``."""
-    return f"{_where(ranking.indexing)}, {_by([(k.value, k.descending) for k in ranking.keys])}"
+    return f"{_indexing_text(ranking.indexing)}, {_keys_text([(k.value, k.descending) for k in ranking.keys])}"
 
 
-def _where(indexing: TypedIndexing) -> str:
+def _indexing_text(indexing: TypedIndexing) -> str:
     conditions = " and ".join(f"`{text_of(c.span.text)}`" for c in indexing.conditions)
     return f"`{_list_sets(indexing)}`" + (f" where {conditions}" if conditions else "")
 
@@ -169,11 +171,11 @@ def _list_sets(indexing: TypedIndexing) -> str:
     return ", ".join(text_of(iterator.span.text) for iterator in indexing.iterators)
 
 
-def _by(keys: Sequence[tuple[TypedExpr, bool]]) -> str:
+def _keys_text(keys: Sequence[tuple[TypedExpr, bool]]) -> str:
     """Return keys in order, each with its direction."""
-    told = [f"{'largest' if descending else 'smallest'} `{text_of(expr.span.text)}`" for expr, descending in keys]
-    first = f"{told[0]} first" if told else "in the order of the data"
-    return first + "".join(f", then {key}" for key in told[1:])
+    parts = [f"{'largest' if descending else 'smallest'} `{text_of(expr.span.text)}`" for expr, descending in keys]
+    first = f"{parts[0]} first" if parts else "in the order of the data"
+    return first + "".join(f", then {key}" for key in parts[1:])
 
 
 def _sentence(verb: str, rule: CheckedRule) -> str:
@@ -186,11 +188,11 @@ def _detail(table: Mapping[str, RuleShape], rule: CheckedRule) -> str:
     shape = table.get(rule.text)
     values = [f"`{text_of(a.span.text)}`" for a in rule.arguments]
     if shape is None:
-        given = f", with {', '.join(values)}" if values else ""
-        return f"`{rule.text}`: a rule of another package{given}"
-    told = [f"{p.name} {values[at] if at < len(values) else p.default}" for at, p in enumerate(shape.parameters)]
+        arguments_text = f", with {', '.join(values)}" if values else ""
+        return f"`{rule.text}`: a rule of another package{arguments_text}"
+    parameters = [f"{p.name} {values[at] if at < len(values) else p.default}" for at, p in enumerate(shape.parameters)]
     name = rule.text
     if rule.key is not None:
         name = f"{name.removesuffix('key')}{text_of(rule.key.value.span.text)}"
-        told = [*told, "large values first"] if rule.key.descending else told
-    return f"`{name}`: {shape.words}" + (f" ({', '.join(told)})" if told else "")
+        parameters = [*parameters, "large values first"] if rule.key.descending else parameters
+    return f"`{name}`: {shape.words}" + (f" ({', '.join(parameters)})" if parameters else "")

@@ -1,4 +1,4 @@
-"""The numbers in the lines of a policy: known before any decision, seen for one job, one way, or once for all."""
+"""Numbers in the lines of a policy: data for a job, for a configuration, or for all jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpusched_dsl.language.units import DIMENSIONLESS
 
 
 class Values:
-    """Reads expressions; each method gives None where something is wrong, which has been reported then."""
+    """Checks expressions; each method returns None after a reported error."""
 
     def __init__(self, checker: ExpressionChecker) -> None:
         self.checker = checker
@@ -22,12 +22,12 @@ class Values:
         typed = None if expr is None else self.checker.number(expr, scope, unit=DIMENSIONLESS)
         return typed if typed is not None and self.checker.data_only(typed, where) else None
 
-    def whole(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> TypedExpr | None:
+    def integer(self, expr: tree.Expr | None, where: str, scope: Scope = EMPTY) -> TypedExpr | None:
         typed = self.plain(expr, where, scope)
-        return typed if typed is not None and self.checker.is_whole(typed) else None
+        return typed if typed is not None and self.checker.require_integer(typed) else None
 
     def key(self, key: tree.Key, where: str, scope: Scope) -> CheckedKey | None:
-        """A number in any unit, by which something is put in order."""
+        """Return a sort key, a number in any unit."""
         typed = self.checker.number(key.value, scope)
         if typed is None or not self.checker.data_only(typed, where):
             return None

@@ -33,7 +33,7 @@ class CheckedMethod:
 class CheckedExpect:
     """`condition` may contain KnownValues: `status`, `objective`, `bound`, `gap`, names of objectives and of terms.
 
-    Numbers without a unit are in the unit of what they are compared with. `tolerance` is absolute, in the unit of
+    Numbers without a unit are in the unit of the other operand. `tolerance` is absolute, in the unit of
     the first operand of the comparison.
     """
 
@@ -67,9 +67,9 @@ def check_test(
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None = None,
 ) -> CheckedTest | None:
-    """The checked test, or None when it or a scenario that it solves has errors (all are in `diagnostics`).
+    """Return the checked test, or None if it or one of its scenarios has errors (all are in `diagnostics`).
 
-    `known_methods` are the names of backends and policies; without them any name may stand after `with`.
+    `known_methods` are the names of backends and policies; without them any name is allowed after `with`.
     """
     found = Diagnostics()
     solves = tuple(_solves(workspace, test, found, known_methods))
@@ -153,7 +153,7 @@ def _method(method: tree.MethodCall, diagnostics: Diagnostics, known: Collection
 
 
 def _constant(expr: tree.Expr, diagnostics: Diagnostics) -> bool | float | str | None:
-    """The value of a method's setting: a number, a time in seconds, true or false, a word."""
+    """Return the value of a method's setting: a number, a time in seconds, a truth value or a word."""
     match expr:
         case tree.Boolean(value=truth):
             return truth
@@ -198,7 +198,7 @@ class ExpectChecker:
         self.diagnostics = diagnostics
 
     def expect(self, statement: tree.Expect) -> CheckedExpect | None:
-        condition = self.checker.condition(self._prepared(statement.condition))
+        condition = self.checker.condition(self._prepare(statement.condition))
         tolerance: TypedExpr | None = None
         if statement.tolerance is not None:
             tolerance = self._tolerance(statement)
@@ -207,7 +207,7 @@ class ExpectChecker:
         return None if condition is None else CheckedExpect(statement.span, condition, tolerance)
 
     def _tolerance(self, statement: tree.Expect) -> TypedExpr | None:
-        """The tolerance in the unit of the first operand."""
+        """Return the tolerance in the unit of the first operand."""
         assert statement.tolerance is not None
         compared = statement.condition
         operand = compared.operands[0] if isinstance(compared, tree.Compare) else None
@@ -224,15 +224,15 @@ class ExpectChecker:
         typed = self.checker.number(statement.tolerance, unit=unit, bare=True)
         return typed if typed is not None and self.checker.data_only(typed, "a tolerance") else None
 
-    def _prepared(self, expr: tree.Expr) -> tree.Expr:
-        """The condition with the words for a status as texts, and bare numbers in the unit they are compared in."""
+    def _prepare(self, expr: tree.Expr) -> tree.Expr:
+        """Convert words for a status to texts, and bare numbers to the unit of the comparison."""
         match expr:
             case tree.Compare():
                 return self._compare(expr)
             case tree.Binary(op="and" | "or" | "=>" | "<=>"):
-                return replace(expr, left=self._prepared(expr.left), right=self._prepared(expr.right))
+                return replace(expr, left=self._prepare(expr.left), right=self._prepare(expr.right))
             case tree.UnaryExpr(op="not"):
-                return replace(expr, operand=self._prepared(expr.operand))
+                return replace(expr, operand=self._prepare(expr.operand))
             case _:
                 return expr
 
@@ -259,14 +259,14 @@ class ExpectChecker:
         return tree.Text(span=operand.span, value=text)
 
     def _unit_beside(self, operands: tuple[tree.Expr, ...]) -> Unit | None:
-        """The unit in which numbers are compared: that of the first operand that is no bare number."""
+        """Return the unit of a comparison: that of the first operand that is not a bare number."""
         quiet = ExpressionChecker(self.checker.symbols, Diagnostics())
         typed_args = [quiet.check(o) for o in operands]
         numbers = [c for c in typed_args if c is not None and numeric_type(c) is not None]
         if not numbers:
             return None
         return next(
-            (unit_in(c) for o, c in zip(operands, typed_args, strict=True) if c in numbers and not _bare(o)),
+            (unit_in(c) for o, c in zip(operands, typed_args, strict=True) if c in numbers and not _is_bare_number(o)),
             DIMENSIONLESS,
         )
 
@@ -290,18 +290,18 @@ def _answer_names(model: CheckedModel) -> dict[str, ExtraName]:
     return names
 
 
-def _bare(expr: tree.Expr) -> bool:
-    """A number without a unit, also one that is worked out: `-1.5`, `3 * 2 + 6`."""
+def _is_bare_number(expr: tree.Expr) -> bool:
+    """Whether an expression is a number without a unit, such as `-1.5` or `3 * 2 + 6`."""
     if isinstance(expr, tree.UnaryExpr) and expr.op in ("-", "+"):
-        return _bare(expr.operand)
+        return _is_bare_number(expr.operand)
     if isinstance(expr, tree.Binary) and expr.op in ("+", "-", "*", "/"):
-        return _bare(expr.left) and _bare(expr.right)
+        return _is_bare_number(expr.left) and _is_bare_number(expr.right)
     return isinstance(expr, tree.Number) and expr.unit is None
 
 
 def _in_unit(expr: tree.Expr, unit: Unit) -> tree.Expr:
-    """A bare number as a number in a unit; anything else as it is."""
-    if not _bare(expr):
+    """Add a unit to bare numbers; return other expressions unchanged."""
+    if not _is_bare_number(expr):
         return expr
     if isinstance(expr, tree.UnaryExpr):
         return replace(expr, operand=_in_unit(expr.operand, unit))
