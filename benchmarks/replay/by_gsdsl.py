@@ -14,7 +14,7 @@ from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.online.replay.eligibility import replay_facts, why_not
+from gpusched_dsl.online.replay.eligibility import replay_facts, replay_obstacles
 from gpusched_dsl.online.replay.run import replay
 from gpusched_dsl.online.replay.trace_reader import read_trace
 
@@ -35,7 +35,7 @@ def run(folder: Path, lap: Lap, policy: str, how: str) -> dict[str, float]:
     found.raise_if_errors()
     assert online is not None
     driven = replay_facts(online)
-    assert not why_not(checked, driven)
+    assert not replay_obstacles(checked, driven)
     lap("texts")
     store = build_instance(scenario, folder=folder).store
     lap("data")

@@ -94,7 +94,7 @@ class _ModelChecker:
         self.checker = ExpressionChecker(self.symbols, diagnostics)
 
     def run(self) -> CheckedModel:
-        ordered = self._ordered()
+        ordered = self._ordered_declarations()
         for declaration in ordered:
             self._declare(declaration)
         for declaration in ordered:
@@ -127,7 +127,7 @@ class _ModelChecker:
             decompose=decompositions[0] if decompositions else None,
         )
 
-    def _ordered(self) -> tuple[Ordered, ...]:
+    def _ordered_declarations(self) -> tuple[Ordered, ...]:
         names = set(self.flat.names)
         found: list[Ordered] = []
         for statement in self.flat.statements:

@@ -53,10 +53,10 @@ class DeclarationBuilder(ExpressionBuilder):
     def either_doc(self, first: Child, second: Child) -> str | None:
         """Return the documentation of a statement: after its name or at its end, once."""
         if first is not None and second is not None:
-            self.given_twice("documentation", first, second)
+            self.report_repetition("documentation", first, second)
         return self.doc(first or second)
 
-    def given_twice(self, what: str, first: Child, second: Child) -> None:
+    def report_repetition(self, what: str, first: Child, second: Child) -> None:
         self.diagnostics.error(
             "GSM1023",
             f"{what} given twice",
@@ -272,7 +272,7 @@ class DeclarationParts:
     def one(self, kind: str, what: str) -> ParseTree | None:
         found = self.all(kind)
         for again in found[1:]:
-            self._builder.given_twice(what, found[0], again)
+            self._builder.report_repetition(what, found[0], again)
         return found[0] if found else None
 
     def doc(self, last: Child = None) -> str | None:
