@@ -82,7 +82,7 @@ class SolverThread:
         self._jobs.put(job)
         return job
 
-    def later(self, work: Callable[[], None]) -> None:
+    def run_later(self, work: Callable[[], None]) -> None:
         """Queue a job without waiting for it, such as freeing memory. Finalizers may call it: it acquires no lock."""
         if self._process == os.getpid():
             self._jobs.put(Job(work))
@@ -120,22 +120,22 @@ class SolverThreads:
 
     def run(self, work: Callable[[], None]) -> Job:
         """Queue a job where it begins soonest: at once, unless all of `most` threads are busy."""
-        with self._mine():
+        with self._own_lock():
             return self._least_busy().run(work)
 
     def thread(self) -> SolverThread:
         """A thread for several jobs that belong together."""
-        with self._mine():
+        with self._own_lock():
             return self._least_busy()
 
     def finish(self, seconds: float = 1.0) -> None:
         """Let idle threads finish deferred jobs, such as freeing memory; busy threads continue."""
-        with self._mine():
+        with self._own_lock():
             jobs = [thread.run(_do_nothing) for thread in self._threads if not thread.load]
         for job in jobs:
             job.done.wait(seconds)
 
-    def _mine(self) -> threading.Lock:
+    def _own_lock(self) -> threading.Lock:
         if self._process != os.getpid():
             self._start()
         return self._lock

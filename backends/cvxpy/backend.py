@@ -109,7 +109,7 @@ class CvxpySession:
         if name == DEFAULT_LINEAR and self._problem.is_linear:
             self._highs = self._highs or HighsSession(self._problem)
             return self._highs.solve(options, start, monitor)
-        with quiet():
+        with silence():
             from gpusched_dsl.backends.cvxpy.runner import runner_named
 
             if self._runner is None or self._runner.name != name.upper():
@@ -120,13 +120,13 @@ class CvxpySession:
             if answer.status is Status.INFEASIBLE_OR_UNBOUNDED:
                 limit = options.time_limit
                 rest = None if limit is None else max(0.0, limit - (time.perf_counter() - began))
-                status = self._unbounded_or_infeasible(self._runner, replace(options, time_limit=rest), monitor)
+                status = self._decide_unbounded(self._runner, replace(options, time_limit=rest), monitor)
                 answer = replace(answer, status=status)
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
     def _compile(self) -> CvxpyFormulation:
         if self._model is None:
-            with quiet():
+            with silence():
                 from gpusched_dsl.backends.cvxpy.formulation import CvxpyFormulation
 
                 self._model = CvxpyFormulation(self._problem, needed_halves(self._problem))
@@ -169,7 +169,7 @@ class CvxpySession:
             return False
         return may_be_unbounded(self._problem) and escapes(self._problem, answer.values)
 
-    def _unbounded_or_infeasible(self, runner: Runner, options: SolveOptions, monitor: Monitor | None) -> Status:
+    def _decide_unbounded(self, runner: Runner, options: SolveOptions, monitor: Monitor | None) -> Status:
         """Distinguish the two: a solver that proves the dual infeasible does not decide whether a point exists."""
         from gpusched_dsl.backends.cvxpy.formulation import CvxpyFormulation
         from gpusched_dsl.backends.cvxpy.runner import Request
@@ -196,7 +196,7 @@ class NegatedMonitor:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence() -> Iterator[None]:
     """Without CVXPY's warnings and log lines, which are about its own workings."""
     before = logging.root.manager.disable
     logging.disable(max(before, logging.WARNING))

@@ -163,7 +163,7 @@ class HighsSession:
         control = Control()
         self._limit_to_rest(control, options)
         if self._is_changed and self._problem.is_mip and self._problem.objectives and self._relaxations.worth_trying():
-            answer, start = self._by_relaxation(control, monitor, options, start)
+            answer, start = self._try_relaxation(control, monitor, options, start)
             if answer is not None:
                 return replace(answer, solve_seconds=time.perf_counter() - began)
         without = time.perf_counter()
@@ -177,13 +177,13 @@ class HighsSession:
             status = self._second_opinion(control, monitor, options)
         answer = self._answer(status)
         if start is not None and answer.status is Status.OPTIMAL and _without_work(answer):
-            answer = self._without_start(answer, control, monitor, options)
+            answer = self._solve_without_start(answer, control, monitor, options)
         if status == Raw.kUnboundedOrInfeasible or (self._problem.is_mip and status == Raw.kUnbounded):
-            answer = SolverResult(self._unbounded_or_infeasible(control, monitor, options))
+            answer = SolverResult(self._decide_unbounded(control, monitor, options))
         self._relaxations.last_seconds = time.perf_counter() - without
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
-    def _by_relaxation(
+    def _try_relaxation(
         self, control: Control, monitor: Monitor | None, options: SolveOptions, start: Floats | None
     ) -> tuple[SolverResult | None, Floats | None]:
         """The answer where the relaxation proves one, else None; and a start that may be better (`highs_again`)."""
@@ -192,12 +192,12 @@ class HighsSession:
         allowed = np.inf if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
         until = control.seconds + rest.limit(allowed)
 
-        def left() -> float:
+        def remaining_seconds() -> float:
             return max(0.0, until - control.seconds)
 
         def relax() -> None:
             highs.setOptionValue("solve_relaxation", True)
-            self._limit_to(left(), branches=False)
+            self._limit_to(remaining_seconds(), branches=False)
             self._run(control, monitor, relaxed=True)
             highs.setOptionValue("solve_relaxation", False)
             highs.setOptionValue("time_limit", np.inf)
@@ -206,7 +206,7 @@ class HighsSession:
         def solve_other(problem: Problem, options: SolveOptions) -> SolverResult:
             session = HighsSession(problem)
             try:
-                answer = session.solve(replace(options, time_limit=left()), None, monitor)
+                answer = session.solve(replace(options, time_limit=remaining_seconds()), None, monitor)
                 control.stop_requested = control.stop_requested or answer.reason == "interrupt"
                 return answer
             finally:
@@ -264,7 +264,7 @@ class HighsSession:
         unbounded = second in (Raw.kUnbounded, Raw.kUnboundedOrInfeasible)
         return second if unbounded or self._has_point() else Raw.kInfeasible
 
-    def _without_start(
+    def _solve_without_start(
         self, first: SolverResult, control: Control, monitor: Monitor | None, options: SolveOptions
     ) -> SolverResult:
         """Solve once more without the start, which HiGHS called optimal without a linear program or a node.
@@ -303,7 +303,7 @@ class HighsSession:
         before = 0.0 if branches else self._highs.getRunTime()
         self._highs.setOptionValue("time_limit", before + seconds)
 
-    def _unbounded_or_infeasible(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Status:
+    def _decide_unbounded(self, control: Control, monitor: Monitor | None, options: SolveOptions) -> Status:
         """Distinguish the two: without costs the problem is feasible or not.
 
         HiGHS has shown that the relaxation is unbounded (or that nothing is feasible); a feasible point then makes the

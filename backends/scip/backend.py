@@ -149,9 +149,7 @@ class ScipSession:
         if answer.status is Status.INFEASIBLE_OR_UNBOUNDED or (
             answer.status is Status.UNBOUNDED and self._problem.is_mip and self._problem.is_linear
         ):
-            answer = SolverResult(
-                self._unbounded_or_infeasible(control, options, monitor), statistics=answer.statistics
-            )
+            answer = SolverResult(self._decide_unbounded(control, options, monitor), statistics=answer.statistics)
         if answer.status is Status.INFEASIBLE and reaches_infinity(self._problem):
             rest = SECOND_OPINION_SECONDS if options.time_limit is None else options.time_limit - control.seconds
             if _solve(replace(self._problem, objectives=()), options, rest, monitor).values is not None:
@@ -175,7 +173,7 @@ class ScipSession:
         if self._thread is None:
             self._thread = THREADS.thread()
             self._finalizer.detach()
-            self._finalizer = weakref.finalize(self, self._thread.later, self._model.freeProb)
+            self._finalizer = weakref.finalize(self, self._thread.run_later, self._model.freeProb)
             self._finalizer.atexit = False
         return self._thread
 
@@ -266,7 +264,7 @@ class ScipSession:
             model.setSolVal(solution, self._variables[column], value)
         model.addSol(solution)
 
-    def _unbounded_or_infeasible(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> Status:
+    def _decide_unbounded(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> Status:
         """Distinguish the two: without costs the problem is feasible or not.
 
         A feasible point makes a linear problem with an unbounded relaxation unbounded, as its data are rational; of
@@ -284,7 +282,7 @@ class ScipSession:
     def _improves_endlessly(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> bool:
         """Whether the best points within boxes lead on to better ones without end."""
         points: list[Floats] = []
-        watcher = None if monitor is None else _OnlyStops(monitor)
+        watcher = None if monitor is None else _StopMonitor(monitor)
         for size in BOXES:
             rest = BOX_SECONDS if options.time_limit is None else options.time_limit - control.seconds
             if control.stop_requested or rest <= 0:
@@ -342,7 +340,7 @@ class ScipSession:
         return duals + 0.0, reduced + 0.0
 
 
-class _OnlyStops:
+class _StopMonitor:
     """Stops a solve as the monitor requests, but shows none of its bounds: they are those of another problem."""
 
     def __init__(self, monitor: Monitor) -> None:

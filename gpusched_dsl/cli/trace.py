@@ -124,13 +124,13 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _read_table(file: str, use: Use) -> tuple[Format, FormatTable]:
     from gpusched_dsl.data.formats.registry import reader
-    from gpusched_dsl.data.sources.formatted import read_formatted
+    from gpusched_dsl.data.sources.formatted import read_with_format
 
     path = Path(file)
     try:
         if not path.exists():
             raise Unreadable(Fault("GSM2001", f"data file `{file}` does not exist"))
-        result = read_formatted(use, DataFile(path.resolve(), file), FileLimits())
+        result = read_with_format(use, DataFile(path.resolve(), file), FileLimits())
     except Unreadable as error:
         raise DiagnosticError([_diagnostic(fault) for fault in error.faults]) from None
     return reader(use.name), result.table

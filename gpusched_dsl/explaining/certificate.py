@@ -82,7 +82,7 @@ def linear_conflict(
     conflict[system.elements[used]] = True
     needed = elements.none()
     if int((~system.is_bound[used]).sum()) * len(used) <= MOST_DENSE:
-        proved = _proved_needed(system.take(used), multipliers[used])
+        proved = _find_needed(system.take(used), multipliers[used])
         needed[system.elements[used[proved]]] = True
         # An element with both of its sides in use is left out with both: a point without one of them proves nothing.
         twice = np.unique(system.elements[used], return_counts=True)
@@ -135,7 +135,7 @@ def _row_sizes(matrix: Matrix) -> Floats:
     return sizes
 
 
-def _proved_needed(system: Inequalities, multipliers: Floats) -> Codes:
+def _find_needed(system: Inequalities, multipliers: Floats) -> Codes:
     """The inequalities without which a point satisfies all others, by points at which the others are equations.
 
     With M the rows and y the multipliers, `M x = b - t_i e_i` has a solution exactly for `t_i = y b / y_i`. Columns

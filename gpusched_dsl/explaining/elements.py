@@ -96,7 +96,7 @@ class Elements:
         )
         return Subproblem(self, subproblem, rows, columns)
 
-    def satisfied_by(self, point: Floats, tolerance: float = 1e-9) -> Bools:
+    def satisfied_elements(self, point: Floats, tolerance: float = 1e-9) -> Bools:
         """Which elements a point satisfies, within a small multiple of their size."""
         problem = self.problem
         activity = problem.matrix.activity(point)

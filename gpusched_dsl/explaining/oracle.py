@@ -65,7 +65,7 @@ class Oracle:
         """Use a point as proof that everything it satisfies is feasible; `kept` is a part for which a
         solver verified it.
         """
-        known = self.elements.satisfied_by(point)
+        known = self.elements.satisfied_elements(point)
         self._satisfied_elements.append(known if kept is None else known | kept)
         del self._satisfied_elements[: -max(2, min(POINTS_KEPT, BYTES_KEPT // len(known)))]
 

@@ -61,7 +61,7 @@ def test_jobs_of_one_thread_run_in_order_in_the_same_thread() -> None:
     thread = SolverThread()
     order: list[int] = []
     jobs = [thread.run(lambda n=n: order.append(n)) for n in range(20)]  # type: ignore[misc]
-    thread.later(lambda: order.append(20))
+    thread.run_later(lambda: order.append(20))
     first, second = seen_in(thread), seen_in(thread)
     assert all(job.done.is_set() for job in jobs)
     assert order == list(range(21))
@@ -78,7 +78,7 @@ def test_a_failure_is_raised_where_the_job_is_waited_for_and_the_thread_lives_on
     job = thread.run(fail)
     with pytest.raises(ArithmeticError, match="inside"):
         job.wait()
-    thread.later(fail)
+    thread.run_later(fail)
     assert seen_in(thread)
     assert thread.load == 0
 

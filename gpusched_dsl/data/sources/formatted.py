@@ -50,7 +50,7 @@ def _missing_column(name: str, column: str, listed: str) -> Fault:
     return Fault("GSM2011", message, column=column, notes=(f"it has values for {listed}",))
 
 
-def read_formatted(use: Use, file: DataFile, limits: FileLimits) -> FormattedFile:
+def read_with_format(use: Use, file: DataFile, limits: FileLimits) -> FormattedFile:
     """Read a file by its format; raise Unreadable (GSM20xx) with all of its errors."""
     raw = read_bytes(file, limits)
     digest = hashlib.sha256(raw).hexdigest()

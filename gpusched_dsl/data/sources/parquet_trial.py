@@ -76,7 +76,7 @@ class ParquetReader:
 
     def read(self, data: bytes, columns: list[str] | None, cells: int) -> ParquetContent:
         """Raises UnreadableFile."""
-        with self._mine():
+        with self._own_lock():
             answer = self._ask({"size": len(data), "columns": columns, "cells": cells}, data)
         if "damaged" in answer:
             raise UnreadableFile(answer["damaged"])
@@ -84,7 +84,7 @@ class ParquetReader:
 
     def start(self) -> None:
         """Start the process in the background."""
-        with self._mine():
+        with self._own_lock():
             self._ensure_started()
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class ParquetReader:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def _mine(self) -> threading.Lock:
+    def _own_lock(self) -> threading.Lock:
         if self._owner != os.getpid():  # forked: the pipes belong to the parent
             self._owner, self._child, self._lock = os.getpid(), None, threading.Lock()
         return self._lock

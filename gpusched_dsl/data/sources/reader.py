@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, first_mixed_row
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileColumns, FileLimits, Unreadable, locate
-from gpusched_dsl.data.sources.formatted import FormattedFile, draw, read_formatted, report_dropped
+from gpusched_dsl.data.sources.formatted import FormattedFile, draw, read_with_format, report_dropped
 from gpusched_dsl.data.sources.tables import is_text, read_data_file
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language import tree
@@ -96,7 +96,7 @@ class FileReader:
         try:
             if key not in self._formatted:
                 self._formatted[key] = None
-                read = draw(use) if data_file is None else read_formatted(use, data_file, self.limits)
+                read = draw(use) if data_file is None else read_with_format(use, data_file, self.limits)
                 self._formatted[key] = read
                 self._remember(read.file.name, read.file.sha256, data_file)
                 report_dropped(read, use, data, self.notes)

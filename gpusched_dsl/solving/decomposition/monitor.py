@@ -49,7 +49,7 @@ class DecompositionClock:
 
 
 @dataclass(frozen=True, slots=True)
-class SilentMonitor:
+class StopMonitor:
     """The monitor of a partial solve: stops it with the complete solve, and reports nothing."""
 
     watch: DecompositionClock

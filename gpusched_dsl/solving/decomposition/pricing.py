@@ -14,7 +14,7 @@ from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.lanes import LanePlanner
-from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, SilentMonitor
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, StopMonitor
 from gpusched_dsl.solving.decomposition.points import Points, join_points
 from gpusched_dsl.solving.decomposition.recognition import RecognisedBlocks, recognise_blocks
 
@@ -149,7 +149,7 @@ class _BackendBlock:
             return self._session.solve(SolveOptions(gap=BLOCK_GAP))
         left = watch.remaining_seconds
         options = SolveOptions(time_limit=None if left is None else max(left, 0.0), gap=BLOCK_GAP)
-        return self._session.solve(options, monitor=SilentMonitor(watch))
+        return self._session.solve(options, monitor=StopMonitor(watch))
 
     def point(self, values: Floats) -> Points:
         integer = self._problem.integer

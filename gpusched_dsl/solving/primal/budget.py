@@ -54,10 +54,10 @@ class HeuristicBudget:
 
     def share(self, part: float) -> HeuristicBudget:
         """Return a budget for a part of the remaining time."""
-        return HeuristicBudget(self.remaining_seconds * part, _StopOnly(self))
+        return HeuristicBudget(self.remaining_seconds * part, _StopMonitor(self))
 
 
-class _StopOnly:
+class _StopMonitor:
     """Ignores progress, and passes requests to stop on."""
 
     def __init__(self, budget: HeuristicBudget) -> None:

@@ -167,8 +167,8 @@ def test_a_file_is_read_once_for_each_use(folder: Path, monkeypatch: pytest.Monk
     import gpusched_dsl.data.sources.reader as reading
 
     calls: list[object] = []
-    original = reading.read_formatted
-    monkeypatch.setattr(reading, "read_formatted", lambda *a: calls.append(a[0]) or original(*a))
+    original = reading.read_with_format
+    monkeypatch.setattr(reading, "read_with_format", lambda *a: calls.append(a[0]) or original(*a))
     body = """
       data "philly.csv" as philly (first = 3) { Jobs = job; hours[job] = duration; }
       data "philly.csv" as philly (first = 3) { gpus[job] = gpus; }

@@ -75,7 +75,7 @@ FORMATS: Mapping[str, Format] = {
         _format(
             "price_aware_training",
             "Every job on every node type.",
-            "training",
+            "training_times",
             FormatColumn("job", "job"),
             _TYPE,
             FormatColumn("epoch_time", "time of an epoch", "min/epoch"),
@@ -93,7 +93,7 @@ FORMATS: Mapping[str, Format] = {
         _format(
             "price_aware_serving",
             "Every service on every node type.",
-            "serving",
+            "serving_rates",
             _SERVICE,
             _TYPE,
             FormatColumn("rate", "service rate", "request/min"),

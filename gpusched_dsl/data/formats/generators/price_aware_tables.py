@@ -101,7 +101,7 @@ def _models(settings: Mapping[str, Setting]) -> Ints:
     return stream(int(settings["seed"]), PriceAwareStream.MODELS).integers(len(MODELS), size=int(settings["jobs"]))
 
 
-def training(settings: Mapping[str, Setting]) -> FormatTable:
+def training_times(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     model = _models(settings)
@@ -148,7 +148,7 @@ def services(settings: Mapping[str, Setting]) -> FormatTable:
     return FormatTable(pl.DataFrame({"service": MODELS, "latency_bound": bounds, "share": SHARE_OF_LOAD}), len(MODELS))
 
 
-def serving(settings: Mapping[str, Setting]) -> FormatTable:
+def serving_rates(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     rate = requests_per_minute()
