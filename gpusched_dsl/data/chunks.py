@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from gpusched_dsl.data.sources.files import FileColumns
-from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import Constant, LiteralSet, StringLiteral
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
@@ -101,6 +101,7 @@ class ColumnChunk:
     `typed`: text is text on purpose (a quoted label, a database column), not the writing of a number.
     `mixed`: the first row whose key is not of the same kind (number or text) as the rows before.
     `values` is None for a set. `factor` takes values to the declared unit; `function` aggregates the rows of a key.
+    `codes` are the keys instead of `keys`. With a `level` the rows are patches of that level.
     `weights` of the rows count in means. `windows` are the keys that are slots of time: rows before the first or after
     the last element of the index set are left out, as a file may hold more than the horizon.
     """
@@ -113,6 +114,8 @@ class ColumnChunk:
     distinct: bool = False
     typed: bool = True
     mixed: int | None = None
+    codes: tuple[Codes, ...] | None = None
+    level: int | None = None
     weights: Floats | None = None
     windows: tuple[int, ...] = ()
 

@@ -114,8 +114,11 @@ def bind_param(
     everywhere: Span | None = None
     single_keys: list[ValueChunk] = []
     parts: list[_ChunkRows] = []
+    formulas: list[ColumnChunk] = []
     for chunk in chunks:
-        if isinstance(chunk, ColumnChunk):
+        if isinstance(chunk, ColumnChunk) and chunk.level is not None:
+            formulas.append(chunk)
+        elif isinstance(chunk, ColumnChunk):
             parts.append(_read_part(checked, domain, chunk, within, filled, diagnostics))
         elif chunk.labels is not None:
             single_keys.append(chunk)
@@ -129,14 +132,23 @@ def bind_param(
     for part in parts:
         values[part.positions] = part.values
     patches: dict[int, ValueChunk] = {}
-    for single in sorted(single_keys, key=lambda s: s.level):
-        position = _patch_position(checked, domain, single, diagnostics)
-        if position is None:
-            continue
-        _report_patched_twice(checked, patches.get(position), single, diagnostics)
-        patches[position] = single
-        filled[position] = True
-        values[position] = _single_value(checked, single, within, diagnostics)
+    for level in sorted({0, *(s.level for s in single_keys), *(f.level or 0 for f in formulas)}):
+        own = [_read_part(checked, domain, f, within, filled, diagnostics) for f in formulas if f.level == level]
+        if len(own) > 1:
+            _report_overlap(checked, domain, own, diagnostics)
+        for part in own:
+            values[part.positions] = part.values
+            if patches:
+                patches = {at: patch for at, patch in patches.items() if at not in set(part.positions.tolist())}
+        parts[:0] = own
+        for single in single_keys:
+            position = _patch_position(checked, domain, single, diagnostics) if single.level == level else None
+            if position is None:
+                continue
+            _report_patched_twice(checked, patches.get(position), single, diagnostics)
+            patches[position] = single
+            filled[position] = True
+            values[position] = _single_value(checked, single, within, diagnostics)
     if not filled.all():
         _report_missing(checked, domain, filled, chunks, parts, diagnostics)
     sound = len(diagnostics) == before
@@ -202,6 +214,10 @@ def positions_of(checked: CheckedParam, domain: Domain, chunk: ColumnChunk, diag
     if domain.arity == 0:
         assert chunk.values is not None
         return np.zeros(len(chunk.values), dtype=np.int64)
+    if chunk.codes is not None:
+        positions = domain.locate(chunk.codes)
+        _report_outside(checked, domain, chunk, chunk.codes, np.flatnonzero(positions < 0), diagnostics)
+        return positions
     coded = [encode(series, component) for series, component in zip(chunk.keys, domain.components, strict=True)]
     outside = rows_outside(chunk, domain) if chunk.windows else np.zeros(len(chunk.keys[0]), dtype=np.bool_)
     is_known: Bools = ~outside
@@ -219,10 +235,7 @@ def positions_of(checked: CheckedParam, domain: Domain, chunk: ColumnChunk, diag
         positions = np.full(len(is_known), -1, dtype=np.int64)
         positions[rows] = domain.locate([column.codes[rows] for column in coded])
     extra = np.flatnonzero(is_known & (positions < 0))
-    if len(extra):
-        shown = extra[:SHOWN]
-        labels = decode(domain.components, [column.codes[shown] for column in coded])
-        _report_extra(checked, chunk, extra, [key_text(checked.name, key) for key in labels], diagnostics)
+    _report_outside(checked, domain, chunk, [column.codes for column in coded], extra, diagnostics)
     return positions
 
 
@@ -238,6 +251,19 @@ def rows_outside(chunk: ColumnChunk, domain: Domain) -> Bools:
         found = numbers(chunk.keys[at])
         outside |= found.has_value & ((found.values < there.min()) | (found.values > there.max()))
     return outside
+
+
+def _report_outside(
+    checked: CheckedParam,
+    domain: Domain,
+    chunk: ColumnChunk,
+    codes: Sequence[Codes],
+    extra: Codes,
+    diagnostics: Diagnostics,
+) -> None:
+    if len(extra):
+        labels = decode(domain.components, [column[extra[:SHOWN]] for column in codes])
+        _report_extra(checked, chunk, extra, [key_text(checked.name, key) for key in labels], diagnostics)
 
 
 def _report_extra(
@@ -260,7 +286,12 @@ def _report_extra(
 
 
 def _report_duplicates(
-    checked: CheckedParam, domain: Domain, parts: list[_ChunkRows], counts: Codes, diagnostics: Diagnostics
+    checked: CheckedParam,
+    domain: Domain,
+    parts: list[_ChunkRows],
+    counts: Codes,
+    diagnostics: Diagnostics,
+    help: str = "keep one row per key, or use an aggregate such as `mean(column)`",
 ) -> None:
     twice = np.flatnonzero(counts > 1)
     shown = [_two_places(parts, position) for position in twice[:SHOWN].tolist()]
@@ -278,8 +309,19 @@ def _report_duplicates(
         shown[0][1],
         secondary=[Label(shown[0][0], "first given here"), declaration_label(checked)],
         notes=examples(notes, len(twice) - 1),
-        help="keep one row per key, or use an aggregate such as `mean(column)`",
+        help=help,
     )
+
+
+def _report_overlap(
+    checked: CheckedParam, domain: Domain, formulas: list[_ChunkRows], diagnostics: Diagnostics
+) -> None:
+    """Report (GSM2102) the keys that two formulas of one scenario give."""
+    counts = np.bincount(np.concatenate([part.positions for part in formulas]), minlength=domain.size)
+    if counts.max(initial=0) > 1:
+        _report_duplicates(
+            checked, domain, formulas, counts, diagnostics, help="make their conditions exclude each other"
+        )
 
 
 def _two_places(parts: list[_ChunkRows], position: int) -> tuple[Place, Place]:

@@ -188,6 +188,14 @@ class SetLiteral(Expr):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArrayExpr(Expr):
+    """`[4, 2, 3][h]`, `[[1, 2], [3, 4]]`: values in the order of index sets; only in a scenario."""
+
+    items: tuple[Expr, ...]
+    unit: UnitNode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comprehension(Expr):
     """`{ (v, g) : v in Types, g in 1..gpus[v] where c }`; a projection is a comprehension too."""
 
@@ -395,11 +403,16 @@ class ModelBlock(TopLevelBlock):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assign(Statement):
-    """`period = 1[h];`, `Nodes = { n1, n2 };`, `weight["j1"] = 3[$/h];`, `node_rule = force;`."""
+    """`period = 1[h];`, `Nodes = { n1, n2 };`, `weight["j1"] = 3[$/h];`, `node_rule = force;`.
+
+    `deadline[j in Jobs, "n1"] = 2 * length[j];` has an `indexing` instead of `subscripts`; an index of it without
+    names is a fixed subscript.
+    """
 
     target: Identifier
     value: Expr
     subscripts: tuple[Expr, ...] = ()
+    indexing: Indexing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.derived import report_computed, report_elements
 from gpusched_dsl.compiling.data.distributions import laws_of
+from gpusched_dsl.compiling.data.formulas import array_chunk, formula_chunk
 from gpusched_dsl.compiling.data.reuse import Inputs, ReusedValues
 from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlice, Ready, put
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -58,6 +59,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.assignments import (
+    ArrayAssignment,
     ExpressionAssignment,
     FileAssignment,
     LawAssignment,
@@ -270,7 +272,7 @@ class _Builder:
                 evaluate = self.ev.codes if isinstance(declared.type, Element) else self.ev.values
             computed = np.broadcast_to(evaluate(formula, frame), (frame.size,))
         if declared.value is None:
-            bound = bind_param(declared, domain, self._chunks(declared), computed, self.diagnostics, within)
+            bound = bind_param(declared, domain, self._chunks(declared, domain), computed, self.diagnostics, within)
         else:
             assert computed is not None
             bound = BoundParam(computed)
@@ -292,15 +294,27 @@ class _Builder:
 
     # --- what a scenario gives ---------------------------------------------------------------------------------------
 
-    def _chunks(self, declared: CheckedSet | CheckedParam) -> list[DataChunk]:
-        """The keys and values that the scenario gives for a set or parameter, or Python in its place."""
+    def _chunks(self, declared: CheckedSet | CheckedParam, domain: Domain | None = None) -> list[DataChunk]:
+        """The keys and values that the scenario gives for a set or parameter, or Python in its place.
+
+        `domain` is that of a parameter.
+        """
         if declared.name in self.replaced:
             return list(self.replaced[declared.name])
         chunks: list[DataChunk] = []
         for given in self.scenario.assignments.get(declared.name, ()):
             chunk: DataChunk | None
             if isinstance(given, ExpressionAssignment):
-                chunk = self._labels(given) if isinstance(declared, CheckedSet) else self._value(declared, given)
+                if isinstance(declared, CheckedSet):
+                    chunk = self._labels(given)
+                elif given.indexing is None:
+                    chunk = self._value(declared, given)
+                else:
+                    chunk = formula_chunk(self.ev, declared, given, given.indexing)
+            elif isinstance(given, ArrayAssignment):
+                assert isinstance(declared, CheckedParam)
+                assert domain is not None
+                chunk = array_chunk(self.ev, declared, domain, given, self.diagnostics)
             elif isinstance(given, TableAssignment):
                 chunk = read_table(given)
             elif isinstance(given, MatrixAssignment):

@@ -10,7 +10,7 @@ from typing import TypeVar
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.data.binding import FileReader
 from gpusched_dsl.language.checked import CheckedCheck, CheckedModel
-from gpusched_dsl.language.scenarios.assignments import Assignment, ExpressionAssignment, LawAssignment
+from gpusched_dsl.language.scenarios.assignments import ArrayAssignment, Assignment, ExpressionAssignment, LawAssignment
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.source import Source, Span
 
@@ -119,7 +119,9 @@ def _copy(name: str, earlier: dict[str, T], current: dict[str, T]) -> None:
 def _formula(given: Assignment) -> object:
     """Return the part of a data statement that may refer to names; tables and files have labels and numbers."""
     if isinstance(given, ExpressionAssignment):
-        return (given.value, given.subscripts)
+        return (given.value, given.subscripts, given.indexing)
+    if isinstance(given, ArrayAssignment):
+        return given.values
     return given.law if isinstance(given, LawAssignment) else ()
 
 

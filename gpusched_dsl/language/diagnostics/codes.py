@@ -192,6 +192,7 @@ CODES: dict[str, str] = {
     "GSM2113": "value is not an integer",
     "GSM2114": "value is neither 0 nor 1",
     "GSM2115": "set or parameter without data",
+    "GSM2116": "array of the wrong length",
     # 22xx checks on the data
     "GSM2201": "failed check",
     # 23xx profiles of jobs on GPU models

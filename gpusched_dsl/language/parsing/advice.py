@@ -64,6 +64,10 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
         return f"put parentheses around the complete `{token} ...`", None
     if token.type == "ELSE" and any(o.token.type == "LPAR" for o in reader.open):
         return "only a subscripted name can have an `else`: `(x[k, h-1] else was[k])`", None
+    if token.type == "COLON" and reader.open and not reader.open[-1].block:
+        inside = reader.tokens[reader.open[-1].index : reader.at]
+        keyed = any(t.type == "COLON" for t in inside)  # `{ a: 4, b: 2 }`
+        return "values with keys are a table: `table Jobs: length[h] = a 4  b 2;`" if keyed else None, None
     if reader.statement_type == "TABLE":
         return _table(reader, token, before)
     return _NONE

@@ -243,7 +243,7 @@ class ExpressionBuilder:
         names: list[tree.Name] = []
         for item in items:
             assert isinstance(item, Tree)
-            index = self._index_of_membership(self.expr(item), self.span(item))
+            index = self.index_of_membership(self.expr(item), self.span(item))
             indices.append(index)
             names += [tree.Name(span=n.span, text=n.text) for n in index.names]
             if not index.names:
@@ -265,7 +265,7 @@ class ExpressionBuilder:
             element = tree.TupleExpr(span=indices[0].span.to(indices[-1].span), items=tuple(names))
         return tree.Comprehension(span=span, element=element, indexing=indexing)
 
-    def _index_of_membership(self, item: tree.Expr, span: Span) -> tree.Index:
+    def index_of_membership(self, item: tree.Expr, span: Span) -> tree.Index:
         if isinstance(item, tree.Binary) and item.op == "in":
             names, is_tuple = self._index_names(item.left)
             return tree.Index(span=span, names=names, is_tuple=is_tuple, domain=item.right)

@@ -57,12 +57,33 @@ class RunBuilder(DeclarationBuilder):
     # --- scenarios ---------------------------------------------------------------------------------------------------
 
     def _assign(self, children: Children, span: Span) -> tree.Assign:
-        target, subscripts, value = children
+        target, brackets, value = children
+        *subscripts, where = brackets.children if isinstance(brackets, Tree) else (None,)
+        items = self.exprs(subscripts)
+        indexing = None
+        if where is not None or any(isinstance(item, tree.Binary) and item.op == "in" for item in items):
+            indexing = tree.Indexing(
+                span=self.span(brackets),
+                indices=tuple(self.index_of_membership(item, item.span) for item in items),
+                where=self.expr(where.children[0]) if isinstance(where, Tree) else None,
+            )
         return tree.Assign(
             span=span,
             target=self.identifier(target),
-            subscripts=self.subscripts(subscripts),
-            value=self.expr(value),
+            subscripts=items if indexing is None else (),
+            indexing=indexing,
+            value=self._assigned(value),
+        )
+
+    def _assigned(self, value: Child) -> tree.Expr:
+        assert isinstance(value, Tree)
+        if value.data != "array":
+            return self.expr(value)
+        *items, unit = value.children
+        return tree.ArrayExpr(
+            span=self.span(value),
+            items=tuple(self._assigned(item) for item in items if item is not None),
+            unit=self.optional_unit(unit),
         )
 
     def _draw(self, children: Children, span: Span) -> tree.Draw:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import TypedExpr, TypedLaw, TypedSet
+from gpusched_dsl.language.checked import TypedExpr, TypedIndexing, TypedLaw, TypedSet
 from gpusched_dsl.language.scenarios.formats import Use
 from gpusched_dsl.language.source import Span
 
@@ -31,12 +31,26 @@ class Assignment:
 class ExpressionAssignment(Assignment):
     """`period = 1[h];`, `Nodes = 1..40;`, `weight["j1"] = 3[$/h];` (`subscripts`: a patch).
 
+    With `indexing`, a patch of all keys of an index list: `deadline[j in Jobs] = 2 * length[j];`.
     A Core is in the declared unit; without subscripts it holds for every key of an indexed parameter.
     A TypedSet gives a set.
     """
 
     value: TypedExpr | TypedSet
     subscripts: tuple[TypedExpr, ...] = ()
+    indexing: TypedIndexing | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrayAssignment(Assignment):
+    """`length = [4, 2, 3][h];`: all values in the order of the index sets; `shape` has the length of each level.
+
+    `factor` takes the values to the declared unit.
+    """
+
+    shape: tuple[int, ...]
+    values: tuple[TypedExpr, ...]
+    factor: Fraction = ONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

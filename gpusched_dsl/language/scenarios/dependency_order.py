@@ -19,7 +19,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.walk import Part, walk
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.assignments import Assignment, ExpressionAssignment, LawAssignment
+from gpusched_dsl.language.scenarios.assignments import ArrayAssignment, Assignment, ExpressionAssignment, LawAssignment
 
 
 def order_of_data(
@@ -70,7 +70,9 @@ def _report_circle(
 ) -> None:
     """Report a cycle at its first statement in the scenario."""
     places = {
-        name: next(g.span for g in assignments[name] if isinstance(g, ExpressionAssignment | LawAssignment))
+        name: next(
+            g.span for g in assignments[name] if isinstance(g, ExpressionAssignment | ArrayAssignment | LawAssignment)
+        )
         for name, used_name in pairwise(circle)
         if used_name in reads.get(name, ())
     }
@@ -90,8 +92,15 @@ def _report_circle(
 def _names_in_assignments(model: CheckedModel, assignments: tuple[Assignment, ...]) -> Iterator[str]:
     for assignment in assignments:
         if isinstance(assignment, ExpressionAssignment):
-            for part in (assignment.value, *assignment.subscripts):
+            for part in (
+                assignment.value,
+                *assignment.subscripts,
+                *([assignment.indexing] if assignment.indexing is not None else []),
+            ):
                 yield from _names(model, part)
+        elif isinstance(assignment, ArrayAssignment):
+            for value in assignment.values:
+                yield from _names(model, value)
         elif isinstance(assignment, LawAssignment):
             yield from _names(model, assignment.law)
 

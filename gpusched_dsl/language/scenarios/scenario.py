@@ -210,11 +210,12 @@ def _options(
         for statement in scenario.statements:
             if not isinstance(statement, tree.Assign) or statement.target.text not in known:
                 continue
-            if statement.subscripts:
+            if statement.subscripts or statement.indexing is not None:
+                brackets = statement.indexing.indices if statement.indexing is not None else statement.subscripts
                 diagnostics.error(
                     "GSM1507",
                     f"option `{statement.target.text}` has no subscripts",
-                    statement.subscripts[0].span.to(statement.subscripts[-1].span),
+                    brackets[0].span.to(brackets[-1].span),
                     "not for an option",
                 )
                 continue

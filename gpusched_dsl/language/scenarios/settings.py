@@ -23,7 +23,8 @@ def read_setting(name: str, text: str, diagnostics: Diagnostics) -> tree.NamedAr
     statements = blocks[0].statements if len(blocks) == 1 and isinstance(blocks[0], tree.Scenario) else ()
     statement = statements[0] if len(statements) == 1 else None
     whole = source.span(0, len(source.text))
-    if found.has_errors or not isinstance(statement, tree.Assign) or statement.subscripts:
+    one_value = isinstance(statement, tree.Assign) and not statement.subscripts and statement.indexing is None
+    if found.has_errors or not one_value or not isinstance(statement, tree.Assign):
         notes = [diagnostic.message for diagnostic in found][:1]
         diagnostics.error(
             "GSM1513",

@@ -13,6 +13,7 @@ from gpusched_dsl.language.checking.scope import EMPTY
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import (
+    ArrayAssignment,
     Assignment,
     ExpressionAssignment,
     FileAssignment,
@@ -23,6 +24,7 @@ from gpusched_dsl.language.scenarios.assignments import (
 from gpusched_dsl.language.scenarios.columns import ColumnChecker
 from gpusched_dsl.language.scenarios.data_formats import FormatChecker
 from gpusched_dsl.language.scenarios.formats import Described
+from gpusched_dsl.language.scenarios.formulas import FormulaChecker
 from gpusched_dsl.language.scenarios.labels import check_labels
 from gpusched_dsl.language.scenarios.matrices import MatrixChecker
 from gpusched_dsl.language.scenarios.values import ValueChecker
@@ -43,6 +45,7 @@ class AssignmentTable:
         self.checker = checker
         self.values = ValueChecker(checker)
         self.columns = ColumnChecker(diagnostics)
+        self.formulas = FormulaChecker(checker, self.values, self.columns)
         self.matrices = MatrixChecker(model, self.columns, diagnostics)
         self.formats = FormatChecker(diagnostics)
         self._given: dict[str, list[Assignment]] = {}
@@ -118,12 +121,24 @@ class AssignmentTable:
         if target is None:
             return
         if isinstance(target, CheckedSet):
-            if statement.subscripts:
-                self._no_subscripts(target, statement.subscripts)
+            if statement.subscripts or statement.indexing is not None:
+                self._no_subscripts(target, statement)
+                return
+            if isinstance(statement.value, tree.ArrayExpr):
+                self._no_array(target, statement.value)
                 return
             elements = self.values.elements(statement.value, target)
             if elements is not None:
                 yield ExpressionAssignment(target=target.name, span=statement.span, level=level, value=elements)
+            return
+        given: Assignment | None
+        if isinstance(statement.value, tree.ArrayExpr) or statement.indexing is not None:
+            check = self.formulas.array if isinstance(statement.value, tree.ArrayExpr) else self.formulas.formula
+            given = check(level, statement, target)
+            if given is not None:
+                yield given
+            return
+        if self.formulas.index_without_set(statement, target):
             return
         subscripts = self.values.subscripts(statement, target) if statement.subscripts else ()
         value = self.values.parameter(statement.value, target)
@@ -137,11 +152,25 @@ class AssignmentTable:
                 subscripts=subscripts,
             )
 
-    def _no_subscripts(self, target: CheckedSet, subscripts: tuple[tree.Expr, ...]) -> None:
+    def _no_array(self, target: CheckedSet, array: tree.ArrayExpr) -> None:
+        inside = ", ".join(item.span.text for item in array.items)
+        flat = array.unit is None and not any(isinstance(item, tree.ArrayExpr) for item in array.items)
+        self.diagnostics.error(
+            "GSM1510",
+            f"`{target.name}` is a set, but an array gives the values of a parameter",
+            array.span,
+            "an array",
+            secondary=[declaration_label(target)],
+            help="write the elements of a set in braces",
+            fix=f"{{ {inside} }}" if flat and inside else None,
+        )
+
+    def _no_subscripts(self, target: CheckedSet, statement: tree.Assign) -> None:
+        brackets = statement.indexing.indices if statement.indexing is not None else statement.subscripts
         self.diagnostics.error(
             "GSM1507",
             f"set `{target.name}` has no subscripts",
-            subscripts[0].span.to(subscripts[-1].span),
+            brackets[0].span.to(brackets[-1].span),
             "not for a set",
             secondary=[declaration_label(target)],
             help=f"give the complete set: `{target.name} = {{ ... }};`",
@@ -348,8 +377,9 @@ class AssignmentTable:
             )
 
     def _report_conflict(self, whole: list[Assignment]) -> None:
-        """One expression (or law) gives all of a target; tables and files may share it."""
-        expression = next((g for g in whole if isinstance(g, ExpressionAssignment | LawAssignment)), None)
+        """One expression, array or law gives all of a target; tables and files may share it."""
+        alone = ExpressionAssignment | ArrayAssignment | LawAssignment
+        expression = next((g for g in whole if isinstance(g, alone)), None)
         if expression is None or len(whole) == 1:
             return
         first, *rest = whole

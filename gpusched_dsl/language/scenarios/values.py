@@ -22,9 +22,11 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking import ExpressionChecker
 from gpusched_dsl.language.checking.conversion import because_declared
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, as_element, describe, describe_all, same_kind
-from gpusched_dsl.language.checking.symbols import slots_of
+from gpusched_dsl.language.checking.scope import EMPTY, Scope
+from gpusched_dsl.language.checking.symbols import SubscriptSlot, slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 from gpusched_dsl.language.scenarios.labels import check_element
+from gpusched_dsl.language.source import Span
 
 
 class ValueChecker:
@@ -33,17 +35,18 @@ class ValueChecker:
     def __init__(self, checker: ExpressionChecker) -> None:
         self.checker = checker
 
-    def parameter(self, expr: tree.Expr, target: CheckedParam) -> TypedExpr | None:
-        """Return a value for a parameter, in its unit. For a symbol or an element, a bare name is a label."""
+    def parameter(self, expr: tree.Expr, target: CheckedParam, scope: Scope = EMPTY) -> TypedExpr | None:
+        """Return a value for a parameter, in its unit. A bare name for an element or symbol is an index or a label."""
         if isinstance(target.type, (TextType, Element)):
             if not check_element(expr, self.checker.diagnostics):
                 return None
-            expr = as_label(expr)
+            if not (isinstance(expr, tree.Name) and expr.text in scope.bindings):
+                expr = as_label(expr)
             because = Place(target.span, f"`{target.name}` is {describe(target.type)}")
         else:
             assert isinstance(target.type, Numeric)
             because = because_declared(target.name, target.span, target.type.unit)
-        typed = self.checker.value(expr, target.type, because=because)
+        typed = self.checker.value(expr, target.type, scope, because=because)
         return typed if typed is not None and self._is_data(typed, target.name) else None
 
     def _is_data(self, typed: TypedExpr, name: str) -> bool:
@@ -52,22 +55,30 @@ class ValueChecker:
     def subscripts(self, statement: tree.Assign, target: CheckedParam) -> tuple[TypedExpr, ...] | None:
         """Return the key of a single value; bare names are labels."""
         slots = slots_of(target)
-        subscripts = statement.subscripts
-        if len(subscripts) != len(slots):
-            self.checker.error(
-                "GSM1507",
-                f"`{target.name}` has {len(slots) or 'no'} subscript{'' if len(slots) == 1 else 's'}, "
-                f"{len(subscripts)} given",
-                subscripts[0].span.to(subscripts[-1].span),
-                f"{len(subscripts)} given",
-                secondary=[Place(target.span, f"`{target.name}` is declared here")],
-            )
+        given = statement.subscripts
+        if not self.arity_fits(len(given), given[0].span.to(given[-1].span), target):
             return None
-        found = [self._subscript(e, s.type, target) for e, s in zip(subscripts, slots, strict=True)]
+        found = [self.subscript(e, s, target) for e, s in zip(given, slots, strict=True)]
         typed_args = tuple(typed for typed in found if typed is not None)
         return typed_args if len(typed_args) == len(found) else None
 
-    def _subscript(self, expr: tree.Expr, kind: ValueType, target: CheckedParam) -> TypedExpr | None:
+    def arity_fits(self, given: int, place: Span, target: CheckedParam) -> bool:
+        """Whether a parameter has this many subscripts; reports GSM1507."""
+        slots = slots_of(target)
+        if given == len(slots):
+            return True
+        self.checker.error(
+            "GSM1507",
+            f"`{target.name}` has {len(slots) or 'no'} subscript{'' if len(slots) == 1 else 's'}, {given} given",
+            place,
+            f"{given} given",
+            secondary=[Place(target.span, f"`{target.name}` is declared here")],
+        )
+        return False
+
+    def subscript(self, expr: tree.Expr, slot: SubscriptSlot, target: CheckedParam) -> TypedExpr | None:
+        """One subscript of the key of a single value."""
+        kind = slot.type
         if isinstance(kind, Element) and not check_element(expr, self.checker.diagnostics):
             return None
         typed = self.checker.check(as_label(expr) if isinstance(kind, Element) else expr)

@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, ValueStor
 from gpusched_dsl.data.chunks import DataChunk
 from gpusched_dsl.ir.arrays import Codes, Values
 from gpusched_dsl.ir.domains import Component, Domain, IntervalDomain, TupleDomain, Universe
-from gpusched_dsl.language.checked import Element, Numeric
+from gpusched_dsl.language.checked import Element, IndexRef, NamedSet, Numeric
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.assignments import ExpressionAssignment
@@ -124,7 +124,7 @@ def _build_new_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataC
             of_jobs.add(name)
     given = {
         name: tuple(
-            g for g in givens if name not in of_jobs or (isinstance(g, ExpressionAssignment) and not g.subscripts)
+            g for g in givens if name not in of_jobs or (isinstance(g, ExpressionAssignment) and _for_all_keys(g))
         )
         for name, givens in scenario.assignments.items()
         if name not in replaced
@@ -143,6 +143,14 @@ def _build_new_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataC
         reader=base.instance.reader,
         ready=ready,
     )
+
+
+def _for_all_keys(given: ExpressionAssignment) -> bool:
+    """Whether a statement of the scenario gives a value for every key, so for new jobs too."""
+    if given.indexing is None:
+        return not given.subscripts
+    domains = [iterator.domain for iterator in given.indexing.iterators]
+    return all(isinstance(s, IndexRef) for s in given.subscripts) and all(isinstance(d, NamedSet) for d in domains)
 
 
 def _is(kind: object, root: str) -> bool:

@@ -1,0 +1,242 @@
+"""Checks formulas and arrays of a scenario: `deadline[j in Jobs] = 2 * length[j];`, `length = [4, 2, 3][h];`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.checked import CheckedParam, IndexRef, NamedSet, Numeric, TypedExpr
+from gpusched_dsl.language.checking import ExpressionChecker
+from gpusched_dsl.language.checking.kinds import as_element, describe
+from gpusched_dsl.language.checking.symbols import SubscriptSlot, slots_of
+from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
+from gpusched_dsl.language.scenarios.assignments import ONE, ArrayAssignment, ExpressionAssignment
+from gpusched_dsl.language.scenarios.columns import ColumnChecker
+from gpusched_dsl.language.scenarios.values import ValueChecker, label_names
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.tree_walk import nodes_in
+from gpusched_dsl.language.units import DIMENSIONLESS
+
+
+class FormulaChecker:
+    """Checks values for many keys of a parameter at once."""
+
+    def __init__(self, checker: ExpressionChecker, values: ValueChecker, columns: ColumnChecker) -> None:
+        self.checker = checker
+        self.values = values
+        self.columns = columns
+
+    # --- formulas ----------------------------------------------------------------------------------------------------
+
+    def formula(self, level: int, statement: tree.Assign, target: CheckedParam) -> ExpressionAssignment | None:
+        """Check `deadline[j in Jobs where late[j]] = 2 * length[j];`: the values of all keys of an index list."""
+        assert statement.indexing is not None
+        slots = slots_of(target)
+        indices = _literals_within(statement.indexing, slots)
+        named = [index for index in indices if index.names]
+        node = tree.Indexing(span=statement.indexing.span, indices=tuple(named), where=statement.indexing.where)
+        indexing, scope = self.checker.indexing(node)
+        value = self.values.parameter(statement.value, target, scope)
+        if indexing is None:
+            return None
+        iterators = iter(indexing.iterators)
+        subscripts: list[tuple[tree.Expr | None, TypedExpr | None, Span]] = []
+        for index in indices:
+            if index.names:
+                variables = next(iterators).variables
+                subscripts += [
+                    (None, IndexRef(span=index.span, type=v.type, variable=v), index.span) for v in variables
+                ]
+            else:
+                subscripts.append((index.domain, None, index.span))
+        if not self.values.arity_fits(len(subscripts), statement.indexing.span, target):
+            return None
+        found = [
+            self._index(typed, slot, target, span) if written is None else self.values.subscript(written, slot, target)
+            for (written, typed, span), slot in zip(subscripts, slots, strict=True)
+        ]
+        typed_args = tuple(typed for typed in found if typed is not None)
+        if value is None or len(typed_args) < len(found):
+            return None
+        return ExpressionAssignment(
+            target=target.name,
+            span=statement.span,
+            level=level,
+            patch=True,
+            value=value,
+            subscripts=typed_args,
+            indexing=indexing,
+        )
+
+    def _index(
+        self, typed: TypedExpr | None, slot: SubscriptSlot, target: CheckedParam, span: Span
+    ) -> TypedExpr | None:
+        assert typed is not None
+        fitted = as_element(typed, slot.type)
+        if fitted is None:
+            self.checker.error(
+                "GSM1508",
+                f"a subscript of `{target.name}` must be {describe(slot.type)}, this index is {describe(typed.type)}",
+                span,
+                describe(typed.type),
+                secondary=[Label(slot.domain.span, f"`{target.name}` is indexed by this")],
+            )
+        return fitted
+
+    def index_without_set(self, statement: tree.Assign, target: CheckedParam) -> bool:
+        """Report (GSM1101) the index of `deadline[j] = 2 * length[j];`, which has no set."""
+        slots = slots_of(target)
+        used = {name.text: name for name in nodes_in(statement.value, tree.Name)}
+        symbols = self.checker.symbols
+        for subscript, slot in zip(statement.subscripts, slots, strict=False):
+            if not isinstance(subscript, tree.Name) or subscript.text not in used:
+                continue
+            if symbols.span_of(subscript.text) is not None:
+                continue
+            own = slot.domain.span.text if isinstance(slot.domain, NamedSet) else "..."
+            name = f"{subscript.text} in {own}"
+            self.checker.error(
+                "GSM1101",
+                f"unknown name `{subscript.text}`",
+                used[subscript.text].span,
+                "neither an index nor declared",
+                secondary=[Label(subscript.span, "this is a label, not an index")],
+                help=f"for a formula, name the index and its set: `{name}`",
+                fix=Edit(subscript.span, name) if isinstance(slot.domain, NamedSet) else None,
+            )
+            return True
+        return False
+
+    # --- arrays ------------------------------------------------------------------------------------------------------
+
+    def array(self, level: int, statement: tree.Assign, target: CheckedParam) -> ArrayAssignment | None:
+        """Check `length = [4, 2, 3][h];`: all values in the order of the index sets, nested for several of them."""
+        array = statement.value
+        assert isinstance(array, tree.ArrayExpr)
+        iterators = target.indexing.iterators
+        declared = Label(target.span, f"`{target.name}` is declared here")
+        if statement.subscripts or statement.indexing is not None:
+            self.checker.error(
+                "GSM1507",
+                f"an array gives all values of `{target.name}`",
+                array.span,
+                "an array for some of its keys",
+                secondary=[declared],
+                help="write a formula or a table for some of the keys",
+            )
+            return None
+        shape = self._shape(array)
+        if shape is None:
+            return None
+        if len(shape) != len(iterators):
+            has = f"{count_text(len(iterators), 'index set')}" if iterators else "no index"
+            self.checker.error(
+                "GSM1507",
+                f"`{target.name}` has {has}, but this array has {count_text(len(shape), 'level')} of brackets",
+                array.span,
+                secondary=[declared],
+                help=f"write `{target.name} = ...;`"
+                if not iterators
+                else "write one list" + "".join(f" of lists for `{i.domain.span.text}`" for i in iterators[1:]),
+            )
+            return None
+        factor = ONE
+        unit = target.type.unit if isinstance(target.type, Numeric) else DIMENSIONLESS
+        items = list(_items(array))
+        bare = bool(items) and all(isinstance(_unsigned(item), tree.Number) and not _has_unit(item) for item in items)
+        if array.unit is not None or (bare and unit != DIMENSIONLESS):
+            place = (
+                array.span.source.span(array.span.end - 1, array.span.end) if array.unit is None else array.unit.span
+            )
+            found = self.columns.factor(
+                target.name, array.unit, place, target, what="array", help=f"write `[{unit}]` after the array"
+            )
+            if found is None:
+                return None
+            factor = found
+        unit_node = array.unit
+        typed = [
+            self.values.parameter(item, target) if unit_node is None else self._plain(item, unit_node) for item in items
+        ]
+        values = tuple(value for value in typed if value is not None)
+        if len(values) < len(typed):
+            return None
+        return ArrayAssignment(
+            target=target.name, span=statement.span, level=level, shape=shape, values=values, factor=factor
+        )
+
+    def _plain(self, item: tree.Expr, unit: tree.UnitNode) -> TypedExpr | None:
+        because = Label(unit.span, "the unit of all values")
+        typed = self.checker.number(item, unit=DIMENSIONLESS, because=because)
+        return typed if typed is not None and self.checker.data_only(typed, "an array") else None
+
+    def _shape(self, array: tree.ArrayExpr) -> tuple[int, ...] | None:
+        """The number of items on each level; reports (GSM1509) lists of one level with different lengths."""
+        shape: list[int] = []
+        lists: list[tree.ArrayExpr] = [array]
+        while lists:
+            first, *rest = lists
+            odd = next((other for other in rest if len(other.items) != len(first.items)), None)
+            if odd is not None:
+                self.checker.error(
+                    "GSM1509",
+                    f"this list has {count_text(len(odd.items), 'value')}, the first one has {len(first.items)}",
+                    odd.span,
+                    secondary=[Label(first.span, "the first list")],
+                    help="give all values of each list",
+                )
+                return None
+            inner = [item for one in lists for item in one.items if isinstance(item, tree.ArrayExpr)]
+            shape.append(len(first.items))
+            single = next((i for one in lists for i in one.items if not isinstance(i, tree.ArrayExpr)), None)
+            unit = next((i.unit for i in inner if i.unit is not None), None)
+            if unit is not None:
+                self.checker.error(
+                    "GSM1307", "only the complete array has a unit", unit.span, help="write it after the last bracket"
+                )
+                return None
+            if inner and single is not None:
+                self.checker.error(
+                    "GSM1509",
+                    "a value beside a list in an array",
+                    single.span,
+                    "not a list",
+                    secondary=[Label(inner[0].span, "a list")],
+                    help="nest all values alike",
+                )
+                return None
+            lists = inner
+        return tuple(shape)
+
+
+def _items(array: tree.ArrayExpr) -> Iterator[tree.Expr]:
+    for item in array.items:
+        if isinstance(item, tree.ArrayExpr):
+            yield from _items(item)
+        else:
+            yield item
+
+
+def _unsigned(item: tree.Expr) -> tree.Expr:
+    return item.operand if isinstance(item, tree.UnaryExpr) else item
+
+
+def _has_unit(item: tree.Expr) -> bool:
+    number = _unsigned(item)
+    return isinstance(number, tree.Number) and number.unit is not None
+
+
+def _literals_within(indexing: tree.Indexing, slots: Sequence[SubscriptSlot]) -> list[tree.Index]:
+    """The indices, with `j in { a, b }` as `j in Jobs inter { "a", "b" }`: the labels belong to the index set."""
+    found: list[tree.Index] = []
+    at = 0
+    for index in indexing.indices:
+        domain = label_names(index.domain) if index.names else index.domain
+        own = slots[at].domain if at < len(slots) else None
+        if isinstance(domain, tree.SetLiteral) and isinstance(own, NamedSet):
+            name = tree.Name(span=domain.span, text=own.name)
+            domain = tree.Binary(span=domain.span, op="inter", left=name, right=domain)
+        found.append(tree.Index(span=index.span, names=index.names, is_tuple=index.is_tuple, domain=domain))
+        at += max(1, len(index.names))
+    return found
