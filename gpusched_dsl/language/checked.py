@@ -240,7 +240,7 @@ class IfThenElse(TypedExpr):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function(TypedExpr):
-    """`min max abs floor ceil round exp log sqrt` of scalar arguments."""
+    """`min max abs floor ceil round exp log sqrt all_different` of scalar arguments."""
 
     name: str
     arguments: tuple[TypedExpr, ...]
@@ -256,7 +256,8 @@ class SetFunction(TypedExpr):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduction(TypedExpr):
-    """`sum prod min max any all count` over `indexing`; `argmin argmax` give the element of the only iterator."""
+    """`sum prod min max any all all_different count` over `indexing`; `argmin argmax` give the element of the only
+    iterator."""
 
     op: str
     indexing: TypedIndexing

@@ -16,6 +16,7 @@ from model_tree import (
     Choice,
     Compare,
     Constraint,
+    Different,
     Divided,
     Expected,
     Extreme,
@@ -476,11 +477,21 @@ class _Generator:
         if by_set["A"] and self.has("S"):
             sub = At(self.random.choice(by_set["A"]))
             choices.append(lambda: Member((sub,), "S", self.chance(0.3)))
+        if reads == WHOLE:
+            choices.append(lambda: self.different(scope))
         if depth > 0:
             choices += [lambda: self.joined(scope, depth, reads)] * 2
             if reads != DATA:
                 choices.append(lambda: self.quantified(scope, depth, reads))
         return self.random.choice(choices)()
+
+    def different(self, scope: Scope) -> Node:
+        if self.chance(0.4):
+            return Different(tuple(self.formula(scope, 1, False, WHOLE) for _ in range(self.random.choice((2, 3)))))
+        iters = self.iters()
+        body = self.formula(self.scope_of(iters, scope), 1, False, WHOLE)
+        self.forget(iters)
+        return Different((body,), Indexing(iters))
 
     def joined(self, scope: Scope, depth: int, reads: int) -> Node:
         if self.chance(0.25):

@@ -11,6 +11,7 @@ from model_tree import (
     Choice,
     Compare,
     Constraint,
+    Different,
     Divided,
     Expected,
     Extreme,
@@ -209,4 +210,8 @@ def _part(node: Node) -> tuple[str, int]:
             return f"not {expression(body, NOT)}", NOT
         case Quantified(op, indexing, body):
             return f"{op}{indices(indexing)} {expression(body, NOT)}", NOT
+        case Different(args, None):
+            return f"all_different({', '.join(expression(a, SUM) for a in args)})", ATOM
+        case Different((body,), Indexing() as indexing):
+            return f"all_different{indices(indexing)} {expression(body, SUM)}", NOT
     raise TypeError(node)

@@ -176,6 +176,14 @@ class Quantified(Node):
     body: Node
 
 
+@dataclass(frozen=True)
+class Different(Node):
+    """`all_different` of some numbers, or of one number over an index list."""
+
+    args: tuple[Node, ...]
+    indexing: Indexing | None = None
+
+
 # --- declarations ----------------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from model_tree import (
     Choice,
     Compare,
     Constraint,
+    Different,
     Divided,
     Expected,
     Extreme,
@@ -256,6 +257,13 @@ class Values:
                     one = self.truth(body, row)
                     found = algebra.both(found, one) if op == "all" else algebra.either(found, one)
                 return found
+            case Different(args, indexing):
+                rows = [env] if indexing is None else list(self.environments(indexing, env))
+                numbers = [self.number(a, row) for row in rows for a in args]
+                differ: Any = True
+                for one, another in itertools.combinations(numbers, 2):
+                    differ = algebra.both(differ, algebra.compare("!=", one, another))
+                return differ
             case Choice(condition, then, other):
                 c = self.truth(condition, env)
                 yes = algebra.both(c, self.truth(then, env))

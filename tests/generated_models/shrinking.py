@@ -12,6 +12,7 @@ from model_tree import (
     At,
     Choice,
     Compare,
+    Different,
     Divided,
     Expected,
     Extreme,
@@ -40,7 +41,7 @@ from model_tree import (
 )
 
 NUMERIC = (Num, Arith, Neg, Divided, Square, PerHour, Extreme, Over, Truth, Expected, Ref)
-LOGICAL = (Compare, Logic, Not, Quantified, Member)
+LOGICAL = (Compare, Logic, Not, Quantified, Member, Different)
 
 
 def shrunk(model: Model, fails: Callable[[Model], bool], most: int = 2000) -> Model:

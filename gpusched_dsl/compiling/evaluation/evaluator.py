@@ -259,7 +259,23 @@ class Evaluator(References):
         inside = self.contains(expr.domain, codes, frame)
         return ~inside if expr.negated else inside
 
+    def _numbers_or_codes(self, expr: TypedExpr, frame: Frame) -> Values:
+        """Numbers, or codes of elements."""
+        return self.codes(expr, frame) if isinstance(expr.type, Element) else self.numbers(expr, frame)
+
+    def _are_distinct(self, values: Values, groups: Codes, size: int) -> Bools:
+        """Whether the values of each group differ; numbers closer than rounding are equal."""
+        order = np.lexsort((values, groups))
+        values, groups = values[order], groups[order]
+        near = np.diff(values) <= 1e-9 * np.maximum(1.0, np.abs(values[1:]))
+        again = groups[1:][near & (np.diff(groups) == 0)]
+        return np.asarray(np.bincount(again, minlength=size) == 0)
+
     def _Function(self, expr: Function, frame: Frame) -> Values:
+        if expr.name == "all_different":
+            columns = [np.broadcast_to(self._numbers_or_codes(a, frame), (frame.size,)) for a in expr.arguments]
+            groups = np.tile(np.arange(frame.size, dtype=np.int64), len(columns))
+            return self._are_distinct(np.concatenate(columns), groups, frame.size)
         arguments = [self.numbers(a, frame) for a in expr.arguments]
         if expr.name in ("min", "max"):
             result: Values = arguments[0]
@@ -295,6 +311,9 @@ class Evaluator(References):
             if expr.op == "count":
                 return true.astype(np.float64)
             return true > 0 if expr.op == "any" else true == np.bincount(parent, minlength=size)
+        if expr.op == "all_different":
+            different = np.broadcast_to(self._numbers_or_codes(expr.body, grown.frame), (grown.frame.size,))
+            return self._are_distinct(different, parent, size)
         body = np.broadcast_to(self.numbers(expr.body, grown.frame), (grown.frame.size,))
         if expr.op == "sum":
             return np.bincount(parent, weights=body, minlength=size)

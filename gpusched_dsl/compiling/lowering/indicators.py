@@ -8,17 +8,18 @@ from typing import TypeVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader, caller_keys
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
-from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.definitions import Affines, MinMax, Reified, unary_starts
+from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.definitions import Affines, Distinct, MinMax, Reified, unary_starts
 from gpusched_dsl.ir.problem import Matrix
 from gpusched_dsl.language.checked import (
     ComparisonChain,
     Fallback,
+    Function,
     IfThenElse,
     LetRef,
     Logic,
@@ -65,6 +66,10 @@ class Reification:
                 return constant(frame.size, np.ones(frame.size)) + -one + -other + both.scale(np.float64(2.0))
             case Reduction(op="any" | "all"):
                 return self.nonlinear.define(expr, frame, lambda inner: self._quantify(expr, inner), zero_one=True)
+            case Reduction(op="all_different") | Function(name="all_different"):
+                return self.nonlinear.define(
+                    expr, frame, lambda inner: self._compare_all(expr, inner), zero_one=True, integer=True
+                )
             case IfThenElse() if not expr.condition.decision:
                 return self.linear.branches(
                     self.ev.mask(expr.condition, frame), expr.then, expr.otherwise, frame, self.affine
@@ -92,8 +97,26 @@ class Reification:
         largest = expr.op == "any"
         grown = self.ev.expand(inner, expr.indexing, expr.span)
         body = self.nonlinear.as_affines(self.affine(expr.body, grown.frame))
-        nothing = np.flatnonzero(np.bincount(grown.parents(), minlength=inner.size) == 0)
-        neutral = np.full(len(nothing), 0.0 if largest else 1.0)
+        starts, arguments = self._group_rows(grown, body, inner.size, 0.0 if largest else 1.0)
+        name = shorten(expr.span.text)
+        return expr.op, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
+
+    def _compare_all(self, expr: Reduction | Function, inner: Frame) -> tuple[str, Making]:
+        """Whether some numbers differ; over nothing they do."""
+        if isinstance(expr, Function):
+            starts, arguments = interleave([self.nonlinear.arguments(a, inner) for a in expr.arguments])
+        else:
+            grown = self.ev.expand(inner, expr.indexing, expr.span)
+            starts, arguments = self._group_rows(
+                grown, self.nonlinear.arguments(expr.body, grown.frame), inner.size, 0.0
+            )
+        name = shorten(expr.span.text)
+        return "distinct", lambda results: Distinct(results, starts, arguments, expr.span, name)
+
+    def _group_rows(self, grown: Expansion, body: Affines, size: int, neutral: float) -> tuple[Codes, Affines]:
+        """The expressions of a grown frame by the rows that they come from; a row without any has `neutral`."""
+        nothing = np.flatnonzero(np.bincount(grown.parents(), minlength=size) == 0)
+        alone = np.full(len(nothing), neutral)
         groups = np.concatenate((grown.parents(), nothing))
         together = Affines(
             Matrix(
@@ -101,12 +124,10 @@ class Reification:
                 body.matrix.columns,
                 body.matrix.values,
             ),
-            np.concatenate((body.constants, neutral)),
+            np.concatenate((body.constants, alone)),
         )
-        arguments = together.take(np.argsort(groups, kind="stable"))
-        starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(groups, minlength=inner.size))))
-        name = shorten(expr.span.text)
-        return expr.op, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
+        starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(groups, minlength=size))))
+        return starts, together.take(np.argsort(groups, kind="stable"))
 
     # --- comparisons -------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from gpusched_dsl.language.checked import (
     ComparisonChain,
     Expected,
     Fallback,
+    Function,
     IfThenElse,
     LetRef,
     Logic,
@@ -76,7 +77,9 @@ class Linearizer(AffineReader):
                 return self.branches(found, expr.reference, expr.fallback, frame, self.affine)
             case Expected():
                 return lower_expectation(self, self.nonlinear, expr, frame)
-            case ComparisonChain() | Logic() | Reduction(op="any" | "all"):
+            case ComparisonChain() | Logic() | Reduction(op="any" | "all" | "all_different"):
+                return self.truths.affine(expr, frame)
+            case Function(name="all_different"):
                 return self.truths.affine(expr, frame)
         return self.nonlinear.affine(expr, frame)
 

@@ -12,7 +12,9 @@ from functools import cache
 
 from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
 from gpusched_dsl.compiling.passes.binary_times import BinaryTimes
+from gpusched_dsl.compiling.passes.chosen_values import ChosenValues
 from gpusched_dsl.compiling.passes.contradiction import state_contradiction
+from gpusched_dsl.compiling.passes.distinct_values import DistinctValues
 from gpusched_dsl.compiling.passes.equal_terms import EqualTerms
 from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
 from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
@@ -49,6 +51,8 @@ ABANDONED = "tightening"  # the maker of the note about passes for which no time
 
 PASSES: tuple[Pass, ...] = (
     EqualTerms(),
+    DistinctValues(),
+    ChosenValues(),
     ReifiedSteps(),
     FixedFactors(),
     Reciprocals(),

@@ -12,6 +12,7 @@ from gpusched_dsl.ir.definitions.affine import Affines
 from gpusched_dsl.ir.definitions.base import Definition, unary_starts
 from gpusched_dsl.ir.definitions.conditions import Conditions
 from gpusched_dsl.ir.definitions.curves import Curves
+from gpusched_dsl.ir.definitions.distinct import Distinct
 from gpusched_dsl.ir.definitions.min_max import MinMax
 from gpusched_dsl.ir.definitions.partial_expectation import PartialExpectation
 from gpusched_dsl.ir.definitions.piecewise import Piecewise
@@ -25,6 +26,7 @@ __all__ = [
     "Conditions",
     "Curves",
     "Definition",
+    "Distinct",
     "MinMax",
     "PartialExpectation",
     "Piecewise",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from gpusched_dsl.ir.definitions.base import Definition
+from gpusched_dsl.ir.definitions.distinct import Distinct
 from gpusched_dsl.ir.definitions.min_max import MinMax
 from gpusched_dsl.ir.definitions.partial_expectation import PartialExpectation
 from gpusched_dsl.ir.definitions.piecewise import Piecewise
@@ -18,7 +19,16 @@ from gpusched_dsl.ir.definitions.unary import Unary
 from gpusched_dsl.language.entry_points import load_entry_points
 
 GROUP = "gpusched_dsl.definitions"
-BUILT_IN: tuple[type[Definition], ...] = (Product, MinMax, Power, Unary, Piecewise, PartialExpectation, Reified)
+BUILT_IN: tuple[type[Definition], ...] = (
+    Product,
+    MinMax,
+    Power,
+    Unary,
+    Piecewise,
+    PartialExpectation,
+    Reified,
+    Distinct,
+)
 
 
 @cache

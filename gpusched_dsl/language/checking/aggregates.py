@@ -1,9 +1,18 @@
-"""`sum prod min max any all count argmin argmax` over indices."""
+"""`sum prod min max any all all_different count argmin argmax` over indices."""
 
 from __future__ import annotations
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import Constant, Logical, Numeric, Reduction, TypedExpr, TypedIndexing, ValueType
+from gpusched_dsl.language.checked import (
+    Constant,
+    Element,
+    Logical,
+    Numeric,
+    Reduction,
+    TypedExpr,
+    TypedIndexing,
+    ValueType,
+)
 from gpusched_dsl.language.checking.conversion import require_plain, unit_in
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
@@ -20,7 +29,7 @@ def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> Typ
         return _extreme_element(checker, expr, indexing, body)
     kind: ValueType
     match expr.op:
-        case "any" | "all":
+        case "any" | "all" | "all_different":
             kind = Logical()
         case "count":
             kind = INTEGER_TYPE
@@ -48,7 +57,14 @@ def _body(checker: Checker, expr: tree.Aggregate, inner: Scope) -> TypedExpr | N
         return None
     if expr.op in ("any", "all", "count"):
         return checker.condition(expr.body, inner)
+    if expr.op == "all_different":  # of numbers and of elements
+        typed = checker.check(expr.body, inner)
+        return typed if typed is not None and isinstance(typed.type, Element) else _number(checker, typed)
     return checker.number(expr.body, inner)
+
+
+def _number(checker: Checker, typed: TypedExpr | None) -> TypedExpr | None:
+    return typed if typed is not None and checker.is_number(typed) else None
 
 
 def _extreme_element(

@@ -16,6 +16,9 @@ _SAME = {
     "size": "count",
     "minimum": "min",
     "maximum": "max",
+    "alldifferent": "all_different",
+    "alldiff": "all_different",
+    "all_diff": "all_different",
 }
 # The same by other means: the number of arguments and the expression.
 _BY_OTHERS = {

@@ -8,6 +8,7 @@ from gpusched_dsl.language.checked import (
     Constant,
     Element,
     Function,
+    Logical,
     Numeric,
     SetFunction,
     TypedExpr,
@@ -15,18 +16,20 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.arithmetic import shift
 from gpusched_dsl.language.checking.conversion import agree, fit, require_plain, unit_in, unit_sources
 from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
-from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, describe, is_plain_whole, numeric_type
+from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, as_element, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label, did_you_mean
 
 _EXTREMES = ("min", "max")
+_DISTINCT = "all_different"
+_OF_MANY = (*_EXTREMES, _DISTINCT)
 _KEEPING = ("abs", "floor", "ceil", "round")
 _PLAIN = ("exp", "log")
 _OF_SETS = ("count", "first", "last")
 _NEIGHBOURS = {"prev": -1, "next": 1}
 _OVER_INDICES = ("sum", "prod", "any", "all", "argmin", "argmax")
-FUNCTIONS = (*_EXTREMES, *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, *_NEIGHBOURS)
+FUNCTIONS = (*_EXTREMES, _DISTINCT, *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, *_NEIGHBOURS)
 
 
 def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None:
@@ -51,13 +54,15 @@ def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | N
     if name not in FUNCTIONS:
         _report_unknown(checker, expr)
         return None
-    if expr.named or not _counts(checker, expr, None if name in _EXTREMES else 1):
+    if expr.named or not _counts(checker, expr, None if name in _OF_MANY else 1):
         return None
     typed_args = [a for a in arguments if a is not None]
     if len(typed_args) < len(arguments):
         return None
     if name in _NEIGHBOURS:
         return _neighbour(checker, expr, typed_args[0], scope)
+    if name == _DISTINCT and any(isinstance(typed.type, Element) for typed in typed_args):
+        return _distinct_elements(checker, expr, typed_args)
     numbers = [typed for typed in typed_args if checker.is_number(typed)]
     if len(numbers) < len(typed_args):
         return None
@@ -152,10 +157,12 @@ def _neighbour(checker: Checker, expr: tree.Call, typed: TypedExpr, scope: Scope
 def _scalar(checker: Checker, expr: tree.Call, typed_args: list[TypedExpr]) -> TypedExpr | None:
     name = expr.function.text
     decision = any(typed.decision for typed in typed_args)
-    if name in _EXTREMES:
+    if name in _OF_MANY:
         agreed = agree(checker, typed_args)
         if agreed is None:
             return None
+        if name == _DISTINCT:
+            return Function(span=expr.span, type=Logical(), decision=decision, name=name, arguments=tuple(agreed))
         kinds = [numeric_type(typed) for typed in agreed]
         whole = all(k is not None and k.integer for k in kinds)
         kind = Numeric(whole, unit_in(agreed[0]))
@@ -172,6 +179,24 @@ def _scalar(checker: Checker, expr: tree.Call, typed_args: list[TypedExpr]) -> T
         return Function(span=expr.span, type=Numeric(), decision=decision, name=name, arguments=(argument,))
     kind = given if name == "abs" else Numeric(True, given.unit)
     return Function(span=expr.span, type=kind, decision=decision, name=name, arguments=(typed,))
+
+
+def _distinct_elements(checker: Checker, expr: tree.Call, typed_args: list[TypedExpr]) -> TypedExpr | None:
+    lead = next(typed for typed in typed_args if isinstance(typed.type, Element))
+    elements = [as_element(typed, lead.type) for typed in typed_args]
+    for typed, element in zip(typed_args, elements, strict=True):
+        if element is None:
+            checker.error(
+                "GSM1203",
+                f"`{lead.span.text}` is {describe(lead.type)}, `{typed.span.text}` is {describe(typed.type)}: "
+                "they cannot be compared",
+                typed.span,
+                describe(typed.type),
+            )
+    found = tuple(element for element in elements if element is not None)
+    if len(found) < len(elements):
+        return None
+    return Function(span=expr.span, type=Logical(), name=_DISTINCT, arguments=found)
 
 
 def _root(checker: Checker, expr: tree.Call, typed: TypedExpr) -> TypedExpr | None:

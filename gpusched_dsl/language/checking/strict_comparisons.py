@@ -9,9 +9,11 @@ from gpusched_dsl.language.checked import (
     CheckedVariable,
     ComparisonChain,
     Expected,
+    Function,
     IfThenElse,
     LetRef,
     Logical,
+    Reduction,
     TypedExpr,
     VariableRef,
 )
@@ -33,6 +35,11 @@ def refuse_strict_comparisons(checker: Checker, expr: TypedExpr) -> bool:
     """
     sound = True
     for part in walk(expr, around=(Expected,)):  # the event of a probability may be strict
+        match part:
+            case Reduction(op="all_different", body=body):
+                sound = _are_integer(checker, part, (body,)) and sound
+            case Function(name="all_different", arguments=arguments):
+                sound = _are_integer(checker, part, arguments) and sound
         if not isinstance(part, ComparisonChain) or not part.decision:
             continue
         for left, op, right in zip(part.operands, part.ops, part.operands[1:], strict=False):
@@ -42,6 +49,21 @@ def refuse_strict_comparisons(checker: Checker, expr: TypedExpr) -> bool:
                 sound = False
                 break
     return sound
+
+
+def _are_integer(checker: Checker, part: TypedExpr, values: Iterable[TypedExpr]) -> bool:
+    variable = next(continuous_in(checker.symbols, values), None)
+    if variable is None:
+        return True
+    checker.error(
+        "GSM1220",
+        "`all_different` of a continuous variable",
+        part.span,
+        "no solver can exclude a single value",
+        secondary=_declaration(checker, variable),
+        help="declare it `integer`, or state a margin between the values",
+    )
+    return False
 
 
 def continuous_in(symbols: Symbols, exprs: Iterable[TypedExpr]) -> Iterator[VariableRef]:
@@ -64,7 +86,6 @@ def continuous_in(symbols: Symbols, exprs: Iterable[TypedExpr]) -> Iterator[Vari
 def _refuse(
     checker: Checker, part: ComparisonChain, left: TypedExpr, op: str, right: TypedExpr, variable: VariableRef
 ) -> None:
-    declared = checker.symbols.span_of(variable.name)
     unit = unit_in(left)
     one, other = (f"({e.span.text})" if isinstance(e, IfThenElse) else e.span.text for e in (left, right))
     margin = "0.01" if unit == DIMENSIONLESS else f"0.01[{unit}]"
@@ -73,12 +94,16 @@ def _refuse(
         help = f"state a margin: `{below} or {above}`"
     else:
         help = f"write `{one} {_CLOSED[op]} {other}`, or state a margin: `{below if op == '<' else above}`"
-    secondary = [Label(declared, f"`{variable.name}` is continuous")] if declared is not None else []
     checker.error(
         "GSM1220",
         f"`{op}` of a continuous variable",
         part.span,
         "no solver can exclude a single value" if op == "!=" else "no solver can exclude the boundary",
-        secondary=secondary,
+        secondary=_declaration(checker, variable),
         help=help,
     )
+
+
+def _declaration(checker: Checker, variable: VariableRef) -> list[Label]:
+    declared = checker.symbols.span_of(variable.name)
+    return [Label(declared, f"`{variable.name}` is continuous")] if declared is not None else []

@@ -183,7 +183,10 @@ def _aggregate(reader: StatementReader, token: Token, before: Token | None) -> A
 _AFTER = frozenset(("for", "forall", "such", "unless", "when", "mod", "div", "xor", "otherwise"))
 _LOOPS = ("for", "forall")
 _POWERS = {"²": 2, "³": 3}
-_AGGREGATES = {"forall": "all", "exists": "any", "maximum": "max", "minimum": "min", "product": "prod"}
+_AGGREGATES = {
+    "forall": "all", "exists": "any", "maximum": "max", "minimum": "min", "product": "prod",
+    "alldifferent": "all_different", "alldiff": "all_different",
+}  # fmt: skip
 
 
 def _opening_token(tokens: list[Token], closing: int) -> int | None:

@@ -28,6 +28,7 @@ _BINARY: dict[str, tuple[str, int, int, int]] = {  # sign, own level, levels of 
 _COMPARE = {"==": "=", "!=": r"\neq", "<=": r"\leq", ">=": r"\geq", "<": "<", ">": ">"}
 _OVER = {
     "sum": r"\sum", "prod": r"\prod", "min": r"\min", "max": r"\max", "any": r"\bigvee", "all": r"\bigwedge",
+    "all_different": r"\operatorname*{all\,different}",
     "argmin": r"\operatorname*{arg\,min}", "argmax": r"\operatorname*{arg\,max}",
 }  # fmt: skip
 _PAIRS = {

@@ -12,6 +12,7 @@ from gpusched_dsl.ir.definitions import (
     Affines,
     Conditions,
     Definition,
+    Distinct,
     MinMax,
     PartialExpectation,
     Piecewise,
@@ -89,7 +90,7 @@ class Draft:
 
     def define(self, name: str, kind: type[Definition], entries: Entries, **data: Any) -> list[int]:
         """One block of definitions and the numbers of its results; `data` are the fields of the kind."""
-        ends = (0.0, 1.0, True) if kind is Reified else (-np.inf, np.inf, False)
+        ends = (0.0, 1.0, True) if kind in (Reified, Distinct) else (-np.inf, np.inf, False)
         results = self._columns(self.auxiliary, name, len(entries), *ends)
         starts = np.concatenate(([0], np.cumsum([len(e) for e in entries]))).astype(np.int64)
         made = kind(
@@ -126,6 +127,9 @@ class Draft:
     def holds(self, name: str, entries: Sequence[Row]) -> list[int]:
         lower, upper = (np.array([e[side] for e in entries], dtype=np.float64) for side in (0, 2))
         return self.define(name, Reified, [[e[1]] for e in entries], lower=lower, upper=upper)
+
+    def distinct(self, name: str, entries: Entries) -> list[int]:
+        return self.define(name, Distinct, entries)
 
     # --- the problem -------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from drafts import Affine, Draft
 from gpusched_dsl.ir.definitions import Curves
 from gpusched_dsl.ir.problem import Problem
 
-KINDS = ("product", "extreme", "power", "unary", "piecewise", "holds")
+KINDS = ("product", "extreme", "power", "unary", "piecewise", "holds", "distinct")
 
 
 def random_problem(
@@ -89,6 +89,8 @@ def random_problem(
                     name, [affine(everything) for _ in range(size)], rng.integers(0, 2, size).tolist(), curves
                 )
                 fixed = not y
+            case "distinct":
+                made = draft.distinct(name, [[affine(discrete) for _ in range(int(rng.integers(1, 4)))]] * size)
             case _:
                 ends = [sorted(rng.integers(-3, 4, 2).tolist()) for _ in range(size)]
                 sides = [(a if rng.random() < 0.6 else -np.inf, b if rng.random() < 0.6 else np.inf) for a, b in ends]
