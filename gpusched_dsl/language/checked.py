@@ -386,6 +386,8 @@ class CheckedParam:
 
 @dataclass(frozen=True, slots=True)
 class CheckedLet:
+    """A named expression: a `let`, or a `report`."""
+
     name: str
     span: Span
     type: ValueType
@@ -529,7 +531,8 @@ class CheckedModel:
     """A model with its inheritance and its options resolved.
 
     `data_order` names every set, parameter and random so that each comes after all that its definition reads.
-    `options` are the choices this model was checked with; `decompose` is the root set of `decompose by ...;`.
+    `options` are the choices this model was checked with; `decompose` is the root set of `decompose by ...;`. `reports`
+    are evaluated at solutions only; nothing refers to them.
     """
 
     name: str
@@ -548,3 +551,4 @@ class CheckedModel:
     randoms: dict[str, CheckedRandom] = field(default_factory=dict)
     doc: str | None = None
     decompose: str | None = None
+    reports: dict[str, CheckedLet] = field(default_factory=dict)

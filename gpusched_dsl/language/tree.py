@@ -266,6 +266,17 @@ class LetDecl(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportDecl(Statement):
+    """`report late in h = sum[j in Jobs] tardiness[j];`: an expression that is evaluated at every solution."""
+
+    name: Identifier
+    value: Expr
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VarDecl(Statement):
     """`kind` is `real`, `integer` or `binary`."""
 

@@ -24,7 +24,7 @@ from gpusched_dsl.reporting.tables import table
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.store import ValueStore
-    from gpusched_dsl.language.checked import CheckedModel, TypedIndexing
+    from gpusched_dsl.language.checked import CheckedLet, CheckedModel, TypedIndexing
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +133,11 @@ class Result(ResultData, Report):
         if model is not None and store is not None and name in model.params:
             param = store.params[name]
             return param.domain, _texts(store, model, name), self._names(model.params[name].indexing, param.domain)
-        if model is not None and name in model.lets:
-            return self._let(name)
+        if model is not None and (name in model.lets or name in model.reports):
+            return self._let({**model.lets, **model.reports}[name])
         names_of_model = [f.name for f in self.problem.variables]
-        names_of_model += [*model.params, *model.lets] if model else []
-        raise self._unknown(name, "variable, let or parameter", names_of_model)
+        names_of_model += [*model.params, *model.lets, *model.reports] if model else []
+        raise self._unknown(name, "variable, report, let or parameter", names_of_model)
 
     def _is_omitted_column(self, name: str, labels: tuple[str | int, ...]) -> bool:
         """Whether this is a column of a problem that has only its nonzero columns (`Solution.size`)."""
@@ -146,7 +146,7 @@ class Result(ResultData, Report):
             return False
         return locate(store.variables[name].indexed_domain, labels) is not None
 
-    def _let(self, name: str) -> tuple[Domain, Values, tuple[str, ...]]:
+    def _let(self, declared: CheckedLet) -> tuple[Domain, Values, tuple[str, ...]]:
         from dataclasses import replace
 
         from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -154,7 +154,6 @@ class Result(ResultData, Report):
         model, store = self.provenance.model, self.provenance.store
         assert model is not None
         assert store is not None
-        declared = model.lets[name]
         if declared.value.decision:
             store = replace(store, point=self._require(self.solved.point, "values"))
         evaluator = Evaluator(model, store, self.provenance.limits or MemoryLimits())

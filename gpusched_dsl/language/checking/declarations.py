@@ -318,7 +318,7 @@ def _next_integer(bound: tree.Bound, value: TypedExpr) -> CheckedBound:
 # --- lets, variables, randoms ----------------------------------------------------------------------------------------
 
 
-def check_let(checker: ExpressionChecker, decl: tree.LetDecl) -> CheckedLet | None:
+def check_let(checker: ExpressionChecker, decl: tree.LetDecl | tree.ReportDecl) -> CheckedLet | None:
     indexing, scope = checker.indexing(decl.indexing)
     if decl.indexing is not None and decl.indexing.where is not None:
         checker.error(

@@ -99,7 +99,14 @@ class Merger:
                 if not self._claim_name(name, help if replaceable else None):
                     return
                 self.constraints[name.text] = len(self.statements)
-            case tree.SetDecl() | tree.ParamDecl() | tree.LetDecl() | tree.VarDecl() | tree.RandomDecl():
+            case (
+                tree.SetDecl()
+                | tree.ParamDecl()
+                | tree.LetDecl()
+                | tree.VarDecl()
+                | tree.RandomDecl()
+                | tree.ReportDecl()
+            ):
                 if not self._claim_name(statement.name):
                     return
             case _:

@@ -105,6 +105,7 @@ class _ModelChecker:
         checks = [check_check(self.checker, s) for s in statements if isinstance(s, tree.CheckDecl)]
         placements = [check_placement(self.checker, s) for s in statements if isinstance(s, tree.PlacementDecl)]
         decompositions = [check_decomposition(self.checker, s) for s in statements if isinstance(s, tree.Decompose)]
+        reports = [declarations.check_let(self.checker, s) for s in statements if isinstance(s, tree.ReportDecl)]
         values = self.symbols.values
         return CheckedModel(
             name=self.flat.name,
@@ -112,6 +113,7 @@ class _ModelChecker:
             sets=self.symbols.sets,
             params={n: v for n, v in values.items() if isinstance(v, CheckedParam)},
             lets={n: v for n, v in values.items() if isinstance(v, CheckedLet)},
+            reports={r.name: r for r in reports if r is not None},
             variables=self._in_text_order(),
             constraints={c.name: c for c in constraints if c is not None},
             objectives=objectives,
@@ -185,6 +187,8 @@ def _other_names(flat: FlatModel) -> Iterator[tuple[str, tuple[str, Span]]]:
     for statement in flat.statements:
         if isinstance(statement, tree.ConstraintDecl):
             yield statement.name.text, ("constraint", statement.name.span)
+        elif isinstance(statement, tree.ReportDecl):
+            yield statement.name.text, ("report", statement.name.span)
         elif isinstance(statement, tree.ObjectiveDecl):
             if statement.name is not None:
                 yield statement.name.text, ("objective", statement.name.span)

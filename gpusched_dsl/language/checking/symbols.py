@@ -73,6 +73,7 @@ class Symbols:
             if objective.name is not None:
                 others[objective.name] = ("objective", objective.span)
         others.update({c.name: ("constraint", c.span) for c in model.constraints.values()})
+        others.update({r.name: ("report", r.span) for r in model.reports.values()})
         others.update(dict.fromkeys(model.options, ("option", model.span)))
         values: dict[str, Valued] = {**model.params, **model.lets, **model.variables, **model.randoms}
         return cls(dict(model.sets), values, others, extras or {})

@@ -22,6 +22,7 @@ class DeclarationBuilder(ExpressionBuilder):
             "set_decl": self._set_decl,
             "param_decl": self._param_decl,
             "let_decl": self._let_decl,
+            "report": self._report,
             "var_decl": self._var_decl,
             "random_decl": self._random_decl,
             "objective_of_terms": self._objective_of_terms,
@@ -111,6 +112,12 @@ class DeclarationBuilder(ExpressionBuilder):
             unit=parts.unit(),
             value=expr,
             doc=parts.doc(_doc_of(value)),
+        )
+
+    def _report(self, children: Children, span: Span) -> tree.ReportDecl:
+        named = self._let_decl(children, span)
+        return tree.ReportDecl(
+            span=span, name=named.name, indexing=named.indexing, unit=named.unit, value=named.value, doc=named.doc
         )
 
     def _value(self, child: Child) -> tree.Expr | None:
