@@ -117,6 +117,8 @@ class Model(ModelRuns):
         decompose: str = "auto",
         bound: bool = False,
         judge: str = "highs",
+        relax: bool = False,
+        duals: bool = False,
     ) -> Result:
         """Build and solve a scenario (the only one if None) by a solver or a policy.
 
@@ -131,6 +133,9 @@ class Model(ModelRuns):
         that completes and verifies the plan of a policy; with `bound` it also proves a bound (within `time_limit`, or
         60 seconds). For policies with `keep running`, the warm start is the previous plan.
 
+        With `relax`, no variable needs to be integer. With `duals`, the result has duals, reduced costs and ranges:
+        those of the linear program in which integer variables are fixed at the solution.
+
         An infeasible or unbounded problem is a result, not an error, and so is a plan that violates the model. Raises
         DiagnosticError with all errors in text, data and options and wrong claims of the solver; ValueError for `bound`
         with a solver, which proves a bound itself.
@@ -141,10 +146,10 @@ class Model(ModelRuns):
 
         check_option_values(
             scenario=scenario, backend=backend, settings=settings, solver_options=solver_options, monitor=monitor,
-            bound=bound, judge=judge,
+            bound=bound, judge=judge, relax=relax, duals=duals,
         )  # fmt: skip
         checked = self._scenario(scenario, settings)
-        method = choose_method(self._workspace, backend, checked.scenario.model, judge=judge)
+        method = choose_method(self._workspace, backend, checked.scenario.model, judge=judge, relax=relax)
         if bound and not method.is_policy:
             raise ValueError(f"`bound` is only for policies: `{backend}` proves a bound itself")
         options = plain_options(
@@ -154,7 +159,12 @@ class Model(ModelRuns):
             )
         )  # fmt: skip
         config = SolveConfig(
-            scenario=self._select(checked), method=method, options=options, warm_start=warm_start, bound=bound
+            scenario=self._select(checked),
+            method=method,
+            options=options,
+            warm_start=warm_start,
+            bound=bound,
+            duals=duals,
         )
         solved = solve_scenario(config, clock=clock, monitor=monitor, listener=_SolverRelease(self))
         self.close()

@@ -13,6 +13,7 @@ import numpy as np
 from highspy import HighsModelStatus as Raw
 
 from gpusched_dsl.backends.highs.options import apply_options
+from gpusched_dsl.backends.highs.ranging import FourRanges, ranging_of
 from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt, basis_in, set_basis
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
@@ -321,6 +322,10 @@ class HighsSession:
         if status == Raw.kOptimal:
             return Status.UNBOUNDED
         return Status.INFEASIBLE if status == Raw.kInfeasible else Status.INFEASIBLE_OR_UNBOUNDED
+
+    def ranging(self) -> FourRanges | None:
+        """Return the ranges of costs and sides after an optimal solve of a linear problem, as `ranging_of`."""
+        return ranging_of(self._highs, self._problem.columns, self._problem.rows)
 
     def _has_point(self) -> bool:
         feasible = highspy.SolutionStatus.kSolutionStatusFeasible

@@ -2,24 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.tables import show_grid
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 from gpusched_dsl.language.text.numbers import count_text, number_text, with_unit
 from gpusched_dsl.reporting.placement import Placement
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.schedule import schedule, totals
 from gpusched_dsl.reporting.summary import result_lines
+from gpusched_dsl.reporting.values import ALL, dual_tables, value_tables
 
 MOST_ROWS = 400  # of the table; files have the complete schedule
 
 
-def show_result(result: Result, output: Output) -> None:
-    """Print status, objective by term, bound, gap and times, then the placement."""
+def show_result(result: Result, output: Output, names: Sequence[str] = ()) -> None:
+    """Print status, objective by term, bound, gap and times, reports, then the placement or the variables, and duals.
+
+    With `names`, also all values of these. Raises UsageError for a name without values.
+    """
     for line in result_lines(result):
         output.say(line)
+    if result.has_point:
+        _show_values(result, output, names)
     if result.placed is not None:
         output.say()
         show_placement(result.placed, output)
+
+
+def check_shown(names: Sequence[str], model: CheckedModel) -> None:
+    """Raise UsageError for a name that has no values, before a long solve."""
+    known = [*model.variables, *model.reports, *model.lets, *model.params]
+    for name in names:
+        if name != ALL and name not in known:
+            hint = did_you_mean(name, known) or f"`{ALL}`, or variables, reports, lets and parameters"
+            raise UsageError("GSM6002", f"--show: `{name}` has no values in the model `{model.name}`", hint)
+
+
+def _show_values(result: Result, output: Output, names: Sequence[str]) -> None:
+    try:
+        tables = list(value_tables(result, names))
+    except KeyError as error:
+        raise UsageError(
+            "GSM6002", f"--show: {error.args[0]}", "name variables, reports, lets or parameters"
+        ) from error
+    before = True  # an empty line separates tables, not single values
+    for found in (*tables, *dual_tables(result)):
+        if before or found.grid is not None:
+            output.say()
+        output.say(found.caption)
+        before = found.grid is not None
+        if found.grid is not None:
+            show_grid(found.grid, output)
+        if found.left_out:
+            more = f"{found.left_out:,} more; `--show` with a name prints all, `--csv` and `--json` write them"
+            output.say(f"  ... and {more}")
 
 
 def show_placement(placed: Placement, output: Output) -> None:

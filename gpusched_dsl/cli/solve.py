@@ -14,7 +14,7 @@ from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
-from gpusched_dsl.cli.show import show_result
+from gpusched_dsl.cli.show import check_shown, show_result
 from gpusched_dsl.cli.solver_options import solver_options
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.selection import SelectedScenario
@@ -43,6 +43,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.bound and not method.is_policy:
         message = f"`--bound` is only for policies: `{options.backend}` proves a bound itself"
         raise UsageError("GSM6002", message, "remove it")
+    if options.show and not isinstance(instance, LoadedProblem):
+        check_shown(options.show, instance.scenario.model)
     method.backend()  # starts its process
     if options.json == STDOUT:
         output.only_diagnostics()
@@ -51,11 +53,16 @@ def run(options: argparse.Namespace, output: Output) -> int:
         result = _solve_compiled(instance, method, solve_options, clock, listener)
     else:
         config = SolveConfig(
-            scenario=instance, method=method, options=solve_options, warm_start=options.warm_start, bound=options.bound
+            scenario=instance,
+            method=method,
+            options=solve_options,
+            warm_start=options.warm_start,
+            bound=options.bound,
+            duals=options.duals,
         )
         result = _solve_scenario(config, clock, listener)
     output.report(result.warnings)
-    show_result(result, output)
+    show_result(result, output, options.show)
     output.report(() if result.contradiction is None else (result.contradiction,))
     _write(result, options, output)
     result.solved.close()
@@ -69,8 +76,15 @@ def _method(instance: SelectedScenario | LoadedProblem, options: argparse.Namesp
 
     load = backend if options.verbose else guard
     if isinstance(instance, LoadedProblem):
-        return SolverMethod(options.backend, load=load)
-    return choose_method(instance.workspace, options.backend, instance.scenario.model, judge=options.judge, load=load)
+        return SolverMethod(options.backend, load=load, relax=options.relax)
+    return choose_method(
+        instance.workspace,
+        options.backend,
+        instance.scenario.model,
+        judge=options.judge,
+        load=load,
+        relax=options.relax,
+    )
 
 
 def _solve_scenario(config: SolveConfig, clock: Deadline, listener: _Announcer) -> Result:

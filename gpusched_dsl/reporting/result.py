@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from gpusched_dsl.reporting.tables import table
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.store import ValueStore
     from gpusched_dsl.language.checked import CheckedLet, CheckedModel, TypedIndexing
+    from gpusched_dsl.solving.sensitivity import Ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,40 +67,70 @@ class Result(ResultData, Report):
             return 0.0
         raise KeyError(f"{name}[{', '.join(map(str, labels))}]")
 
+    @property
+    def reports(self) -> dict[str, pl.DataFrame]:
+        """Return the tables of the model's `report` lines by name; empty without a point."""
+        model = self.provenance.model
+        return {name: self.table(name) for name in model.reports} if model is not None and self.has_point else {}
+
     def duals(self, constraint: str) -> pl.DataFrame:
         """Return, per row of a constraint, the change of the objective with its right-hand side; columns as in `table`.
 
-        A constraint that is a chain has a column `part`. Raises KeyError for another name, DiagnosticError (GSM6010) if
-        there are no duals: the problem has integers or several objectives, or was not solved to optimality.
+        A constraint that is a chain has a column `part`. A problem with integers has duals if it was solved with
+        `duals=True`: those of the linear program with fixed integers. Raises KeyError for another name, DiagnosticError
+        (GSM6010) if there are no duals, such as for several objectives or without an optimum.
         """
-        families = self._families_named(self.problem.constraints, constraint, "constraint")
-        duals = self._require(self.solved.row_duals, "duals")
-        declared = self.provenance.model.constraints.get(constraint) if self.provenance.model else None
-        frames = []
-        for family in families:
-            names = self._names(declared.indexing if declared else None, family.domain)
-            frame = table(family.domain, duals[family.slice], names, value_name="dual")
-            frames.append(frame.with_columns(pl.lit(family.part + 1).alias("part")) if len(families) > 1 else frame)
-        return pl.concat(frames)
+        duals = self.solved.row_duals if self.sensitivity is None else self.sensitivity.row_duals
+        return self._of_rows(constraint, {"dual": self._require(duals, "duals")})
+
+    def slacks(self, constraint: str) -> pl.DataFrame:
+        """Return the value of each row at the solution (`activity`), its sides, and the distance to the nearer one.
+
+        Columns and errors as in `duals`, but every solution has slacks. Infinite sides are infinite.
+        """
+        problem = self.problem
+        activity = problem.matrix.activity(self._require(self.solved.point, "values"))
+        lower, upper = problem.row_lower, problem.row_upper
+        slack = np.minimum(activity - lower, upper - activity)
+        return self._of_rows(constraint, {"activity": activity, "lower": lower, "upper": upper, "slack": slack})
+
+    def side_ranges(self, constraint: str) -> pl.DataFrame:
+        """Return between which values, `lower` and `upper`, the side of each row may change while its dual stays.
+
+        For a row with slack it is the side that it would reach first. Needs `duals=True`; columns and errors as in
+        `duals`. Only linear problems have ranges.
+        """
+        ranges = self._ranges()
+        return self._of_rows(constraint, {"lower": ranges.side_lower, "upper": ranges.side_upper})
 
     def reduced_costs(self, variable: str) -> pl.DataFrame:
         """Return the reduced cost of each column of a variable; raise as `duals` does."""
-        (family,) = self._families_named(self.problem.variables, variable, "variable")
-        costs = self._require(self.solved.reduced_costs, "reduced costs")
-        declared = self.provenance.model.variables.get(variable) if self.provenance.model else None
-        names = self._names(declared.indexing if declared else None, family.domain)
-        return table(family.domain, costs[family.slice], names, value_name="reduced_cost")
+        costs = self.solved.reduced_costs if self.sensitivity is None else self.sensitivity.reduced_costs
+        return self._of_columns(variable, {"reduced_cost": self._require(costs, "reduced costs")})
+
+    def cost_ranges(self, variable: str) -> pl.DataFrame:
+        """Return between which values, `lower` and `upper`, the cost of a column may change while the solution stays.
+
+        Integer columns, which are fixed, have NaN. Raises as `side_ranges` does.
+        """
+        ranges = self._ranges()
+        return self._of_columns(variable, {"lower": ranges.cost_lower, "upper": ranges.cost_upper})
 
     # --- files -------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as in `docs/schema/result.schema.json`; NaN and infinite numbers are None."""
-        from gpusched_dsl.reporting.document import document
+        from gpusched_dsl.reporting.document import document, finite
+        from gpusched_dsl.reporting.values import dual_document, report_document
 
-        return document(self)
+        duals = dual_document(self)
+        own: dict[str, Any] = {"relaxed": True} if self.relaxed else {}
+        if self.reports:
+            own["reports"] = report_document(self)
+        return {**document(self), **finite(own if duals is None else {**own, "duals": duals})}
 
     def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write one CSV per variable (nonzeros) and `placement.csv` into a folder, which is created if necessary.
+        """Write one CSV per variable (nonzeros) and report, and `placement.csv`, into a folder, created if necessary.
 
         A variable with the name `placement` keeps it, and the placement becomes `placement_2.csv`. Returns the files.
         Raises DiagnosticError: GSM6008 if a file cannot be written, GSM6010 without a point.
@@ -111,6 +142,10 @@ class Result(ResultData, Report):
         if self.placement is not None:
             (name,) = distinct(["placement"], tuple(tables))
             tables[name] = self.placement
+        for name, frame in self.reports.items():
+            tables[distinct([name], tuple(tables))[0]] = frame
+        for name, frame in self._sensitivity_tables().items():
+            tables[distinct([name], tuple(tables))[0]] = frame
         return write_csv_folder(Path(folder), tables)
 
     def __repr__(self) -> str:
@@ -162,6 +197,44 @@ class Result(ResultData, Report):
         values = np.broadcast_to(evaluator.numbers(declared.value, frame), (domain.size,))
         return domain, values, self._names(declared.indexing, domain)
 
+    def _sensitivity_tables(self) -> dict[str, pl.DataFrame]:
+        if self.sensitivity is None:
+            return {}
+        from gpusched_dsl.reporting.values import column_table, row_table
+
+        names = dict.fromkeys(family.name for family in self.problem.constraints)
+        rows = {f"duals_{name}": row_table(self, name) for name in names}
+        return {**rows, **{f"reduced_costs_{f.name}": column_table(self, f.name) for f in self.problem.variables}}
+
+    def _ranges(self) -> Ranges:
+        if self.sensitivity is not None and self.sensitivity.ranges is not None:
+            return self.sensitivity.ranges
+        help = "solve with `duals=True`; problems with nonlinear terms or conditions have no ranges"
+        raise DiagnosticError([Diagnostic("GSM6010", "there are no ranges", help=help)])
+
+    def _of_rows(self, constraint: str, columns: Mapping[str, Floats]) -> pl.DataFrame:
+        """Return a table of values of the rows of a constraint."""
+        families = self._families_named(self.problem.constraints, constraint, "constraint")
+        declared = self.provenance.model.constraints.get(constraint) if self.provenance.model else None
+        frames = []
+        for family in families:
+            frame = self._with_columns(family, declared.indexing if declared else None, columns)
+            frames.append(frame.with_columns(pl.lit(family.part + 1).alias("part")) if len(families) > 1 else frame)
+        return pl.concat(frames)
+
+    def _of_columns(self, variable: str, columns: Mapping[str, Floats]) -> pl.DataFrame:
+        """Return a table of values of the columns of a variable."""
+        (family,) = self._families_named(self.problem.variables, variable, "variable")
+        declared = self.provenance.model.variables.get(variable) if self.provenance.model else None
+        return self._with_columns(family, declared.indexing if declared else None, columns)
+
+    def _with_columns(
+        self, family: Family, indexing: TypedIndexing | None, columns: Mapping[str, Floats]
+    ) -> pl.DataFrame:
+        (first, values), *others = columns.items()
+        frame = table(family.domain, values[family.slice], self._names(indexing, family.domain), value_name=first)
+        return frame.with_columns(pl.Series(name, other[family.slice]) for name, other in others)
+
     def _names(self, indexing: TypedIndexing | None, domain: Domain) -> tuple[str, ...]:
         if indexing is None or self.provenance.model is None:
             return names_of_domain(domain)
@@ -185,7 +258,9 @@ class Result(ResultData, Report):
             message = f"there are no values: the solve ended as {self.status.value} without a point"
         else:
             message = f"there are no {what}"
-            help = "they exist for problems without integers and with one objective that are solved to optimality"
+            help = (
+                "they exist for problems with one objective that are solved to optimality; with integers: `duals=True`"
+            )
         raise DiagnosticError([Diagnostic("GSM6010", message, help=help)])
 
 

@@ -17,6 +17,7 @@ from gpusched_dsl.version import __version__
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched_dsl.solving.sensitivity import Sensitivity
     from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 
 
@@ -27,6 +28,8 @@ class ResultData:
     solved: Solution
     provenance: Provenance
     rebuilt: str | None = None
+    sensitivity: Sensitivity | None = None
+    relaxed: bool = False
 
     @property
     def status(self) -> Status:
@@ -130,9 +133,9 @@ class ResultData:
 
     @cached_property
     def placed(self) -> Placement | None:
-        """The placement with its units; None without a point or a `placement` declaration."""
+        """The placement with its units; None without a point, without a `placement` and for a relaxation."""
         provenance = self.provenance
-        if provenance.model is None or provenance.store is None or self.solved.point is None:
+        if provenance.model is None or provenance.store is None or self.solved.point is None or self.relaxed:
             return None
         return placement_of(provenance.model, provenance.store, self.solved.point, provenance.limits)
 

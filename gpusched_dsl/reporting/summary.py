@@ -84,6 +84,8 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
 def result_lines(result: Result) -> list[str]:
     """Return status, objectives by term, bound, gap and times in two columns; without a solution also advice."""
     status = status_text(result.status, result.reason, result.has_point)
+    if result.relaxed:
+        status += "; relaxed: variables may be fractional"
     at = result.solved.stopped_at
     fields = [("status", f"{status}, in the stage `{at}`" if at else status)]
     for number, objective in enumerate(result.objectives):

@@ -93,6 +93,8 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "scenario": ("the scenario must be a name", _is_text),
     "online": ("the online block must be a name", _is_text),
     "bound": ("`bound` must be True or False", _is_flag),
+    "relax": ("`relax` must be True or False", _is_flag),
+    "duals": ("`duals` must be True or False", _is_flag),
     "replay": ("`replay` must be True or False", _is_flag),
     "verify": ('`verify` must be "none", "sample" or "full"', VERIFY.__contains__),
     "settings": ("settings must be a dictionary of values by name", _is_mapping),
@@ -101,7 +103,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "stop": ("`stop` must be a function without arguments", callable),
     "tell": ("`tell` must be a function of the run", callable),
 }
-NEEDED = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "replay", "verify")
+NEEDED = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "relax", "duals", "replay", "verify")
 
 
 def value_diagnostics(values: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:

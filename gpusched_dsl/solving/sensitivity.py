@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend as registered_backend
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.problem import Problem
@@ -71,7 +71,7 @@ def sensitivity_of(solved: Solution) -> Sensitivity:
     again.close()
     if again.status is not Status.OPTIMAL:
         raise _impossible(f"the linear program with fixed integers ended as `{again.status.value}`", "")
-    ranges = _ranges(program, fixed, backend, options) if program.is_linear else None
+    ranges = _ranges(program, fixed, options) if program.is_linear else None
     return replace(_of_solver(again, fixed), ranges=ranges)
 
 
@@ -91,20 +91,20 @@ def _with_fixed_integers(problem: Problem, point: Floats) -> Problem:
     )
 
 
-def _ranges(problem: Problem, fixed: Bools, backend: Backend, options: SolveOptions) -> Ranges | None:
+def _ranges(problem: Problem, fixed: Bools, options: SolveOptions) -> Ranges | None:
     """Return the ranges that the solver computes for its own copy of a linear program."""
-    from gpusched_dsl.backends.highs.ranging import solver_ranges
+    from gpusched_dsl.backends.highs.backend import HighsSession  # loads the solver
 
-    session = backend.open(problem)
+    session = HighsSession(problem)
     try:
         answer = session.solve(options)
-        found = solver_ranges(session, problem) if answer.status is Status.OPTIMAL else None
+        found = session.ranging() if answer.status is Status.OPTIMAL else None
     finally:
         session.close()
     if found is None or answer.values is None:
         return None
     cost_lower, cost_upper, side_lower, side_upper = found
-    activity = problem.matrix @ answer.values
+    activity = problem.matrix.activity(answer.values)
     scale = NEAR * np.maximum(1.0, np.abs(activity))
     below, above = activity - problem.row_lower, problem.row_upper - activity
     slack = np.minimum(below, above) > scale

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
@@ -14,10 +14,13 @@ from gpusched_dsl.ir.deadline import Deadline, limit
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.solving.aggregated import solve_built
 from gpusched_dsl.solving.methods import method_named
+from gpusched_dsl.solving.relaxation import relax_integers
 from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.workflows.warm_start import Start, with_plan
 
 DEFAULT = "highs"
@@ -68,11 +71,12 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class SolverMethod:
-    """A solver. Its time limit includes the time to build the problem."""
+    """A solver. Its time limit includes the time to build the problem. With `relax`, no variable is integer."""
 
     name: str
     judge_name: str = DEFAULT
     load: Load = registered_backend
+    relax: bool = False
 
     is_policy = False
     draws = False
@@ -87,7 +91,7 @@ class SolverMethod:
         return left
 
     def with_problem(self, built: Built, options: SolveOptions, clock: Deadline) -> Built:
-        return with_problem(built, aggregated=allows_aggregation(options.without))
+        return with_problem(built, aggregated=not self.relax and allows_aggregation(options.without))
 
     def solve(
         self,
@@ -97,6 +101,10 @@ class SolverMethod:
         monitor: Monitor | None = None,
         before: Solution | None = None,
     ) -> tuple[Solution, tuple[Diagnostic, ...]]:
+        if self.relax:
+            backend = self.backend()
+            options = replace(options, tighten=False, heuristic="off", decompose="off")
+            return solve_problem(relax_integers(built.problem, backend), backend, options, None, monitor), ()
         given_start = start or Start()
         solved, warnings = solve_built(built, self.backend(), options, given_start.entries, monitor, before)
         return with_plan(solved, given_start.plan), warnings
@@ -149,11 +157,23 @@ class PolicyMethod:
 
 
 def choose_method(
-    workspace: Workspace, name: str, model: CheckedModel, *, judge: str = DEFAULT, load: Load = registered_backend
+    workspace: Workspace,
+    name: str,
+    model: CheckedModel,
+    *,
+    judge: str = DEFAULT,
+    load: Load = registered_backend,
+    relax: bool = False,
 ) -> Method:
     """Return the solver or policy of a name; the solver `judge` completes plans of policies.
 
-    Raises DiagnosticError as `method_named` does. Solvers are loaded when they are needed.
+    Raises DiagnosticError as `method_named` does, and GSM6002 for a policy with `relax`. Solvers are loaded when they
+    are needed.
     """
     method = method_named(workspace, name, model)
-    return PolicyMethod(method, judge, load) if isinstance(method, CheckedPolicy) else SolverMethod(method, judge, load)
+    if not isinstance(method, CheckedPolicy):
+        return SolverMethod(method, judge, load, relax)
+    if relax:
+        message = f"a policy such as `{name}` cannot solve a relaxation"
+        raise DiagnosticError([Diagnostic("GSM6002", message, help="choose a solver, such as highs")])
+    return PolicyMethod(method, judge, load)

@@ -15,12 +15,13 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.aggregated import Entries
+from gpusched_dsl.solving.sensitivity import sensitivity_of
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, solve_problem
 from gpusched_dsl.solving.starts import point_from
 from gpusched_dsl.solving.unfinished import solution_without_problem
 from gpusched_dsl.workflows.listener import Listener
-from gpusched_dsl.workflows.method import Method
+from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.warm_start import Start, WarmStart, start_from, with_plan
 
 
@@ -30,7 +31,8 @@ class SolveConfig:
 
     `method`, a solver or a policy, makes the plan. `options` are the time limit, the gap, the threads, the seed, the
     passes to skip, the decomposition, the heuristic and the solver's own options. `warm_start` is a point or a
-    policy to start from. With `bound`, the judge of a policy also proves a bound.
+    policy to start from. With `bound`, the judge of a policy also proves a bound; with `duals`, the result has
+    duals and ranges, those of the linear program with fixed integers if there are integers.
     """
 
     scenario: SelectedScenario
@@ -38,6 +40,7 @@ class SolveConfig:
     options: SolveOptions
     warm_start: WarmStart = None
     bound: bool = False
+    duals: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +101,9 @@ def solve_scenario(
             seconds = scenario.seconds + time.perf_counter() - build_start
             provenance = scenario.provenance(seconds) if built is None else replace(built, seconds=seconds).provenance()
     rebuilt = None if earlier is None else solved.loading.why_rebuilt(solved.backend.name)
-    result = Result(solved, _with_warnings(provenance, (*start.warnings, *warnings)), rebuilt)
+    sensitivity = sensitivity_of(solved) if config.duals and solved.point is not None else None
+    relaxed = isinstance(method, SolverMethod) and method.relax
+    result = Result(solved, _with_warnings(provenance, (*start.warnings, *warnings)), rebuilt, sensitivity, relaxed)
     return SolvedScenario(config, result, instance, start.plan)
 
 

@@ -57,6 +57,19 @@ def add_solve_options(parser: Parser) -> None:
         metavar="START",
         help="start from a result written by --json, or from the plan of a policy",
     )
+    parser.add_argument("--relax", action="store_true", help="solve the relaxation: no variable needs to be integer")
+    parser.add_argument(
+        "--duals",
+        action="store_true",
+        help="show duals, slacks, reduced costs and ranges; with integers, those of the solution's linear program",
+    )
+    parser.add_argument(
+        "--show",
+        type=names,
+        default=(),
+        metavar="A,B,...",
+        help="print all values of these variables, reports and parameters (`all`: of every variable)",
+    )
     parser.add_argument("--json", type=path, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
     parser.add_argument("--csv", type=path, metavar="DIR", help="write one CSV file per variable into a folder")
     parser.add_argument("--verbose", action="store_true", help="show the solver's own log")

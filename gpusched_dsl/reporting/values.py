@@ -1,0 +1,188 @@
+"""Values of variables, reports and duals as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import polars as pl
+
+from gpusched_dsl.language.checked import Numeric
+from gpusched_dsl.language.text.numbers import NOISE, column_texts, count_text, number_text, with_unit
+from gpusched_dsl.reporting.grid import Grid, GridColumn
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.provenance import Provenance
+    from gpusched_dsl.ir.problem import Problem
+    from gpusched_dsl.reporting.placement import Placement
+    from gpusched_dsl.solving.sensitivity import Sensitivity
+
+ALL = "all"
+MOST_ROWS = 20  # of a table that was not asked for
+MOST_TABLES = 8
+NUMBERS = frozenset({
+    "activity", "lower", "upper", "slack", "dual", "valid_from", "valid_to", "reduced_cost", "cost_from", "cost_to",
+    "part",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ValueTable:
+    """A line of text, and the table below it; None where the line says all. `rows` counts those that are left out."""
+
+    caption: str
+    grid: Grid | None = None
+    left_out: int = 0
+
+
+class ResultTables(Protocol):
+    """The tables of a result; `Result` describes them."""
+
+    @property
+    def problem(self) -> Problem: ...
+    @property
+    def provenance(self) -> Provenance: ...
+    @property
+    def sensitivity(self) -> Sensitivity | None: ...
+    @property
+    def placed(self) -> Placement | None: ...
+    @property
+    def reports(self) -> dict[str, pl.DataFrame]: ...
+    def table(self, name: str, *, zeros: bool = True) -> pl.DataFrame: ...
+    def duals(self, constraint: str) -> pl.DataFrame: ...
+    def slacks(self, constraint: str) -> pl.DataFrame: ...
+    def side_ranges(self, constraint: str) -> pl.DataFrame: ...
+    def reduced_costs(self, variable: str) -> pl.DataFrame: ...
+    def cost_ranges(self, variable: str) -> pl.DataFrame: ...
+
+
+def value_tables(result: ResultTables, names: Sequence[str]) -> Iterator[ValueTable]:
+    """Return the reports, then the variables: the first rows of some of them, or all rows of those with `names`.
+
+    A name may be that of a variable, report, let or parameter, or `all` for all variables. Raises KeyError for another.
+    """
+    variables = [family.name for family in result.problem.variables]
+    reports = [name for name in result.reports if name not in names]
+    for name in reports:
+        yield _value_table(result, name, None if names else MOST_ROWS, zeros=True)
+    if names:
+        chosen = dict.fromkeys(name for given in names for name in (variables if given == ALL else (given,)))
+        for name in chosen:
+            yield _value_table(result, name, None)
+        return
+    if result.placed is not None:
+        return
+    for name in variables[:MOST_TABLES]:
+        yield _value_table(result, name, MOST_ROWS)
+    if len(variables) > MOST_TABLES:
+        yield ValueTable(f"... and {count_text(len(variables) - MOST_TABLES, 'more variable')}: `--show all`")
+
+
+def dual_tables(result: ResultTables) -> Iterator[ValueTable]:
+    """Return the rows with a dual that is not zero, and the variables with a reduced cost that is not zero."""
+    sensitivity = result.sensitivity
+    if sensitivity is None:
+        return
+    at = " with the integer variables fixed at the solution" if sensitivity.fixed.any() else ""
+    yield ValueTable(f"duals{at}: how much the objective changes with the right-hand side")
+    for name in dict.fromkeys(family.name for family in result.problem.constraints):
+        yield _nonzero_table(name, row_table(result, name), "dual")
+    for family in result.problem.variables:
+        yield _nonzero_table(family.name, column_table(result, family.name), "reduced_cost")
+
+
+def row_table(result: ResultTables, constraint: str) -> pl.DataFrame:
+    """Return activity, sides, slack and dual of the rows of a constraint, and the range of the side if there is one."""
+    frame = result.slacks(constraint).with_columns(result.duals(constraint)["dual"])
+    if result.sensitivity is None or result.sensitivity.ranges is None:
+        return frame
+    ranges = result.side_ranges(constraint)
+    return frame.with_columns(ranges["lower"].alias("valid_from"), ranges["upper"].alias("valid_to"))
+
+
+def column_table(result: ResultTables, variable: str) -> pl.DataFrame:
+    """Return the reduced costs of a variable, and the ranges of its costs if there are some."""
+    frame = result.reduced_costs(variable)
+    if result.sensitivity is None or result.sensitivity.ranges is None:
+        return frame
+    ranges = result.cost_ranges(variable)
+    return frame.with_columns(ranges["lower"].alias("cost_from"), ranges["upper"].alias("cost_to"))
+
+
+def _value_table(result: ResultTables, name: str, most: int | None, zeros: bool = False) -> ValueTable:
+    unit = _unit(result, name)
+    frame = result.table(name, zeros=zeros)
+    if len(frame.columns) == 1 and frame.height <= 1:
+        value = frame.row(0)[0] if frame.height else 0.0
+        return ValueTable(f"{name}  {with_unit(value if isinstance(value, str) else number_text(value), unit)}")
+    heading = f"{name}{f' [{unit}]' if unit else ''}"
+    if not frame.height:
+        return ValueTable(f"{heading}: all are 0")
+    shown = frame if most is None else frame.head(most)
+    number = count_text(frame.height, "value" if zeros else "nonzero value")
+    return ValueTable(f"{heading}: {number}", _grid(shown), frame.height - shown.height)
+
+
+def _nonzero_table(name: str, frame: pl.DataFrame, column: str) -> ValueTable:
+    kept = frame.filter(pl.col(column).is_not_nan() & (pl.col(column).abs() > NOISE))
+    if not kept.height:
+        return ValueTable(f"{name}: {column.replace('_', ' ')}s are all 0")
+    shown = kept.head(MOST_ROWS)
+    return ValueTable(f"{name}: {count_text(kept.height, 'row')}", _grid(shown), kept.height - shown.height)
+
+
+def _grid(frame: pl.DataFrame) -> Grid:
+    columns = []
+    for series in frame:
+        heading = series.name.replace("_", " ")
+        if series.dtype.is_float():
+            columns.append(GridColumn(heading, column_texts(series.fill_nan(None).to_list(), 6, 0), right=True))
+        else:
+            columns.append(GridColumn(heading, [str(v) for v in series.to_list()], right=series.dtype.is_integer()))
+    return Grid(tuple(columns))
+
+
+def _unit(result: ResultTables, name: str) -> str:
+    model = result.provenance.model
+    if model is None:
+        return ""
+    declared = {**model.params, **model.lets, **model.reports, **model.variables}.get(name)
+    if declared is None or not isinstance(declared.type, Numeric):
+        return ""
+    text = str(declared.type.unit)
+    return "" if text == "1" else text
+
+
+def report_document(result: ResultTables) -> dict[str, object]:
+    """Return the reports for JSON: unit and values by index."""
+    found: dict[str, object] = {}
+    for name, frame in result.reports.items():
+        values = frame["value"].to_list()
+        rows = frame.drop("value").rows() if len(frame.columns) > 1 else [()] * frame.height
+        entries = [{"index": list(index), "value": value} for index, value in zip(rows, values, strict=True)]
+        found[name] = {"unit": _unit(result, name), "values": entries}
+    return found
+
+
+def dual_document(result: ResultTables) -> dict[str, object] | None:
+    """Return duals, slacks and reduced costs for JSON; None if they were not asked for."""
+    sensitivity = result.sensitivity
+    if sensitivity is None:
+        return None
+
+    constraints = dict.fromkeys(family.name for family in result.problem.constraints)
+    variables = [family.name for family in result.problem.variables]
+    return {
+        "integers_fixed": bool(np.any(sensitivity.fixed)),
+        "constraints": {name: _records(row_table(result, name)) for name in constraints},
+        "variables": {name: _records(column_table(result, name)) for name in variables},
+    }
+
+
+def _records(frame: pl.DataFrame) -> list[dict[str, object]]:
+    numbers = [name for name in frame.columns if name in NUMBERS]
+    index = [name for name in frame.columns if name not in NUMBERS]
+    rows = frame.select(index).rows() if index else [()] * frame.height
+    return [{"index": list(at), **one} for at, one in zip(rows, frame.select(numbers).to_dicts(), strict=True)]

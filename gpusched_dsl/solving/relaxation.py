@@ -1,0 +1,24 @@
+"""The relaxation of a problem: the same without integrality."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, target_of
+from gpusched_dsl.compiling.passes.pipeline import reformulate
+from gpusched_dsl.compiling.passes.steps import INDICATOR
+from gpusched_dsl.ir.problem import Problem
+
+
+def relax_integers(problem: Problem, backend: Backend) -> Problem:
+    """Return the problem with every column continuous, to be solved by `backend`.
+
+    Conditions and terms with binaries are first reformulated to rows, since they have no meaning for fractions; other
+    columns follow the declared ones. Raises DiagnosticError as `reformulate` does.
+    """
+    if not problem.is_linear:
+        target = target_of(backend, problem)
+        problem = reformulate(problem, replace(target, accepts=target.accepts - {INDICATOR}), tighten=False).problem
+    return replace(problem, integer=np.zeros_like(problem.integer))
