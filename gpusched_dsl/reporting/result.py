@@ -81,6 +81,7 @@ class Result(ResultData, Report):
         (GSM6010) if there are no duals, such as for several objectives or without an optimum.
         """
         duals = self.solved.row_duals if self.sensitivity is None else self.sensitivity.row_duals
+        self._families_named(self.problem.constraints, constraint, "constraint")  # a wrong name comes first
         return self._of_rows(constraint, {"dual": self._require(duals, "duals")})
 
     def slacks(self, constraint: str) -> pl.DataFrame:
@@ -106,6 +107,7 @@ class Result(ResultData, Report):
     def reduced_costs(self, variable: str) -> pl.DataFrame:
         """Return the reduced cost of each column of a variable; raise as `duals` does."""
         costs = self.solved.reduced_costs if self.sensitivity is None else self.sensitivity.reduced_costs
+        self._families_named(self.problem.variables, variable, "variable")
         return self._of_columns(variable, {"reduced_cost": self._require(costs, "reduced costs")})
 
     def cost_ranges(self, variable: str) -> pl.DataFrame:
