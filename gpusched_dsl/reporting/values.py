@@ -148,7 +148,7 @@ def _unit(result: ResultTables, name: str) -> str:
     model = result.provenance.model
     if model is None:
         return ""
-    declared = {**model.params, **model.lets, **model.reports, **model.variables}.get(name)
+    declared = model.variables.get(name) or model.reports.get(name) or model.lets.get(name) or model.params.get(name)
     if declared is None or not isinstance(declared.type, Numeric):
         return ""
     text = str(declared.type.unit)

@@ -30,6 +30,12 @@ bound   10 $
 gap     0 %
 build   # s
 solve   # s
+
+take: 2 nonzero values
+  i  value
+  -  -----
+  a      2
+  b      1
 """
 
 
@@ -222,7 +228,9 @@ def test_a_problem_file_can_be_solved(gsdsl: Run, pack: Path, tmp_path: Path) ->
     gsdsl("export", pack, "--to", "json", "--out", tmp_path / "problem.json")
     done = gsdsl("solve", tmp_path / "problem.json", "--csv", tmp_path / "csv")
     assert done.code == 0
-    assert seconds_hidden(done.out) == REPORT.replace(", scenario Small", "")
+    assert seconds_hidden(done.out) == REPORT.replace(", scenario Small", "").replace(
+        "  i  value\n  -  -", "  Items  value\n  -----  -"
+    ).replace("  a  ", "  a      ").replace("  b  ", "  b      ")
     assert (tmp_path / "csv" / "take.csv").read_text() == "Items,value\na,2.0\nb,1.0\n"
     for option in (["--scenario", "Small"], ["--set", "room=1[GB]"]):
         done = gsdsl("solve", tmp_path / "problem.json", *option)
