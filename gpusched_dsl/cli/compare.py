@@ -17,6 +17,7 @@ from gpusched_dsl.cli.tables import show_comparison
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.scenarios.scenario import scenario_title
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.comparison import Comparison
@@ -66,7 +67,7 @@ class _Announcer(ProgressListener):
         output.report(built.warnings)
         if self.only_diagnostics:
             output.only_diagnostics()
-        output.say(f"{scenario.model.name}{f', scenario {scenario.name}' if scenario.name else ''}")
+        output.say(scenario_title(scenario.model.name, scenario.name))
         output.say()
         output.flush()
         if self.policies:

@@ -21,6 +21,7 @@ from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.deadline import READING, Deadline
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import seconds_text
 from gpusched_dsl.reporting.result import Result
@@ -145,8 +146,7 @@ class _Announcer(ProgressListener):
                 sizes.append(f"with {aggregated.quotient.root} aggregated: {size_text(aggregated.problem)}")
         elif not self.method.is_policy:  # for a policy the complete problem is never grounded
             sizes.append(size_text(built.problem))
-        scenario = f", scenario {built.scenario.name}" if built.scenario.name else ""
-        self.announce(f"{built.scenario.model.name}{scenario}", *sizes)
+        self.announce(scenario_title(built.scenario.model.name, built.scenario.name), *sizes)
 
     def announce(self, problem: str, *sizes: str) -> None:
         judge = f", completed by {self.options.judge}" if self.method.is_policy else ""

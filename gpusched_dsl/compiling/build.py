@@ -13,7 +13,7 @@ from gpusched_dsl.ir.deadline import GROUNDING, INTERRUPT, READING, StoppedEarly
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
-from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario, missing_targets
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace
 
@@ -109,16 +109,22 @@ class Built:
         )
 
 
-def choose_scenario(workspace: Workspace, wanted: str | None = None) -> str:
+_LISTED = 4
+
+
+def choose_scenario(workspace: Workspace, wanted: str | None = None, *, data_later: bool = False) -> str:
     """The scenario of that name, or the only one: of the main file if it has any, else of all that it imports.
+
+    Without any scenario, the only model that needs no data; its name stands for a scenario without statements. With
+    `data_later`, a model that needs data will do if it is the only one.
 
     Raises DiagnosticError: GSM6005 there is none, GSM6006 there are several, GSM6007 none of that name.
     """
     if wanted is not None:
-        if wanted in workspace.scenarios:
+        if wanted in workspace.scenarios or wanted in workspace.models:
             return wanted
         listed = _list_names("scenario", list(workspace.scenarios))
-        help = did_you_mean(wanted, workspace.scenarios) or listed
+        help = did_you_mean(wanted, [*workspace.scenarios, *workspace.models]) or listed
         raise DiagnosticError([Diagnostic("GSM6007", f"unknown scenario `{wanted}`", help=help)])
     own = [b.name.text for b in workspace.main_blocks() if isinstance(b, tree.Scenario)]
     names = own or list(workspace.scenarios)
@@ -127,8 +133,32 @@ def choose_scenario(workspace: Workspace, wanted: str | None = None) -> str:
     if names:
         message = f"there are {len(names)} scenarios: {', '.join(f'`{n}`' for n in names)}"
         raise DiagnosticError([Diagnostic("GSM6006", message, help=f"choose one, such as `--scenario {names[0]}`")])
-    message = "no scenario: the model has no data"
+    return _model_without_scenario(workspace, data_later)
+
+
+def _model_without_scenario(workspace: Workspace, data_later: bool) -> str:
+    """The only model, of those that no other one extends, that needs no data."""
+    own = {b.name.text for b in workspace.main_blocks() if isinstance(b, tree.ModelBlock)} or {*workspace.models}
+    extended = {m.extends.text for m in workspace.models.values() if m.extends is not None}
+    models = [name for name in workspace.models if name in own and name not in extended]
+    missing = {name: _missing_data(workspace, name) for name in models}
+    complete = [name for name in models if not missing[name]]
+    if len(complete) == 1 or (len(models) == 1 and data_later):
+        return (complete or models)[0]
+    if complete:
+        message = f"there are {len(models)} models and no scenario: {', '.join(f'`{n}`' for n in models)}"
+        raise DiagnosticError([Diagnostic("GSM6006", message, help=f"choose one: `--scenario {complete[0]}`")])
+    names = missing[models[0]] if len(models) == 1 else []
+    listed = ", ".join(f"`{name}`" for name in names[:_LISTED])
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    message = f"no scenario: model `{models[0]}` needs data for {listed}{more}" if names else "no scenario to solve"
     raise DiagnosticError([Diagnostic("GSM6005", message, help=_data_help(workspace))])
+
+
+def _missing_data(workspace: Workspace, name: str) -> list[str]:
+    """The names of a model that need data; none if the model has errors, which are reported when it is used."""
+    scenario = check_scenario(workspace, name, {}, Diagnostics())
+    return [] if scenario is None else missing_targets(scenario)
 
 
 def check_solvable(

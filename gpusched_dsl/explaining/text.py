@@ -16,6 +16,7 @@ from gpusched_dsl.explaining.symmetry import aggregation_lines
 from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.diagnostics.render import render_text
+from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.text.numbers import count_text, seconds_text
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.summary import size_text
@@ -24,9 +25,9 @@ from gpusched_dsl.solving.decomposition.selection import DecompositionChoice
 
 def header_lines(explanation: ExplanationData) -> list[str]:
     """Return the title of the explanation, the class and the size."""
-    scenario = f", scenario {explanation.origins.scenario}" if explanation.origins.scenario else ""
+    title = scenario_title(explanation.problem.name, explanation.origins.scenario or "")
     meaning = f": {CLASSES[explanation.kind]}" if CLASSES.get(explanation.kind) else ""
-    lines = [f"{explanation.problem.name}{scenario}", f"{explanation.kind}{meaning}", size_text(explanation.problem)]
+    lines = [title, f"{explanation.kind}{meaning}", size_text(explanation.problem)]
     if explanation.notes and explanation.reformulated is not None:
         lines.append(f"for {explanation.backend}: {size_text(explanation.reformulated.problem)}")
     lines += aggregation_lines(explanation.aggregation)

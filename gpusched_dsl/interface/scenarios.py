@@ -87,7 +87,7 @@ class ModelScenarios:
 
     def _scenario(self, scenario: str | None, settings: Mapping[str, Setting] | None) -> SelectedScenario:
         """Return the checked scenario of that name (the only one if None), without the values from `set`."""
-        name, texts = choose_scenario(self._workspace, scenario), _texts(settings)
+        name, texts = choose_scenario(self._workspace, scenario, data_later=True), _texts(settings)
         key = (name, tuple(texts.items()))
         if key not in self._checked:
             start = time.perf_counter()

@@ -25,10 +25,25 @@ def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions
     """Check names, types and units of all blocks, then the data of every complete scenario."""
     check_workspace(workspace, found)
     check_blocks(workspace, found, _methods(workspace))
+    models: set[str] = set()
     for name in workspace.scenarios:
         scenario = check_scenario(workspace, name, {}, found)
         if scenario is not None:
+            models.add(scenario.model.name)
             _check_data(workspace, scenario, found, permissions)
+    _check_models_without_scenarios(workspace, models, found, permissions)
+
+
+def _check_models_without_scenarios(
+    workspace: Workspace, models: set[str], found: Diagnostics, permissions: Permissions
+) -> None:
+    """Check the values of models of the main file that need no data and have no scenario."""
+    extended = {m.extends.text for m in workspace.models.values() if m.extends is not None}
+    for block in workspace.main_blocks():
+        if isinstance(block, tree.ModelBlock) and not {block.name.text} & (models | extended):
+            scenario = check_scenario(workspace, block.name.text, {}, Diagnostics())
+            if scenario is not None and not missing_targets(scenario):
+                _check_data(workspace, scenario, found, permissions)
 
 
 def _methods(workspace: Workspace) -> set[str] | None:
@@ -47,7 +62,8 @@ def _check_data(workspace: Workspace, scenario: CheckedScenario, found: Diagnost
         if _stands_alone(workspace, scenario.name):
             found.add(_incomplete(scenario, missing))
         return
-    if not scenario.assignments:
+    model = scenario.model
+    if not scenario.assignments and not (model.sets or model.params or model.checks):
         return
     try:
         found.extend(read_data(workspace, scenario, permissions=permissions).notes)

@@ -155,12 +155,23 @@ def test_several_scenarios_are_listed(gsdsl: Run, variant: Callable[..., Path]) 
     assert "did you mean `Large`?" in done.err
 
 
-def test_a_model_alone_cannot_be_solved(gsdsl: Run, variant: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_model_without_a_scenario(gsdsl: Run, tmp_path: Path) -> None:
     path = tmp_path / "model.gsm"
-    path.write_text("model M { var x >= 0; minimize x; }")
-    done = gsdsl("solve", path)
-    assert done.code == 1
-    assert "error[GSM6005]" in done.err
+    path.write_text("model M { param least default 2; var x >= least; minimize cost: x; }")
+    assert gsdsl("solve", path).out.startswith("M, with highs")
+    assert "cost    5 " in gsdsl("solve", path, "--set", "least=5").out
+    assert gsdsl("check", path).code == 0
+    assert gsdsl("explain", path).out.startswith("M\nLP")
+    assert "cost" in gsdsl("export", path, "--to", "lp").out
+    path.write_text("model M { set Jobs; param d[Jobs]; var x >= 0; minimize cost: x; }")
+    assert "error[GSM6005]: no scenario: model `M` needs data for `Jobs`, `d`" in gsdsl("solve", path).err
+    more = "model A { var x >= 1; minimize cost: x; check: 1 > 2; } model B { var y >= 3; minimize cost: y; }"
+    path.write_text(more + "model C extends B { constraint more: y >= 4; } test T { solve B; expect cost == 3; }")
+    assert "error[GSM6006]: there are 2 models and no scenario: `A`, `C`" in gsdsl("solve", path).err
+    assert "cost    4 " in gsdsl("solve", path, "--scenario", "C").out
+    assert "did you mean `C`?" in gsdsl("solve", path, "--scenario", "CC").err
+    assert "error[GSM2201]" in gsdsl("check", path).err
+    assert "1 passed" in gsdsl("test", path).out
 
 
 def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_path: Path) -> None:

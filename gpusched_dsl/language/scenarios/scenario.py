@@ -67,6 +67,11 @@ def check_scenario(
     return None if found.has_errors else checked
 
 
+def scenario_title(model: str, scenario: str) -> str:
+    """Return `M, scenario S`; only `M` for a model that was used without a scenario."""
+    return f"{model}, scenario {scenario}" if scenario not in ("", model) else model
+
+
 def missing_targets(scenario: CheckedScenario) -> list[str]:
     """Return the sets, parameters and randoms without necessary data, in the order of the data."""
     model = scenario.model
@@ -126,14 +131,24 @@ def _check(
 
 
 def _chain(workspace: HasScenarios, name: str, at: Span | None, diagnostics: Diagnostics) -> list[tree.Scenario] | None:
-    """The scenario preceded by all that it extends, the oldest first."""
+    """The scenario preceded by all that it extends, the oldest first.
+
+    The name of a model stands for a scenario of the model without statements.
+    """
     scenarios = workspace.scenarios
     scenario = scenarios.get(name)
+    if scenario is None and name in workspace.models:
+        model = workspace.models[name].name
+        return [tree.Scenario(span=model.span, name=model, statements=(), model=model)]
     if scenario is None and workspace.may_hold(name):
         return None
     if scenario is None:
         diagnostics.error(
-            "GSM1501", f"unknown scenario `{name}`", at, "no such scenario", help=did_you_mean(name, scenarios)
+            "GSM1501",
+            f"unknown scenario `{name}`",
+            at,
+            "no such scenario",
+            help=did_you_mean(name, [*scenarios, *workspace.models]),
         )
         return None
     return chain_of(workspace, scenarios, scenario, SCENARIO, diagnostics)
