@@ -155,7 +155,10 @@ class IndexRef(TypedExpr):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParamRef(TypedExpr):
-    """One subscript expression per index position of the declaration; none for a scalar."""
+    """One subscript expression per index position of the declaration; none for a scalar.
+
+    Subscripts may be decisions, also those of variables and lets: integers, or elements with a decided label.
+    """
 
     name: str
     subscripts: tuple[TypedExpr, ...] = ()
@@ -173,6 +176,11 @@ class LetRef(TypedExpr):
     subscripts: tuple[TypedExpr, ...] = ()
 
 
+def has_decided_subscripts(expr: TypedExpr) -> bool:
+    """Whether an expression is a reference with a decision among its subscripts."""
+    return isinstance(expr, ParamRef | VariableRef | LetRef) and any(s.decision for s in expr.subscripts)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fallback(TypedExpr):
     """`(x[k, h-1] else was[k])`."""
@@ -188,6 +196,13 @@ class Shift(TypedExpr):
     operand: TypedExpr
     offset: TypedExpr
     ordering: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementWithLabel(TypedExpr):
+    """The element of an ordered set that has a number as its label: `price[start]` with an integer decision."""
+
+    operand: TypedExpr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from model_tree import (
     Choice,
     Compare,
     Constraint,
+    Decided,
     Different,
     Divided,
     Expected,
@@ -322,9 +323,27 @@ class _Generator:
             return Label(self.random.choice(self.elements(source))[0])
         return None
 
-    def read(self, name: str, indexing: Indexing, scope: Scope, zero: Node) -> Node:
+    def has_ends(self, name: str) -> bool:
+        """Whether a decision or `let` is between bounds: as a factor it must be."""
+        lets = {x.name: x.body for x in self.lets}
+        endless = {v.name for v in self.variables if v.kind != "binary" and v.upper is None}
+        return not any(isinstance(n, Ref) and n.name in endless for n in walk(lets.get(name, Ref(name))))
+
+    def decided(self, scope: Scope) -> tuple[Decided, bool] | None:
+        """An integer decision as an element of K, and whether it is always one."""
+        variables = [v for v in self.variables if v.kind and not v.unit]
+        if not variables:
+            return None
+        v = self.random.choice(variables)
+        body = self.read(v.name, v.indexing, scope, number(0))
+        top = len(self.elements("K"))
+        low, high = (0, 1) if v.kind == "binary" else (v.lower.value, v.upper.value)  # type: ignore[union-attr]
+        plain = isinstance(body, Ref) and body.other is None and v.indexing.where is None
+        return Decided(body), plain and low >= 1 and high <= top
+
+    def read(self, name: str, indexing: Indexing, scope: Scope, zero: Node, at_decisions: bool = False) -> Node:
         """A parameter, variable or let at indices in scope, summed over those that it lacks."""
-        subs: list[At | Label] = []
+        subs: list[At | Label | Decided] = []
         more: list[Iter] = []
         outside = False
         for part in indexing.iters:
@@ -340,6 +359,11 @@ class _Generator:
                 names = (self.fresh(), self.fresh())
                 more.append(Iter(names, "P"))
                 subs += [At(n) for n in names]
+                continue
+            chosen = self.decided(scope) if at_decisions and part.source == "K" and self.chance(0.3) else None
+            if chosen is not None:
+                subs.append(chosen[0])
+                outside = outside or not chosen[1]
                 continue
             sub = self.subscript("A" if part.source == "S" else part.source, scope)
             if sub is None or (part.source == "S" and self.chance(0.5)):
@@ -377,7 +401,7 @@ class _Generator:
         params = [p for p in self.params if (p.unit != "") == time]
         if params:
             p = self.random.choice(params)
-            choices += [lambda: self.read(p.name, self.param_indexing(p), scope, self.zero(time))] * (
+            choices += [lambda: self.read(p.name, self.param_indexing(p), scope, self.zero(time), reads != DATA)] * (
                 1 + 2 * (reads == DATA)
             )
         own = [n for n, s in scope.items() if s == "K"]
@@ -386,7 +410,9 @@ class _Generator:
         if reads != DATA:
             found = [r for r in self.readable if r.reads <= reads and r.time == time]
             for r in found:
-                choices += [lambda r=r: self.read(r.name, r.indexing, scope, self.zero(time))] * 4  # type: ignore[misc]
+                choices += [
+                    lambda r=r: self.read(r.name, r.indexing, scope, self.zero(time), self.has_ends(r.name))
+                ] * 4  # type: ignore[misc]
         return self.random.choice(choices)()
 
     def formula(self, scope: Scope, depth: int, time: bool, reads: int) -> Node:

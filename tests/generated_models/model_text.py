@@ -11,6 +11,7 @@ from model_tree import (
     Choice,
     Compare,
     Constraint,
+    Decided,
     Different,
     Divided,
     Expected,
@@ -160,6 +161,8 @@ def _part(node: Node) -> tuple[str, int]:
             return (f"-{text}", SIGNED) if value < 0 else (text, ATOM)
         case At(index, by):
             return (f"{index} {'+' if by > 0 else '-'} {abs(by)}", SUM) if by else (index, ATOM)
+        case Decided(number):
+            return _part(number)
         case Label(element):
             return (f'"{element}"' if isinstance(element, str) else str(element), ATOM)
         case Ref(name, subs, other):

@@ -43,11 +43,18 @@ class Label(Node):
 
 
 @dataclass(frozen=True)
+class Decided(Node):
+    """A subscript that is a number of integer decisions."""
+
+    number: Node
+
+
+@dataclass(frozen=True)
 class Ref(Node):
     """A parameter, variable, let or random at some key; `other` is its value where the key is outside."""
 
     name: str
-    subs: tuple[At | Label, ...] = ()
+    subs: tuple[At | Label | Decided, ...] = ()
     other: Node | None = None
 
 

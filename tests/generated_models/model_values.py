@@ -15,6 +15,7 @@ from model_tree import (
     Choice,
     Compare,
     Constraint,
+    Decided,
     Different,
     Divided,
     Expected,
@@ -165,11 +166,14 @@ class Values:
             raise Outside
         return self.algebra.largest(values) if op == "max" else -self.algebra.largest([-v for v in values])
 
-    def _element(self, sub: At | Label, env: Env) -> Any:
+    def _element(self, sub: At | Label | Decided, env: Env) -> Any:
+        assert not isinstance(sub, Decided)
         return sub.element if isinstance(sub, Label) else env[sub.index] + sub.by if sub.by else env[sub.index]
 
     def _read(self, node: Ref, env: Env) -> Any:
         declared = self.declared[node.name]
+        if any(isinstance(s, Decided) for s in node.subs):
+            return self._read_at_decision(node, declared, env)
         key = tuple(self._element(s, env) for s in node.subs)
         if key not in self._inside(declared):
             if node.other is None:
@@ -189,6 +193,29 @@ class Values:
         if at not in self.lets:
             self.lets[at] = self.number(declared.body, dict(zip(declared.indexing.names, key, strict=True)))
         return self.lets[at]
+
+    def _read_at_decision(self, node: Ref, declared: Any, env: Env) -> Any:
+        """The choice among the values at all keys that the subscripts can be."""
+        algebra = self.algebra
+        found = None if node.other is None else self.number(node.other, env)
+        subs = [
+            (True, self.number(s.number, env)) if isinstance(s, Decided) else (False, self._element(s, env))
+            for s in node.subs
+        ]
+        for key in sorted(self._inside(declared)):
+            if len(key) != len(subs):
+                raise Outside
+            if any(not d and s != k for (d, s), k in zip(subs, key, strict=True)):
+                continue
+            same: Any = True
+            for (decided, s), k in zip(subs, key, strict=True):
+                if decided:
+                    same = algebra.both(same, algebra.compare("==", s, algebra.constant(Fraction(k))))
+            value = self.number(Ref(node.name, tuple(map(Label, key))), env)
+            found = value if found is None else algebra.choose(same, value, found)
+        if found is None:
+            raise Outside
+        return found
 
     def _inside(self, declared: Any) -> set[Key]:
         """The keys of its index sets, whatever its condition says."""

@@ -24,6 +24,7 @@ from gpusched_dsl.language.checked import (
     ComparisonChain,
     Constant,
     Element,
+    ElementWithLabel,
     Expected,
     Fallback,
     Function,
@@ -171,6 +172,18 @@ class Evaluator(References):
         result = np.empty(frame.size, dtype=np.result_type(a, b) if a.dtype != object else object)
         result[yes], result[no] = a, b
         return result
+
+    def _ElementWithLabel(self, expr: ElementWithLabel, frame: Frame) -> Values:
+        """The code of the element with a label, MISSING where there is none."""
+        assert isinstance(expr.type, Element)
+        universe = self.store.universes[expr.type.root]
+        numbers = as_codes(self.numbers(expr.operand, frame))
+        labels = self._labels_as_integers(expr, np.arange(len(universe.labels), dtype=np.int64)).astype(np.int64)
+        if not len(labels):
+            return np.full(numbers.shape, MISSING)
+        order = np.argsort(labels, kind="stable")
+        place = np.minimum(np.searchsorted(labels[order], numbers), len(labels) - 1)
+        return np.where(labels[order][place] == numbers, order[place], MISSING)
 
     def _Shift(self, expr: Shift, frame: Frame) -> Values:
         ordering = self.store.sets[expr.ordering]

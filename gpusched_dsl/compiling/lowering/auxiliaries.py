@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from gpusched_dsl.compiling.analysis.bounds import Bounds
+from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, unary_starts
 from gpusched_dsl.ir.domains import Domain, IntervalDomain
@@ -20,7 +22,13 @@ INFINITY = float("inf")
 class AuxiliaryColumns:
     """Allocates columns after the declared ones. `owner` is the current declaration, for names."""
 
-    def __init__(self, declared: tuple[Family, ...], zero_one: Bools, integer: Bools | None = None) -> None:
+    def __init__(
+        self,
+        declared: tuple[Family, ...],
+        zero_one: Bools,
+        integer: Bools | None = None,
+        bounds: tuple[Floats, Floats] | None = None,
+    ) -> None:
         self.owner = ""
         self.families: list[Family] = []
         self.definitions: list[Definition] = []
@@ -29,6 +37,12 @@ class AuxiliaryColumns:
         self._names = {f.name for f in declared}
         self._zero_one = [zero_one]
         self._declared_integer = zero_one if integer is None else integer
+        free = np.full(len(zero_one), INFINITY)
+        self._ranges = bounds or (
+            -free,
+            free,
+        )  # of the declared columns and the results of the first `_ranged` definitions
+        self._ranged = 0
         self._integer: list[Bools] = []
         # Products known so far: sorted keys of their pairs of columns, and the results in the same order.
         self._pairs = np.zeros(0, dtype=np.int64)
@@ -71,6 +85,14 @@ class AuxiliaryColumns:
         self._zero_one.append(np.broadcast_to(np.asarray(zero_one, dtype=np.bool_), (domain.size,)))
         self._integer.append(np.full(domain.size, integer))
         return results
+
+    def ranges(self, affines: Affines) -> tuple[Floats, Floats]:
+        """The smallest and the largest value of expressions within the declared bounds."""
+        for definition in self.definitions[self._ranged :]:
+            image = image_of(definition, *Bounds(*self._ranges).of(definition.arguments))
+            self._ranges = (np.concatenate((self._ranges[0], image[0])), np.concatenate((self._ranges[1], image[1])))
+        self._ranged = len(self.definitions)
+        return Bounds(*self._ranges).of(affines)
 
     def _name(self, kind: str) -> str:
         name = base = f"{self.owner}.{kind}" if self.owner else kind

@@ -102,7 +102,7 @@ class _Grounding:
         self.found.raise_if_errors()
         lower, upper = _join([b.lower for b in bounds], np.float64), _join([b.upper for b in bounds], np.float64)
         integer = _join([b.integer for b in bounds], np.bool_)
-        self.terms = AuxiliaryColumns(families, integer & (lower >= 0) & (upper <= 1), integer)
+        self.terms = AuxiliaryColumns(families, integer & (lower >= 0) & (upper <= 1), integer, (lower, upper))
         self.linear = Linearizer(self.ev, self.terms)
         self.assertions = Assertions(self.linear)
         rows: list[_Rows] = []

@@ -23,9 +23,11 @@ from gpusched_dsl.language.checked import (
     IfThenElse,
     LetRef,
     Logic,
+    ParamRef,
     Reduction,
     TypedExpr,
     VariableRef,
+    has_decided_subscripts,
 )
 from gpusched_dsl.language.text.shortening import shorten
 
@@ -47,7 +49,9 @@ class Reification:
         if not expr.decision:
             return constant(frame.size, self.ev.mask(expr, frame).astype(np.float64))
         match expr:
-            case VariableRef():
+            case VariableRef() | ParamRef():
+                return self.linear.affine(expr, frame)
+            case LetRef() if has_decided_subscripts(expr):
                 return self.linear.affine(expr, frame)
             case LetRef():
                 let = self.ev.model.lets[expr.name]

@@ -10,6 +10,7 @@ from gpusched_dsl.compiling.evaluation.references import plain_keys
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader, caller_keys
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
+from gpusched_dsl.compiling.lowering.decided_subscripts import DecidedSubscripts
 from gpusched_dsl.compiling.lowering.expected_values import lower_expectation
 from gpusched_dsl.compiling.lowering.indicators import Reification
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
@@ -27,6 +28,7 @@ from gpusched_dsl.language.checked import (
     Reduction,
     TypedExpr,
     VariableRef,
+    has_decided_subscripts,
 )
 
 
@@ -37,12 +39,15 @@ class Linearizer(AffineReader):
         super().__init__(evaluator, terms)
         self.nonlinear = Nonlinear(self)
         self.truths = Reification(self, self.nonlinear)
+        self.subscripts = DecidedSubscripts(self, self.nonlinear, self.truths.affine)
 
     def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
         """Return one affine expression per row of the frame; raise DiagnosticError (GSM3010) for unsupported forms."""
         checkpoint()
         if not expr.decision:
             return constant(frame.size, self.ev.numbers(expr, frame))
+        if has_decided_subscripts(expr):
+            return self.subscripts.affine(expr, None, frame, self.affine)
         match expr:
             case VariableRef():
                 return self._variable(expr, frame)
@@ -72,6 +77,8 @@ class Linearizer(AffineReader):
                 return self.branches(mask, expr.then, expr.otherwise, frame, self.affine)
             case IfThenElse():
                 return self._choice(expr, frame)
+            case Fallback() if has_decided_subscripts(expr.reference):
+                return self.subscripts.affine(expr.reference, expr.fallback, frame, self.affine)
             case Fallback():
                 found = self.ev.is_inside(expr.reference, frame)
                 return self.branches(found, expr.reference, expr.fallback, frame, self.affine)

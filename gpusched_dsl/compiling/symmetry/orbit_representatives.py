@@ -43,6 +43,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     TypedSet,
     VariableRef,
+    has_decided_subscripts,
 )
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.shortening import shorten
@@ -151,6 +152,8 @@ class Representing:
             return tuple(self._rewrite(part, scope, nonlinear) for part in node)
         if not isinstance(node, TypedExpr) or not node.decision:
             return node
+        if has_decided_subscripts(node):
+            raise Obstacle(f"`{shorten(node.span.text, 60)}` is read at a decision", node.span)
         if nonlinear is None and not _is_linear(node):
             nonlinear = node
         if isinstance(node, Reduction):

@@ -8,12 +8,11 @@ from gpusched_dsl.language.checked import (
     CheckedConstraint,
     CheckedObjective,
     CheckedTerm,
-    Logical,
     TypedExpr,
 )
 from gpusched_dsl.language.checking.conversion import fit, ratio_as_number, unit_in
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
-from gpusched_dsl.language.checking.kinds import describe, is_zero, numeric_type
+from gpusched_dsl.language.checking.kinds import describe, is_truth, is_zero, numeric_type
 from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.strict_comparisons import refuse_strict_comparisons
 from gpusched_dsl.language.diagnostics.diagnostic import Label
@@ -27,7 +26,7 @@ def check_constraint(checker: ExpressionChecker, decl: tree.ConstraintDecl) -> C
     if body is None or indexing is None:
         return None
     name = decl.name.text
-    if not isinstance(body.type, Logical):
+    if not is_truth(body, checker.symbols):
         number = numeric_type(body) is not None
         checker.error(
             "GSM1218",

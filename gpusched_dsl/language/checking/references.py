@@ -25,6 +25,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checked import StringLiteral as LabelExpr
 from gpusched_dsl.language.checking.conversion import alternatives, fit, unit_in
+from gpusched_dsl.language.checking.decided_subscripts import decided_subscript
 from gpusched_dsl.language.checking.indexings import IGNORED, component_names
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, PLAIN, as_element, describe, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
@@ -133,13 +134,15 @@ def _reference(checker: Checker, expr: Reference, scope: Scope, inside: bool) ->
 
 
 def _typed_reference(declared: Valued, span: Span, subscripts: tuple[TypedExpr, ...]) -> TypedExpr:
+    decided = any(s.decision for s in subscripts)
     match declared:
         case CheckedParam(name=name, type=kind):
-            return ParamRef(span=span, type=kind, name=name, subscripts=subscripts)
+            return ParamRef(span=span, type=kind, decision=decided, name=name, subscripts=subscripts)
         case CheckedVariable(name=name, type=kind):
             return VariableRef(span=span, type=kind, decision=True, name=name, subscripts=subscripts)
         case CheckedLet(name=name, type=kind, value=value):
-            return LetRef(span=span, type=kind, decision=value.decision, name=name, subscripts=subscripts)
+            decision = value.decision or decided
+            return LetRef(span=span, type=kind, decision=decision, name=name, subscripts=subscripts)
         case CheckedRandom(name=name, type=kind):
             return RandomRef(span=span, type=kind, name=name, subscripts=subscripts)
 
@@ -223,6 +226,8 @@ def _subscripts(
 def _fit_subscript(
     checker: Checker, declared: Valued, typed: TypedExpr, slot: SubscriptSlot, slots: list[SubscriptSlot]
 ) -> TypedExpr | None:
+    if typed.decision and not isinstance(declared, CheckedRandom):
+        return decided_subscript(checker, declared, typed, slot)
     if not checker.data_only(typed, f"a subscript of `{declared.name}`"):
         return None
     part = as_element(typed, slot.type)

@@ -187,6 +187,23 @@ def test_strict_comparisons_of_integers() -> None:
     assert_rows_mean_the_formulas(body, np.random.default_rng(0), points=100)
 
 
+def test_references_at_decisions() -> None:
+    """Of parameters, variables, conditions and `let`s, at integers and at elements of an ordered set."""
+    body = """
+      param first[1..3, B] = 2; param jump[-2..3] integer = 1;
+      var place[A] integer >= 1 <= 3; var pair[A, 0..1] binary;
+      let half[a in A, u in B] = x[a] / 2 + c[a, u] * n[u];
+      let full[k in 1..3] = k * n["v"] >= 2;
+      minimize t: sum[a in A] (p[place[a]] * n["u"] + q["u"] * first[place[a], "v"] + 2 * (x[place[a] + 1] else p[a]))
+        + (half[n["u"], "v"] else n["u"]) + (jump[jump[n["v"]]] else 5) * n["u"] + p[2 * b[2] + 1];
+      constraint chosen[a in A]: c[place[a], "u"];
+      constraint pairs[a in A]: pair[place[a], b[a]] or (c[n["u"], "v"] else b[a]);
+      constraint under[a in A]: b[a] => x[place[a]] + x[a] <= 3;
+      constraint truths[a in A]: full[place[a]] or flag[place[a]] => (x[n["u"] * n["v"]] else 7) >= p[a];
+    """
+    assert_rows_mean_the_formulas(body, np.random.default_rng(1), points=60)
+
+
 def test_a_strict_comparison_of_integers_is_a_row() -> None:
     problem = grounded(
         'minimize t: 0; constraint k[a in A]: 0.25 * n["u"] + 0.5 * n["v"] > 0.1 * p[a]; constraint l: 2 * n["u"] < 3;'
