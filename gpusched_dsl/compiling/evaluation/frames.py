@@ -55,6 +55,8 @@ class Frame:
 
     def take(self, rows: Codes) -> Frame:
         """The rows at some positions, in that order."""
+        if isinstance(self.columns, GridColumns) and 16 * len(rows) < self.size:
+            return Frame(len(rows), self.columns.take(rows))
         return Frame(len(rows), {v: c[rows] for v, c in self.columns.items()})
 
     def bind(self, columns: Mapping[IndexVar, Codes]) -> Frame:

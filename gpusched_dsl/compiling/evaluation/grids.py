@@ -48,6 +48,10 @@ class GridColumns(Mapping[IndexVar, Codes]):
             self._made[variable] = np.tile(column, before) if before != 1 else column
         return self._made[variable]
 
+    def take(self, rows: Codes) -> dict[IndexVar, Codes]:
+        """The codes in some rows, without the complete columns."""
+        return {v: column[rows // after % len(column)] for v, (column, _, after) in self._place.items()}
+
     def __iter__(self) -> Iterator[IndexVar]:
         return iter(self._place)
 

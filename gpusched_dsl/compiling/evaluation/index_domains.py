@@ -1,4 +1,4 @@
-"""Domains of index tuples: their construction from columns, and the order and the integer labels of their elements."""
+"""Domains of index tuples from code columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Codes
-from gpusched_dsl.ir.domains import Component, Domain, IntervalDomain, Packing, TupleDomain
+from gpusched_dsl.ir.domains import Component, Packing, TupleDomain
 
 
 def sorted_tuples(
@@ -33,24 +33,3 @@ def sorted_tuples(
             rows = np.argsort(keys, kind="stable")
             columns = tuple(c[rows] for c in columns)
     return TupleDomain(components, columns)
-
-
-def is_ascending(domain: Domain) -> bool:
-    """Whether a one-dimensional domain lists its elements in increasing order of code and of integer label."""
-    if domain.arity != 1:
-        return False
-    if isinstance(domain, IntervalDomain) and domain.components[0] is None:
-        return True
-    codes = domain.columns()[0]
-    component = domain.components[0]
-    if component is None:
-        return bool(np.all(np.diff(codes) > 0))
-    labels = component.integer_labels
-    return labels is not None and bool(np.all(np.diff(codes) > 0)) and bool(np.all(np.diff(labels) > 0))
-
-
-def integer_labels(domain: Domain, codes: Codes) -> Codes:
-    """Codes of a one-dimensional domain as the integers that label them; numbers of a plain range stay themselves."""
-    component = domain.components[0]
-    labels = None if component is None else component.integer_labels
-    return codes if labels is None else labels[codes]

@@ -14,18 +14,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from gpusched_dsl.compiling.evaluation.bands import Band, band_of, clip_range, window_of
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.dependent_sets import elements, range_ends
 from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, all_of, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
-from gpusched_dsl.compiling.evaluation.index_domains import integer_labels, is_ascending
 from gpusched_dsl.compiling.evaluation.matching import match_values
-from gpusched_dsl.ir.arrays import Codes, Floats, Values
+from gpusched_dsl.compiling.evaluation.store import as_codes
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import (
     ComparisonChain,
@@ -44,7 +44,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
-_MIRROR = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
+_SAMPLE = 256  # rows on which the shares of comparisons are measured
 
 
 def expand(evaluator: BaseEvaluator, frame: Frame, indexing: TypedIndexing, span: Span) -> Expansion:
@@ -89,12 +89,58 @@ class _Plan:
             if all(condition is not other for other in self.put_off):
                 steps.extend(self._binding_steps(condition))
         ready = [i for i in self.iterators if not free_variables(i.domain) & self.unbound]
-        for iterator in ready:
-            bound = [v not in self.unbound for v in iterator.variables]
-            # An iterator that is partly bound, or can be clipped, keeps less than its share of the product.
-            helped = any(bound) or bool(self._clipping_conditions(iterator))
-            steps.append(_Step(0.5 if helped else 1.0, "iterator", iterator=iterator))
-        return min(steps, key=lambda s: s.share)  # the first of equals: iterators stay in their order
+        if not steps and len(ready) == 1:
+            return _Step(1.0, "iterator", iterator=ready[0])
+        sample = self._sample()
+        steps.extend(_Step(self._share(i, sample), "iterator", iterator=i) for i in ready)
+        best = min(steps, key=lambda s: s.share)  # the first of equals: iterators stay in their order
+        return self._prefer_smaller(best, steps) if best.kind == "iterator" else best
+
+    def _sample(self) -> Frame:
+        frame = self.expansion.frame
+        if frame.size <= _SAMPLE:
+            return frame
+        return frame.take(np.linspace(0, frame.size - 1, _SAMPLE).astype(np.int64))
+
+    def _share(self, iterator: Iterator, sample: Frame) -> float:
+        """The share of the product of an iterator that comparisons keep, measured on some rows."""
+        if any(v not in self.unbound for v in iterator.variables):
+            return 0.5
+        bands = self._bands(iterator)
+        if not bands:
+            return 1.0
+        if self._clips_ends(iterator, bands):
+            assert isinstance(iterator.domain, IntegerRange)
+            with suppress(DiagnosticError):
+                low, high, _ = range_ends(self.ev, iterator.domain, sample)
+                first, last, _ = clip_range(self.ev, iterator.variables[0], bands, sample, low, high)
+                return _count_integers(first, last) / max(_count_integers(low, high), 1.0)
+            return 0.5
+        domain = self.ev.domain(iterator.domain)
+        self._allow(domain.size, 0)
+        window = window_of(self.ev, iterator.variables, domain, bands, sample)
+        return 1.0 if window is None else float(window.counts.sum()) / max(sample.size * domain.size, 1)
+
+    def _prefer_smaller(self, best: _Step, steps: list[_Step]) -> _Step:
+        """An iterator of fewer elements than the best, if the best can then use one more comparison."""
+        assert best.iterator is not None
+        own = frozenset(best.iterator.variables)
+        waiting = {
+            variable
+            for condition in self.conditions
+            if band_of(self.ev, condition, own, own) is not None
+            for variable in free_variables(condition) & self.unbound - own
+        }
+        if not waiting:
+            return best
+        others = [s for s in steps if s.kind == "iterator" and s.iterator is not None]
+        smaller = [s for s in others if waiting & set(s.iterator.variables) and not free_variables(s.iterator.domain)]  # type: ignore[union-attr]
+        return min([best, *smaller], key=self._growth)
+
+    def _growth(self, step: _Step) -> float:
+        """How many rows a step makes of one."""
+        assert step.iterator is not None
+        return step.share * self._plain_size(step.iterator)
 
     def _binding_steps(self, condition: TypedExpr) -> list[_Step]:
         if isinstance(condition, ComparisonChain) and condition.ops == ("==",):
@@ -190,9 +236,11 @@ class _Plan:
         if step.kind == "equality":
             assert step.variable is not None
             assert step.value is not None
-            codes = self.ev.codes(step.value, self.expansion.frame)
+            values = self.ev.values(step.value, self.expansion.frame)
+            codes = as_codes(values)
             self._bind({step.variable: np.broadcast_to(codes, (self.expansion.frame.size,))})
-            self._drop(step.condition)
+            if np.array_equal(values, codes):  # a value that is an integer but for rounding is not equal to it
+                self._drop(step.condition)
         elif step.kind == "membership":
             assert isinstance(step.condition, Membership)
             self._join(step.condition.element, self.ev.domain(step.condition.domain))
@@ -207,8 +255,8 @@ class _Plan:
             self._iterate(step.iterator)
             self.iterators = [i for i in self.iterators if i is not step.iterator]
 
-    def _drop(self, condition: TypedExpr | None) -> None:
-        self.conditions = [c for c in self.conditions if c is not condition]
+    def _drop(self, *conditions: TypedExpr | None) -> None:
+        self.conditions = [c for c in self.conditions if all(c is not other for other in conditions)]
 
     def _bind(self, columns: dict[IndexVar, Codes]) -> None:
         self.expansion = self.expansion.bind(columns)
@@ -243,16 +291,17 @@ class _Plan:
         if free_variables(domain) and not isinstance(domain, IntegerRange):
             self._iterate_dependent(iterator, domain)
             return
-        clips = self._clipping_conditions(iterator)
-        if isinstance(domain, IntegerRange) and (free_variables(domain) or clips):
-            self._iterate_range(iterator, domain, clips)
+        bands = self._bands(iterator)
+        if self._clips_ends(iterator, bands):
+            assert isinstance(domain, IntegerRange)
+            self._iterate_range(iterator, domain, bands)
             return
         known = self.ev.domain(domain)
         if any(v not in self.unbound for v in iterator.variables):
             refs = tuple(IndexRef(span=iterator.span, type=v.type, variable=v) for v in iterator.variables)
             self._join(refs, known)
-        elif clips:
-            self._iterate_clipped(iterator, known, clips)
+        elif bands:
+            self._iterate_window(iterator, known, bands)
         else:
             self._cross(iterator.variables, known)
 
@@ -294,54 +343,39 @@ class _Plan:
         self._bind({v: c[rows] for v, c in zip(iterator.variables, columns, strict=True)})
         self.iterators = [i for i in self.iterators if i is not iterator]
 
-    def _iterate_range(self, iterator: Iterator, domain: IntegerRange, clips: list[tuple[str, TypedExpr]]) -> None:
-        frame = self.expansion.frame
+    @staticmethod
+    def _clips_ends(iterator: Iterator, bands: list[Band]) -> bool:
+        """Whether an iterator is a range of integers of which comparisons move the ends."""
+        if not isinstance(iterator.domain, IntegerRange):
+            return False
+        return bool(free_variables(iterator.domain)) or any(
+            band.coefficient(iterator.variables[0]) is not None for band in bands
+        )
+
+    def _iterate_range(self, iterator: Iterator, domain: IntegerRange, bands: list[Band]) -> None:
+        frame, variable = self.expansion.frame, iterator.variables[0]
         low, high, step = range_ends(self.ev, domain, frame)
-        if isinstance(step, int) and step == 1:
-            for op, value in self._limits(clips, by_element=False):
-                if op in (">=", ">"):
-                    low = np.maximum(low, _first_above(value, strict=op == ">"))
-                else:
-                    high = np.minimum(high, _last_below(value, strict=op == "<"))
+        first, high, fulfilled = clip_range(self.ev, variable, bands, frame, low, high)
+        low = low - (low - first) // step * step
+        self._drop(*fulfilled)
         counts = np.maximum(0, (high - low) // step + 1)
         self._allow(int(counts.sum()), 1)
         self.expansion = self.expansion.repeat(counts)
         steps = step if isinstance(step, int) else np.repeat(step, counts)
-        self._bind({iterator.variables[0]: np.repeat(low, counts) + steps * ranges(counts)})
+        self._bind({variable: np.repeat(low, counts) + steps * ranges(counts)})
 
-    def _iterate_clipped(self, iterator: Iterator, domain: Domain, clips: list[tuple[str, TypedExpr]]) -> None:
-        """A one-dimensional ordered domain from a lower to an upper bound per row, by binary search."""
+    def _iterate_window(self, iterator: Iterator, domain: Domain, bands: list[Band]) -> None:
+        """The elements that comparisons select in every row."""
         self._allow(domain.size, 0)
-        frame = self.expansion.frame
-        codes = domain.columns()[0]
-        first = np.zeros(frame.size, dtype=np.int64)
-        stop = np.full(frame.size, domain.size, dtype=np.int64)
-        elements = [c for c in clips if domain.components[0] is not None and isinstance(c[1].type, Element)]
-        numbers = [c for c in clips if c not in elements]
-        for values, limits in (
-            (codes, self._limits(elements, by_element=True)),
-            (integer_labels(domain, codes), self._limits(numbers, by_element=False)),
-        ):
-            for op, limit in limits:
-                side: Literal["left", "right"] = "left" if op in (">=", "<") else "right"
-                place = np.searchsorted(values, limit, side=side)
-                if op in (">=", ">"):
-                    first = np.maximum(first, place)
-                else:
-                    stop = np.minimum(stop, place)
-        counts = np.maximum(0, stop - first)
-        self._allow(int(counts.sum()), 1)
-        self.expansion = self.expansion.repeat(counts)
-        self._bind({iterator.variables[0]: codes[np.repeat(first, counts) + ranges(counts)]})
-
-    def _limits(self, clips: list[tuple[str, TypedExpr]], *, by_element: bool) -> list[tuple[str, Values]]:
-        """The bounds in every row, as codes or as numbers; those without a value in some row clip nothing."""
-        frame, found = self.expansion.frame, []
-        for op, bound in clips:
-            with suppress(DiagnosticError):
-                values = self.ev.codes(bound, frame) if by_element else self.ev.numbers(bound, frame)
-                found.append((op, np.broadcast_to(values, (frame.size,))))
-        return found
+        window = window_of(self.ev, iterator.variables, domain, bands, self.expansion.frame)
+        if window is None:
+            self._cross(iterator.variables, domain)
+            return
+        self._allow(int(window.counts.sum()), len(iterator.variables))
+        places = window.places(domain.size)
+        self.expansion = self.expansion.repeat(window.counts)
+        self._bind({v: c[places] for v, c in zip(iterator.variables, domain.columns(), strict=True)})
+        self._drop(*window.fulfilled_conditions)
 
     def _iterate_dependent(self, iterator: Iterator, domain: TypedSet) -> None:
         """A set that depends on earlier indices; components that are bound already must agree."""
@@ -355,32 +389,15 @@ class _Plan:
         self.expansion = _follow(self.expansion, parent)
         self._bind(found)
 
-    def _clipping_conditions(self, iterator: Iterator) -> list[tuple[str, TypedExpr]]:
-        """Conditions `h >= a`, `h < b` on the only variable of an ordered domain, with bound other sides."""
-        if len(iterator.variables) != 1 or iterator.variables[0] not in self.unbound:
+    def _bands(self, iterator: Iterator) -> list[Band]:
+        """The comparisons of an iterator's variables, all unbound, with bound ones."""
+        own = frozenset(iterator.variables)
+        if not own <= self.unbound or (
+            free_variables(iterator.domain) and not isinstance(iterator.domain, IntegerRange)
+        ):
             return []
-        variable, domain = iterator.variables[0], iterator.domain
-        if not isinstance(domain, IntegerRange):
-            if free_variables(domain) or not is_ascending(self.ev.domain(domain)):
-                return []
-        elif domain.step is not None:
-            return []
-        clips: list[tuple[str, TypedExpr]] = []
-        for condition in self.conditions:
-            if not isinstance(condition, ComparisonChain) or len(condition.ops) != 1 or condition.ops[0] not in _MIRROR:
-                continue
-            for left, op, right in (
-                (condition.operands[0], condition.ops[0], condition.operands[1]),
-                (condition.operands[1], _MIRROR[condition.ops[0]], condition.operands[0]),
-            ):
-                if (
-                    isinstance(left, IndexRef)
-                    and left.variable is variable
-                    and op != "=="
-                    and not free_variables(right) & self.unbound
-                ):
-                    clips.append((op, right))
-        return clips
+        found = (band_of(self.ev, condition, own, frozenset(self.unbound)) for condition in self.conditions)
+        return [band for band in found if band is not None]
 
     def _allow(self, rows: int, new: int) -> None:
         columns = len(self.expansion.frame.columns) + new
@@ -399,17 +416,9 @@ def _pairs(condition: TypedExpr) -> list[TypedExpr]:
     return [condition]
 
 
-def _first_above(value: Floats, *, strict: bool) -> Codes:
-    return _as_integers(np.floor(value) + 1 if strict else np.ceil(value))
-
-
-def _last_below(value: Floats, *, strict: bool) -> Codes:
-    return _as_integers(np.ceil(value) - 1 if strict else np.floor(value))
-
-
-def _as_integers(value: Floats) -> Codes:
-    """Return integral floats as integers; values beyond every index stay beyond it."""
-    return np.clip(value, -(2.0**60), 2.0**60).astype(np.int64)
+def _count_integers(first: Codes, last: Codes) -> float:
+    """How many integers ranges have in all."""
+    return float(np.maximum(0, last - first + 1).sum())
 
 
 def _follow(expansion: Expansion, rows: Codes) -> Expansion:
