@@ -135,6 +135,26 @@ TRIPLES = Case(
     ),
     targets=_natural_targets(),
 )
+WINDOW_FORMS = ("and", "chain", "difference", "slots_first", "ordered", "ordered_slots_first")
+
+
+def _windows(name: str, jobs: int, slots: int) -> Case:
+    return Case(
+        name=name,
+        title=f"jobs running in a slot, {jobs} jobs x {slots + 1} slots x 4 resources: the ways to write the condition",
+        prepare=("benchmarks.windows.data", str(jobs), str(slots)),
+        reference="range",
+        arms=tuple(Arm(form, "benchmarks.sparse.by_gsdsl", (form,)) for form in ("range", *WINDOW_FORMS)),
+        targets=tuple(
+            Target(form, figure, against="range", factor=factor)
+            for form in WINDOW_FORMS
+            for figure, factor in (("CPU", 1.5), ("peak_mb", 1.1))
+        ),
+    )
+
+
+WINDOWS = _windows("windows", 200, 300)
+LARGE_WINDOWS = _windows("large_windows", 400, 600)
 SPEED_PROFILES = Case(
     name="speed_profiles",
     title="the best speed profiles of 400 jobs with exponential laws on three GPU types",
@@ -305,6 +325,8 @@ CASES = (
     NETWORK,
     SMALL_NETWORK,
     TRIPLES,
+    WINDOWS,
+    LARGE_WINDOWS,
     SPEED_PROFILES,
     MIXED_SPEED_PROFILES,
     STARTUP,

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.registry import WINDOW_FORMS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -39,6 +41,14 @@ def test_natural_and_indexed_forms_agree(model: str, tmp_path: Path) -> None:
     run("benchmarks.sparse.data", str(tmp_path), "50", "600")
     natural = facts("benchmarks.sparse.by_gsdsl", tmp_path, f"{model}_natural")
     assert natural == facts("benchmarks.sparse.by_gsdsl", tmp_path, f"{model}_indexed")
+
+
+@pytest.mark.slow
+def test_forms_of_windows_agree(tmp_path: Path) -> None:
+    run("benchmarks.windows.data", str(tmp_path), "7", "20")
+    ours = facts("benchmarks.sparse.by_gsdsl", tmp_path, "range")
+    for form in WINDOW_FORMS:
+        assert facts("benchmarks.sparse.by_gsdsl", tmp_path, form) == ours, form
 
 
 @pytest.mark.slow

@@ -292,9 +292,9 @@ def _terms(ev: BaseEvaluator, expr: TypedExpr, scale: float, own: Variables) -> 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A range of sorted elements for every row; `order` has the places of the sorted elements, None if as they are.
+    """A range of sorted elements for every row; `order` has the places of the sorted elements, None if they are sorted in their set.
 
-    `fulfilled_conditions`: those that every element of the ranges fulfils.
+    Every element of the ranges fulfils the `fulfilled_conditions`.
     """
 
     first: Codes
