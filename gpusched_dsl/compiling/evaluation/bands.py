@@ -292,7 +292,7 @@ def _terms(ev: BaseEvaluator, expr: TypedExpr, scale: float, own: Variables) -> 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A range of sorted elements for every row; `order` has the places of the sorted elements, None if they are sorted in their set.
+    """A range of sorted elements for every row; `order` has their places in the set, None if it is sorted.
 
     Every element of the ranges fulfils the `fulfilled_conditions`.
     """
