@@ -93,7 +93,7 @@ class CodeBand(Band):
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ScaledTerm:
     """A term of a sum."""
 
     scale: float
@@ -108,8 +108,8 @@ class Term:
 class NumberBand(Band):
     """A comparison of sums; `rearranged` if terms have changed sides."""
 
-    own: tuple[Term, ...]
-    other: tuple[Term, ...]
+    own: tuple[ScaledTerm, ...]
+    other: tuple[ScaledTerm, ...]
     rearranged: bool
 
     def keys(self, ev: BaseEvaluator, elements: Frame) -> Keys:
@@ -219,7 +219,7 @@ def band_of(ev: BaseEvaluator, condition: TypedExpr, own: Variables, unbound: Va
             if isinstance(one.type, Element) and isinstance(two.type, Element):
                 return CodeBand(condition, sign, one, two)
             if _is_number(one) and _is_number(two):
-                return NumberBand(condition, sign, (Term(1, one),), (Term(1, two),), rearranged=False)
+                return NumberBand(condition, sign, (ScaledTerm(1, one),), (ScaledTerm(1, two),), rearranged=False)
             return None
     if isinstance(left.type, Element) and isinstance(right.type, Element):
         for one, sign, two in ((left, op, right), (right, MIRROR[op], left)):
@@ -254,23 +254,23 @@ def _place_band(condition: TypedExpr, op: str, shifted: Shift, limit: TypedExpr,
 
 def _number_band(ev: BaseEvaluator, condition: ComparisonChain, own: Variables) -> NumberBand | None:
     left, right = condition.operands
-    mine: list[Term] = []
-    others: list[Term] = []
+    mine: list[ScaledTerm] = []
+    others: list[ScaledTerm] = []
     for term in (*_terms(ev, left, 1.0, own), *_terms(ev, right, -1.0, own)):
         if _is_own(term.value, own):
             mine.append(term)
         elif free_variables(term.value).isdisjoint(own):
-            others.append(Term(-term.scale, term.value))
+            others.append(ScaledTerm(-term.scale, term.value))
         else:
             return None
     return NumberBand(condition, condition.ops[0], tuple(mine), tuple(others), rearranged=True)
 
 
-def _terms(ev: BaseEvaluator, expr: TypedExpr, scale: float, own: Variables) -> list[Term]:
+def _terms(ev: BaseEvaluator, expr: TypedExpr, scale: float, own: Variables) -> list[ScaledTerm]:
     """The terms of a sum that has both new and bound variables; scalar factors multiply each of them."""
     free = free_variables(expr)
     if free.isdisjoint(own) or free <= own:
-        return [Term(scale, expr)]
+        return [ScaledTerm(scale, expr)]
     match expr:
         case Negate():
             return _terms(ev, expr.operand, -scale, own)
@@ -284,14 +284,14 @@ def _terms(ev: BaseEvaluator, expr: TypedExpr, scale: float, own: Variables) -> 
                         value = ev.number(factor)
                         if value != 0 and np.isfinite(value):
                             return _terms(ev, rest, scale * value if expr.op == "*" else scale / value, own)
-    return [Term(scale, expr)]
+    return [ScaledTerm(scale, expr)]
 
 
 # --- ranges of elements ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class SelectedRanges:
     """A range of sorted elements for every row; `order` has their places in the set, None if it is sorted.
 
     Every element of the ranges fulfils the `fulfilled_conditions`.
@@ -315,9 +315,9 @@ class Window:
         return places
 
 
-def window_of(
+def select_ranges(
     ev: BaseEvaluator, variables: Sequence[IndexVar], domain: Domain, bands: Sequence[Band], frame: Frame
-) -> Window | None:
+) -> SelectedRanges | None:
     """The smallest ranges of elements that bands on one sorting of the elements select; None without a usable band."""
     elements = Frame(domain.size, dict(zip(variables, domain.columns(), strict=True)))
     sortings = [_Sorting(None)]
@@ -328,8 +328,8 @@ def window_of(
             if not any(sorting.adopts(band, keys.values, limits) for sorting in sortings):
                 sortings.append(_Sorting(np.argsort(keys.values, kind="stable")))
                 sortings[-1].adopts(band, keys.values, limits)
-    windows = [sorting.window(domain.size, frame) for sorting in sortings if sorting.searches]
-    return min(windows, key=lambda w: int(w.counts.sum()), default=None)
+    selections = [sorting.ranges(domain.size, frame) for sorting in sortings if sorting.searches]
+    return min(selections, key=lambda w: int(w.counts.sum()), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +370,7 @@ class _Sorting:
             return False
         return True
 
-    def window(self, size: int, frame: Frame) -> Window:
+    def ranges(self, size: int, frame: Frame) -> SelectedRanges:
         first = np.zeros(frame.size, dtype=np.int64)
         stop = np.full(frame.size, size, dtype=np.int64)
         for search in self.searches:
@@ -379,7 +379,7 @@ class _Sorting:
             if search.op in ("<=", "<", "=="):
                 stop = np.minimum(stop, search.place(1))
         fulfilled = tuple(s.condition for s in self.searches if s.limits.exact)
-        return Window(first, np.maximum(0, stop - first), self.order, fulfilled)
+        return SelectedRanges(first, np.maximum(0, stop - first), self.order, fulfilled)
 
 
 # --- ranges of integers ----------------------------------------------------------------------------------------------

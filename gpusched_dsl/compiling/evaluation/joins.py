@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.bands import Band, band_of, clip_range, window_of
+from gpusched_dsl.compiling.evaluation.bands import Band, band_of, clip_range, select_ranges
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.dependent_sets import elements, range_ends
 from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, all_of, ranges
@@ -118,8 +118,8 @@ class _Plan:
             return 0.5
         domain = self.ev.domain(iterator.domain)
         self._allow(domain.size, 0)
-        window = window_of(self.ev, iterator.variables, domain, bands, sample)
-        return 1.0 if window is None else float(window.counts.sum()) / max(sample.size * domain.size, 1)
+        selected = select_ranges(self.ev, iterator.variables, domain, bands, sample)
+        return 1.0 if selected is None else float(selected.counts.sum()) / max(sample.size * domain.size, 1)
 
     def _prefer_smaller(self, best: _Step, steps: list[_Step]) -> _Step:
         """An iterator of fewer elements than the best, if the best can then use one more comparison."""
@@ -367,15 +367,15 @@ class _Plan:
     def _iterate_window(self, iterator: Iterator, domain: Domain, bands: list[Band]) -> None:
         """The elements that comparisons select in every row."""
         self._allow(domain.size, 0)
-        window = window_of(self.ev, iterator.variables, domain, bands, self.expansion.frame)
-        if window is None:
+        selected = select_ranges(self.ev, iterator.variables, domain, bands, self.expansion.frame)
+        if selected is None:
             self._cross(iterator.variables, domain)
             return
-        self._allow(int(window.counts.sum()), len(iterator.variables))
-        places = window.places(domain.size)
-        self.expansion = self.expansion.repeat(window.counts)
+        self._allow(int(selected.counts.sum()), len(iterator.variables))
+        places = selected.places(domain.size)
+        self.expansion = self.expansion.repeat(selected.counts)
         self._bind({v: c[places] for v, c in zip(iterator.variables, domain.columns(), strict=True)})
-        self._drop(*window.fulfilled_conditions)
+        self._drop(*selected.fulfilled_conditions)
 
     def _iterate_dependent(self, iterator: Iterator, domain: TypedSet) -> None:
         """A set that depends on earlier indices; components that are bound already must agree."""
