@@ -6,7 +6,7 @@ from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, ValueChunk, label_c
 from gpusched_dsl.data.params import BoundParam, ParamOrigin, bind_param
 from gpusched_dsl.data.ranges import report_failed_check, report_out_of_range
 from gpusched_dsl.data.sets import bind_root_set, bind_set
-from gpusched_dsl.data.sources.reader import FileReader, chunk_of, read_matrix, read_table
+from gpusched_dsl.data.sources.reader import FileReader, chunk_of, read_matrix, read_set_cells, read_table
 
 __all__ = [
     "BoundParam",
@@ -22,6 +22,7 @@ __all__ = [
     "label_chunk",
     "literal_chunk",
     "read_matrix",
+    "read_set_cells",
     "read_table",
     "report_failed_check",
     "report_out_of_range",

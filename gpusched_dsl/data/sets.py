@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -25,6 +26,14 @@ from gpusched_dsl.ir.domains import Component, Domain, Packing, TupleDomain, Uni
 from gpusched_dsl.language.checked import CheckedSet
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+
+
+class Enclosing(Protocol):
+    """The set that contains another one."""
+
+    def locate(self, columns: Sequence[Codes]) -> Codes:
+        """Return the positions of tuples, -1 for those outside."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -135,7 +144,7 @@ def bind_set(
     components: Sequence[Component],
     chunks: Sequence[ColumnChunk],
     diagnostics: Diagnostics,
-    within: Domain | None = None,
+    within: Enclosing | None = None,
 ) -> Domain | None:
     """The tuples of a set given by data, in the order given.
 
@@ -204,7 +213,7 @@ def _check_within(
     components: Sequence[Component],
     columns: Sequence[Codes],
     stack: _Stack,
-    within: Domain,
+    within: Enclosing,
     diagnostics: Diagnostics,
 ) -> bool:
     wrong = np.flatnonzero(within.locate(columns) < 0) if len(stack.row_of) else stack.row_of

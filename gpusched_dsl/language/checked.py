@@ -93,6 +93,14 @@ class ComprehensionSet(TypedSet):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedSetRef(ComprehensionSet):
+    """`Pred[j]`, the elements of an indexed set at one index: those of `{ p : (i, p) in Pred where i == j }`."""
+
+    name: str
+    subscripts: tuple[TypedExpr, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetOperation(TypedSet):
     """`op` is `union`, `inter`, `diff` or `cross`."""
 
@@ -369,7 +377,10 @@ class CheckedBound:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSet:
-    """`root` is the nominal root of a one-dimensional set that has one (itself when it is the root), else None."""
+    """`root` is the nominal root of a one-dimensional set that has one (itself when it is the root), else None.
+
+    An indexed set has an `indexing`, and is a set of tuples: its indices, then its elements.
+    """
 
     name: str
     span: Span
@@ -381,6 +392,16 @@ class CheckedSet:
     within: TypedSet | None = None
     value: TypedSet | None = None
     doc: str | None = None
+    indexing: TypedIndexing = TypedIndexing()
+
+    @property
+    def is_indexed(self) -> bool:
+        return bool(self.indexing.iterators)
+
+    @property
+    def index_arity(self) -> int:
+        """The number of components of an element that are indices of the set."""
+        return len(self.indexing.variables)
 
 
 @dataclass(frozen=True, slots=True)

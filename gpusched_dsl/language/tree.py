@@ -230,9 +230,13 @@ class Bound(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetDecl(Statement):
-    """`set Nodes "doc" identical by class within Machines ordered;` or `set Configs = {...};`."""
+    """`set Nodes "doc" identical by class within Machines ordered;`, `set Configs = {...};`.
+
+    `set Pred[j in Jobs] within Jobs;` has an `indexing`.
+    """
 
     name: Identifier
+    indexing: Indexing | None = None
     doc: str | None = None
     ordered: bool = False
     identical: bool = False
@@ -446,6 +450,13 @@ class TableCell(Node):
         if isinstance(self.value, str) or self.value is None:
             return self.value
         return int(self.value) if self.value.is_integer() else self.span.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetCell(TableCell):
+    """`{ j1 j2 }`: the elements of an indexed set in a cell of a table; `value` is None."""
+
+    items: tuple[TableCell, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

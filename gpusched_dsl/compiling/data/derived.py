@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gpusched_dsl.data.reports import SHOWN, declaration_label, examples, keys_at, quote, tuple_text
+from gpusched_dsl.data.sets import Enclosing
 from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.domains import Component, Domain
 from gpusched_dsl.language.checked import CheckedParam, CheckedSet, TypedExpr, TypedSet
@@ -37,7 +38,7 @@ def report_computed(
 
 
 def report_elements(
-    checked: CheckedSet, formula: TypedSet, domain: Domain, within: Domain, diagnostics: Diagnostics
+    checked: CheckedSet, formula: TypedSet, domain: Domain, within: Enclosing, diagnostics: Diagnostics
 ) -> bool:
     """Report (GSM2112) the elements of a computed set that are not in `within`; True when there are none."""
     columns = domain.columns()

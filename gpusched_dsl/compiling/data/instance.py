@@ -13,6 +13,7 @@ import numpy as np
 from gpusched_dsl.compiling.data.derived import report_computed, report_elements
 from gpusched_dsl.compiling.data.distributions import laws_of
 from gpusched_dsl.compiling.data.formulas import array_chunk, formula_chunk
+from gpusched_dsl.compiling.data.indexed_sets import EnclosingSet, with_single_indices
 from gpusched_dsl.compiling.data.reuse import Inputs, ReusedValues
 from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlice, Ready, put
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -32,6 +33,7 @@ from gpusched_dsl.data.binding import (
     label_chunk,
     literal_chunk,
     read_matrix,
+    read_set_cells,
     read_table,
     report_failed_check,
     report_out_of_range,
@@ -47,6 +49,7 @@ from gpusched_dsl.language.checked import (
     CheckedParam,
     CheckedRandom,
     CheckedSet,
+    ComprehensionSet,
     Element,
     LiteralSet,
     Numeric,
@@ -235,6 +238,9 @@ class _Builder:
                 self.store.universes[declared.name] = universe
                 self.store.sets[declared.name] = IntervalDomain(0, len(universe.labels) - 1, 1, universe)
             return
+        if declared.is_indexed:
+            self._indexed_set(declared)
+            return
         within = None if declared.within is None else self.ev.domain(declared.within)
         domain: Domain | None
         formula = declared.value or self._formula(declared)
@@ -248,10 +254,40 @@ class _Builder:
         if domain is not None:
             self.store.sets[declared.name] = domain
 
+    def _indexed_set(self, declared: CheckedSet) -> None:
+        within = None
+        if declared.within is not None:
+            assert isinstance(declared.within, ComprehensionSet)
+            within = EnclosingSet(self.ev, declared.within)
+        formula = declared.value or self._formula(declared)
+        components = tuple(map(self.store.component, declared.types))
+        domain: Domain | None
+        patches = self._patches(declared)
+        if formula is not None:
+            domain = self.ev.domain(formula)
+            if within is not None and not report_elements(declared, formula, domain, within, self.diagnostics):
+                raise Unavailable(declared.name)
+        else:
+            chunks = _label_chunks(self._chunks(declared))
+            if not chunks and patches:
+                chunks = [label_chunk([], len(components), declared.span)]
+            domain = bind_set(declared, components, chunks, self.diagnostics, within)
+        if domain is not None and patches:
+            domain = with_single_indices(self.ev, declared, domain, patches, within, self.diagnostics)
+        if domain is not None:
+            self.store.sets[declared.name] = domain
+
+    def _patches(self, declared: CheckedSet) -> list[ExpressionAssignment]:
+        """The statements of the scenario for single indices of an indexed set."""
+        if declared.name in self.replaced:
+            return []
+        given = self.scenario.assignments.get(declared.name, ())
+        return [g for g in given if isinstance(g, ExpressionAssignment) and g.patch]
+
     def _formula(self, declared: CheckedSet) -> TypedSet | None:
         """Return the formula of the set in a scenario, None if it lists labels or other values replace it."""
         for given in self.scenario.assignments.get(declared.name, ()) if declared.name not in self.replaced else ():
-            if isinstance(given, ExpressionAssignment) and isinstance(given.value, TypedSet):
+            if isinstance(given, ExpressionAssignment) and isinstance(given.value, TypedSet) and not given.patch:
                 if isinstance(given.value, LiteralSet) and literal_chunk(given.value, given.span) is not None:
                     continue
                 return given.value
@@ -305,6 +341,8 @@ class _Builder:
         for given in self.scenario.assignments.get(declared.name, ()):
             chunk: DataChunk | None
             if isinstance(given, ExpressionAssignment):
+                if isinstance(declared, CheckedSet) and given.patch:
+                    continue
                 if isinstance(declared, CheckedSet):
                     chunk = self._labels(given)
                 elif given.indexing is None:
@@ -316,7 +354,7 @@ class _Builder:
                 assert domain is not None
                 chunk = array_chunk(self.ev, declared, domain, given, self.diagnostics)
             elif isinstance(given, TableAssignment):
-                chunk = read_table(given)
+                chunk = read_set_cells(given) if _has_set_cells(declared, given) else read_table(given)
             elif isinstance(given, MatrixAssignment):
                 chunk = read_matrix(given)
             else:
@@ -374,6 +412,10 @@ class _Builder:
         laws = laws_of(declared, law, self.ev, self.reader, self.diagnostics)
         if laws is not None:
             self.store.randoms[declared.name] = laws
+
+
+def _has_set_cells(declared: CheckedSet | CheckedParam, given: TableAssignment) -> bool:
+    return isinstance(declared, CheckedSet) and given.column is not None
 
 
 def _label_chunks(chunks: Iterable[DataChunk | None]) -> list[ColumnChunk]:

@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Fra
 from gpusched_dsl.compiling.evaluation.store import is_element
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
 from gpusched_dsl.ir.domains import Domain
-from gpusched_dsl.language.checked import TypedExpr, TypedIndexing, TypedSet
+from gpusched_dsl.language.checked import IndexedSetRef, TypedExpr, TypedIndexing, TypedSet
 from gpusched_dsl.language.source import Span
 
 
@@ -46,6 +46,14 @@ class BaseEvaluator(EvaluationErrors):
     @abstractmethod
     def contains(self, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Bools:
         """Whether the tuple in each row is in the set, which may depend on the row."""
+
+    @abstractmethod
+    def tuples_of(self, expr: IndexedSetRef) -> Domain:
+        """All tuples of indices and elements of an indexed set."""
+
+    @abstractmethod
+    def set_index(self, expr: IndexedSetRef, frame: Frame) -> tuple[Codes, ...]:
+        """The subscripts of an indexed set in every row; raises (GSM3002) where the set has no such index."""
 
     @abstractmethod
     def join_index(self, domain: Domain, on: tuple[int, ...]) -> JoinIndex:

@@ -14,6 +14,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Packing
 from gpusched_dsl.language.checked import (
     ComprehensionSet,
+    IndexedSetRef,
     IntegerRange,
     LiteralSet,
     NamedSet,
@@ -33,6 +34,8 @@ def elements(ev: BaseEvaluator, expr: TypedSet, frame: Frame) -> Grown:
         parent = np.repeat(np.arange(frame.size, dtype=np.int64), domain.size)
         return parent, tuple(np.tile(c, frame.size) for c in domain.columns())
     match expr:
+        case IndexedSetRef():
+            return indexed_elements(ev, expr, frame)
         case IntegerRange():
             low, high, step = range_ends(ev, expr, frame)
             return _range(ev, expr, frame, low, high, step)
@@ -62,6 +65,8 @@ def elements(ev: BaseEvaluator, expr: TypedSet, frame: Frame) -> Grown:
 def contains(ev: BaseEvaluator, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Bools:
     """Whether the tuple of each row is in the set of that row."""
     match expr:
+        case IndexedSetRef():
+            return ev.tuples_of(expr).locate((*ev.set_index(expr, frame), *codes)) >= 0
         case IntegerRange():
             low, high, step = range_ends(ev, expr, frame)
             inside: Bools = (codes[0] >= low) & (codes[0] <= high)
@@ -83,6 +88,18 @@ def contains(ev: BaseEvaluator, expr: TypedSet, codes: Sequence[Codes], frame: F
             return np.bincount(hit, minlength=frame.size) > 0
     assert not isinstance(expr, NamedSet)
     raise AssertionError(f"{type(expr).__name__} depends on no index")
+
+
+def indexed_elements(ev: BaseEvaluator, expr: IndexedSetRef, frame: Frame) -> Grown:
+    """The elements of an indexed set at the index of every row: a join with its tuples."""
+    keys = ev.set_index(expr, frame)
+    domain = ev.tuples_of(expr)
+    index = ev.join_index(domain, tuple(range(len(keys))))
+    counts, starts = index.match(keys)
+    ev.budget.frame(int(counts.sum()), domain.arity, expr.span, "this set")
+    rows = index.rows(counts, starts)
+    parent = np.repeat(np.arange(frame.size, dtype=np.int64), counts)
+    return parent, tuple(column[rows] for column in domain.columns()[len(keys) :])
 
 
 def range_ends(ev: BaseEvaluator, expr: IntegerRange, frame: Frame) -> tuple[Codes, Codes, Codes | int]:

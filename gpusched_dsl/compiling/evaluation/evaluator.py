@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.compiling.evaluation import dependent_sets
 from gpusched_dsl.compiling.evaluation.expectations import Expectations
 from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_element
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
@@ -33,6 +35,7 @@ from gpusched_dsl.language.checked import (
     LetRef,
     Logic,
     Membership,
+    NamedSet,
     Negate,
     ParamRef,
     RandomRef,
@@ -307,13 +310,36 @@ class Evaluator(References):
         return result
 
     def _SetFunction(self, expr: SetFunction, frame: Frame) -> Values:
+        if free_variables(expr.domain):
+            return self._dependent_set_function(expr, frame)
         domain = self.domain(expr.domain)
         if expr.name == "count":
             return np.asarray(float(domain.size))
         if not domain.size:
             raise self.failure("GSM3005", f"`{expr.name}` of an empty set", expr.span, "the set is empty")
-        code: Values = domain.columns()[0][0 if expr.name == "first" else -1]
-        return np.asarray(code)
+        codes = domain.columns()[0]
+        if self._has_order_of_root(expr):
+            return np.asarray(codes.min() if expr.name == "first" else codes.max())
+        return np.asarray(codes[0 if expr.name == "first" else -1])
+
+    def _has_order_of_root(self, expr: SetFunction) -> bool:
+        """Whether the elements of a set are ordered as in their root set, not by a declaration of the set itself."""
+        if not isinstance(expr.type, Element):
+            return False
+        named = self.model.sets.get(expr.domain.name) if isinstance(expr.domain, NamedSet) else None
+        return named is None or not named.ordered
+
+    def _dependent_set_function(self, expr: SetFunction, frame: Frame) -> Values:
+        parent, columns = dependent_sets.elements(self, expr.domain, frame)
+        counts = np.bincount(parent, minlength=frame.size)
+        if expr.name == "count":
+            return counts.astype(np.float64)
+        self.refuse_where(counts == 0, "GSM3005", f"`{expr.name}` of an empty set", expr, frame, "the set is empty")
+        starts = np.cumsum(counts) - counts
+        if self._has_order_of_root(expr):
+            extreme = np.minimum if expr.name == "first" else np.maximum
+            return extreme.reduceat(columns[0], starts) if frame.size else columns[0]
+        return columns[0][starts if expr.name == "first" else starts + counts - 1]
 
     def _Reduction(self, expr: Reduction, frame: Frame) -> Values:
         grown = self.expand(frame, expr.indexing, expr.span)

@@ -12,7 +12,17 @@ from gpusched_dsl.compiling.evaluation.sets import Sets
 from gpusched_dsl.compiling.evaluation.store import is_element
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Domain, ProductDomain, ScalarDomain
-from gpusched_dsl.language.checked import IndexRef, IndexVar, LetRef, ParamRef, RandomRef, Shift, TypedExpr, VariableRef
+from gpusched_dsl.language.checked import (
+    IndexedSetRef,
+    IndexRef,
+    IndexVar,
+    LetRef,
+    ParamRef,
+    RandomRef,
+    Shift,
+    TypedExpr,
+    VariableRef,
+)
 from gpusched_dsl.language.text.counting import count_text
 
 
@@ -96,6 +106,16 @@ class References(Sets):
             return np.ones(frame.size, dtype=bool)
         return np.broadcast_to(self.place(domain, expr.subscripts, frame) >= 0, (frame.size,))
 
+    def set_index(self, expr: IndexedSetRef, frame: Frame) -> tuple[Codes, ...]:
+        """The subscripts of an indexed set in every row; raises (GSM3002) where the set has no such index."""
+        declared = self.model.sets[expr.name]
+        indices = self._index_domains.get(expr.name)
+        if indices is None:
+            indices = self._index_domains[expr.name] = self.index_domain(declared.indexing, declared.span)
+        codes = tuple(np.broadcast_to(self.codes(s, frame), (frame.size,)) for s in expr.subscripts)
+        self._refuse_missing(expr, indices.locate(codes), frame)
+        return codes
+
     def let_frame(self, expr: LetRef, frame: Frame) -> Frame:
         """Return the frame in which a called `let` is evaluated: its own indices, one row per row of the caller."""
         let = self.model.lets[expr.name]
@@ -106,7 +126,9 @@ class References(Sets):
         columns = (np.broadcast_to(self.codes(s, frame), (frame.size,)) for s in expr.subscripts)
         return Frame(frame.size, dict(zip(let.indexing.variables, columns, strict=True)))
 
-    def _refuse_missing(self, expr: ParamRef | VariableRef | LetRef | RandomRef, position: Codes, frame: Frame) -> None:
+    def _refuse_missing(
+        self, expr: ParamRef | VariableRef | LetRef | RandomRef | IndexedSetRef, position: Codes, frame: Frame
+    ) -> None:
         if not frame.size or not position.size or position.min() >= 0:
             return
         missing = np.broadcast_to(position < 0, (frame.size,))
@@ -119,7 +141,8 @@ class References(Sets):
             expr.span,
             self.row_text(frame, row),
             notes=(f"{int(missing.sum()):,} of {count_text(frame.size, 'reference')} are outside",),
-            help=f"restrict the indices with `where`, or give a value there: `({expr.span.text} else ...)`",
+            help="restrict the indices with `where`"
+            + ("" if isinstance(expr, IndexedSetRef) else f", or give a value there: `({expr.span.text} else ...)`"),
         )
 
     def _label_text(self, expr: TypedExpr, frame: Frame) -> str:

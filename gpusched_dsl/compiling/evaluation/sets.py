@@ -21,6 +21,7 @@ from gpusched_dsl.ir.domains import Domain, IntervalDomain, ProductDomain, Scala
 from gpusched_dsl.language.checked import (
     CheckedModel,
     ComprehensionSet,
+    IndexedSetRef,
     IndexVar,
     IntegerRange,
     Iterator,
@@ -43,6 +44,7 @@ class Sets(BaseEvaluator):
         self._domains: dict[int, tuple[TypedSet, Domain]] = {}
         self._needs: dict[int, tuple[TypedExpr, frozenset[IndexVar]]] = {}
         self._join_indexes: dict[tuple[int, tuple[int, ...]], tuple[Domain, JoinIndex]] = {}
+        self._index_domains: dict[str, Domain] = {}
 
     def expand(self, frame: Frame, indexing: TypedIndexing, span: Span) -> Expansion:
         """The frame grown by an index list."""
@@ -61,6 +63,7 @@ class Sets(BaseEvaluator):
     def forget(self) -> None:
         """Drop cached sets after a change of the store."""
         self._domains.clear()
+        self._index_domains.clear()
         self._join_indexes.clear()
 
     def _set_IntegerRange(self, expr: IntegerRange) -> Domain:
@@ -89,6 +92,14 @@ class Sets(BaseEvaluator):
         grown = self.expand(EMPTY_FRAME, expr.indexing, expr.span).frame
         columns = tuple(self.element_codes(e, grown) for e in expr.element)
         return sorted_tuples(tuple(map(self.store.component, expr.types)), columns, keep_order=True)
+
+    def _set_IndexedSetRef(self, expr: IndexedSetRef) -> Domain:
+        _, columns = dependent.indexed_elements(self, expr, EMPTY_FRAME)
+        return TupleDomain(tuple(map(self.store.component, expr.types)), columns)
+
+    def tuples_of(self, expr: IndexedSetRef) -> Domain:
+        """All tuples of indices and elements of an indexed set."""
+        return self.store.sets[expr.name]
 
     def _set_SetOperation(self, expr: SetOperation) -> Domain:
         left, right = self.domain(expr.left), self.domain(expr.right)

@@ -180,6 +180,8 @@ def _set_chunk(declared: CheckedSet, value: Any, statement: Span) -> ColumnChunk
         labels = [value[c] for c in value.columns]
         mixed = None if _is_plain(labels[0]) else first_mixed_row([isinstance(v, str) for v in _list_of(labels[0])])
         return ColumnChunk(tuple(map(_series, labels)), None, origin, mixed=mixed)
+    if declared.is_indexed and isinstance(value, Mapping):
+        value = _rows_of_mapping(declared, value)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _refusal(f"the set `{declared.name}` needs a list of its elements, not `{value!r}`", declared.span)
     rows = [r if isinstance(r, tuple | list) else (r,) for r in value]
@@ -190,6 +192,18 @@ def _set_chunk(declared: CheckedSet, value: Any, statement: Span) -> ColumnChunk
     columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * arity
     mixed = first_mixed_row([isinstance(v, str) for v in columns[0]])
     return ColumnChunk(tuple(map(_series_of, columns)), None, origin, mixed=mixed)
+
+
+def _rows_of_mapping(declared: CheckedSet, value: Mapping[Any, Any]) -> list[tuple[Any, ...]]:
+    """The tuples of an indexed set from `{index: elements}`."""
+    rows: list[tuple[Any, ...]] = []
+    for key, elements in value.items():
+        index = key if isinstance(key, tuple) else (key,)
+        if isinstance(elements, str) or not isinstance(elements, Iterable) or len(index) != declared.index_arity:
+            help = f"write `{{index: [elements], ...}}`, as in `{{{key!r}: [...]}}`"
+            raise _refusal(f"`{declared.name}` needs a list of elements for each index", declared.span, help)
+        rows += [(*index, *(e if isinstance(e, tuple | list) else (e,))) for e in elements]
+    return rows
 
 
 # --- plain values ----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, first_mixed_row
+from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, TextOrigin, first_mixed_row
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileColumns, FileLimits, Unreadable, locate
 from gpusched_dsl.data.sources.formatted import FormattedFile, draw, read_with_format, report_dropped
 from gpusched_dsl.data.sources.tables import is_text, read_data_file
@@ -230,3 +230,18 @@ def read_matrix(assignment: MatrixAssignment) -> ColumnChunk:
         values = column_of([cell.label if assignment.labels else cell.value for cell in cells])
     mixed = first_mixed_row([isinstance(label, str) for label in keys[0]])
     return ColumnChunk(tuple(map(column_of, keys)), values, MatrixOrigin(assignment), assignment.factor, mixed=mixed)
+
+
+def read_set_cells(given: TableAssignment) -> ColumnChunk:
+    """Read the elements of an indexed set in the cells of a column, with their keys."""
+    assert given.column is not None
+    rows: list[tuple[str | int | None, ...]] = []
+    spans: list[Span] = []
+    for start in range(0, len(given.table.cells), given.width):
+        keys = given.table.cells[start : start + given.keys]
+        cell = given.table.cells[start + given.keys + given.column]
+        for item in cell.items if isinstance(cell, tree.SetCell) else ():
+            rows.append((*(key.label for key in keys), item.label))
+            spans.append(item.span)
+    columns = list(zip(*rows, strict=True)) if rows else [()] * (given.keys + 1)
+    return ColumnChunk(tuple(map(column_of, columns)), None, TextOrigin(given.span, tuple(spans)))

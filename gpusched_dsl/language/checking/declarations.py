@@ -26,6 +26,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.conversion import because_declared, ratio_as_number, unit_in
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
+from gpusched_dsl.language.checking.indexed_sets import declaration_is_complete, of_tuples
 from gpusched_dsl.language.checking.kinds import describe_all, same_kind
 from gpusched_dsl.language.checking.randoms import check_law
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
@@ -40,6 +41,8 @@ ROUNDING = 1e-9  # sums of the same data in another order: numbers closer than t
 def check_set(checker: ExpressionChecker, decl: tree.SetDecl) -> CheckedSet | None:
     """Check a set: it is a root if it is neither derived nor within another; explicit labels also define a root."""
     name = decl.name.text
+    if decl.indexing is not None:
+        return _indexed_set(checker, decl)
     within = checker.set_of(decl.within) if decl.within is not None else None
     expected = within.types if within is not None else (Element(name),) if _lists_labels(decl) else None
     value = checker.set_of(decl.value, EMPTY, expected) if decl.value is not None else None
@@ -64,6 +67,19 @@ def check_set(checker: ExpressionChecker, decl: tree.SetDecl) -> CheckedSet | No
     root = types[0].root if len(types) == 1 and isinstance(types[0], Element) else None
     by = decl.identical_by.text if decl.identical_by is not None else None
     return CheckedSet(name, decl.name.span, types, root, decl.ordered, decl.identical, by, within, value, decl.doc)
+
+
+def _indexed_set(checker: ExpressionChecker, decl: tree.SetDecl) -> CheckedSet | None:
+    sound = declaration_is_complete(checker, decl)
+    indexing, scope = checker.indexing(decl.indexing)
+    within = checker.set_of(decl.within, scope) if decl.within is not None else None
+    value = checker.set_of(decl.value, scope, None if within is None else within.types) if decl.value else None
+    lost = (decl.within is not None and within is None) or (decl.value is not None and value is None)
+    if not sound or indexing is None or lost:
+        return None
+    if within is not None and value is not None and not _alike(checker, decl, value, within):
+        return None
+    return of_tuples(decl, indexing, within, value)
 
 
 def _lists_labels(decl: tree.SetDecl) -> bool:

@@ -127,8 +127,8 @@ def _only_in_bounds(declaration: Ordered, used: str) -> bool:
 def _definition(declaration: Ordered) -> list[object]:
     """Return the parts of a declaration that must be known before it; its indices are bound after them."""
     match declaration:
-        case tree.SetDecl(within=within, value=value):
-            return [within, value]
+        case tree.SetDecl(indexing=indexing, within=within, value=value):
+            return [indexing, within, value]
         case tree.ParamDecl(indexing=indexing, within=within, bounds=bounds, default=default, value=value):
             return [indexing, within, *bounds, default, value]
         case tree.LetDecl(indexing=indexing, value=value):

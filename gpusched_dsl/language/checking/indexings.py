@@ -8,6 +8,7 @@ from itertools import count
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     ComprehensionSet,
+    IndexedSetRef,
     IndexRef,
     IndexVar,
     Iterator,
@@ -224,7 +225,8 @@ def component_names(checker: Checker, domain: TypedSet) -> tuple[str, ...]:
     while isinstance(value, NamedSet):
         declared = checker.symbols.sets.get(value.name)
         value = declared.value if declared is not None else None
-    if isinstance(value, ComprehensionSet) and all(isinstance(e, IndexRef) for e in value.element):
+    named = isinstance(value, ComprehensionSet) and not isinstance(value, IndexedSetRef)
+    if named and isinstance(value, ComprehensionSet) and all(isinstance(e, IndexRef) for e in value.element):
         return tuple(e.variable.name for e in value.element if isinstance(e, IndexRef))
     return (
         tuple("ijklmn"[: len(domain.types)])

@@ -7,6 +7,7 @@ from gpusched_dsl.language.checked import (
     ComparisonChain,
     Constant,
     Element,
+    IndexedSetRef,
     Logic,
     Logical,
     Membership,
@@ -14,6 +15,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
 )
 from gpusched_dsl.language.checking.conversion import agree
+from gpusched_dsl.language.checking.indexed_sets import membership
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.references import declaration_labels
@@ -57,6 +59,8 @@ def check_membership(checker: Checker, expr: tree.Binary, scope: Scope) -> Typed
     fitted = fit_components(checker, expr.left, element, domain.types, owner)
     if fitted is None:
         return None
+    if isinstance(domain, IndexedSetRef):
+        return membership(domain, fitted, expr.span, negated=expr.op == "not in")
     return Membership(span=expr.span, type=Logical(), element=fitted, domain=domain, negated=expr.op == "not in")
 
 

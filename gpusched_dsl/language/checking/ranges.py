@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from gpusched_dsl.language.checked import (
     Arithmetic,
+    CheckedSet,
     ComprehensionSet,
     Constant,
     IndexRef,
@@ -29,13 +30,13 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Binding, Scope
-from gpusched_dsl.language.checking.symbols import SubscriptSlot, Symbols, Valued
+from gpusched_dsl.language.checking.symbols import Subscripted, SubscriptSlot, Symbols
 from gpusched_dsl.language.checking.walk import indices_in
 from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 
 
 def check_inside(
-    checker: Checker, declared: Valued, slots: list[SubscriptSlot], subscripts: tuple[TypedExpr, ...], scope: Scope
+    checker: Checker, declared: Subscripted, slots: list[SubscriptSlot], subscripts: tuple[TypedExpr, ...], scope: Scope
 ) -> bool:
     """Reports the subscripts of a reference that can fall outside; gives whether there is none."""
     inside = True
@@ -52,7 +53,9 @@ def check_inside(
             expr.span,
             found,
             secondary=[Place(slot.domain.span, f"`{declared.name}` is indexed by this")],
-            help=f"give a value there, `({declared.name}[...] else 0)`, or exclude it with `where`",
+            help="exclude it with `where`"
+            if isinstance(declared, CheckedSet)
+            else f"give a value there, `({declared.name}[...] else 0)`, or exclude it with `where`",
         )
     return inside
 
@@ -193,7 +196,7 @@ def _iterator_of(expr: TypedExpr, iterators: tuple[Iterator, ...]) -> Iterator |
 
 def _range_outside(
     symbols: Symbols,
-    declared: Valued,
+    declared: Subscripted,
     slots: list[SubscriptSlot],
     slot: SubscriptSlot,
     subscripts: tuple[TypedExpr, ...],

@@ -31,7 +31,7 @@ from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, PLAIN, as_element
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.ranges import check_inside
 from gpusched_dsl.language.checking.scope import Scope
-from gpusched_dsl.language.checking.symbols import ExtraName, SubscriptSlot, Valued, slots_of
+from gpusched_dsl.language.checking.symbols import ExtraName, Subscripted, SubscriptSlot, Valued, slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
 
@@ -115,7 +115,7 @@ def _reference(checker: Checker, expr: Reference, scope: Scope, inside: bool) ->
             _report_no_value(checker, name, place, scope, bool(subscripts))
         return None
     slots = slots_of(declared)
-    typed_args = _subscripts(checker, declared, slots, expr, subscripts, scope)
+    typed_args = subscripts_of(checker, declared, slots, expr, subscripts, scope)
     if isinstance(declared, CheckedRandom) and not scope.expecting:
         checker.error(
             "GSM1215",
@@ -161,7 +161,8 @@ def _report_no_value(checker: Checker, name: str, place: Span, scope: Scope, sub
         )
     elif declared is not None:
         is_set = name in symbols.sets
-        iterate = f"iterate over it, as in `sum[... in {name}]`, or count its elements: `count({name})`"
+        written = f"{name}[...]" if is_set and symbols.sets[name].is_indexed else name
+        iterate = f"iterate over it, as in `sum[... in {written}]`, or count its elements: `count({written})`"
         when = f"select declarations by it: `when {name} == ... {{ ... }}`"
         sort = symbols.sort_of(name)
         checker.error(
@@ -200,9 +201,9 @@ def _explain_naming(name: str, scope: Scope, subscripted: bool) -> str | None:
     return f"name the index in the declaration: `{name} in {scope.unnamed[0]}`"
 
 
-def _subscripts(
+def subscripts_of(
     checker: Checker,
-    declared: Valued,
+    declared: Subscripted,
     slots: list[SubscriptSlot],
     expr: Reference,
     subscripts: tuple[tree.Expr, ...],
@@ -224,7 +225,7 @@ def _subscripts(
 
 
 def _fit_subscript(
-    checker: Checker, declared: Valued, typed: TypedExpr, slot: SubscriptSlot, slots: list[SubscriptSlot]
+    checker: Checker, declared: Subscripted, typed: TypedExpr, slot: SubscriptSlot, slots: list[SubscriptSlot]
 ) -> TypedExpr | None:
     if typed.decision and not isinstance(declared, CheckedRandom):
         return decided_subscript(checker, declared, typed, slot)
@@ -255,7 +256,9 @@ def _fit_subscript(
     return None
 
 
-def _report_arity(checker: Checker, declared: Valued, slots: list[SubscriptSlot], expr: Reference, given: int) -> None:
+def _report_arity(
+    checker: Checker, declared: Subscripted, slots: list[SubscriptSlot], expr: Reference, given: int
+) -> None:
     names = [n for it in declared.indexing.iterators for n in _index_names(checker, it)]
     pattern = f"{declared.name}[{', '.join(names)}]" if names else declared.name
     wants = f"{len(slots)} subscript{'' if len(slots) == 1 else 's'}" if slots else "no subscripts"

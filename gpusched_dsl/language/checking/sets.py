@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
+    CheckedSet,
     ComprehensionSet,
     IntegerRange,
     LiteralSet,
@@ -14,6 +15,8 @@ from gpusched_dsl.language.checked import (
     TypedSet,
     ValueType,
 )
+from gpusched_dsl.language.checking.indexed_sets import check_indexed_reference
+from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.kinds import (
     INTEGER_TYPE,
     as_element,
@@ -26,6 +29,7 @@ from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.units import DIMENSIONLESS
 
 Types = tuple[ValueType, ...]
@@ -44,6 +48,8 @@ def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types |
             return _range(checker, expr, scope)
         case tree.Binary(op="union" | "inter" | "diff" | "cross"):
             return _operation(checker, expr, scope, expected)
+        case tree.Subscript():
+            return check_indexed_reference(checker, expr, scope)
         case _:
             checker.error(
                 "GSM1106",
@@ -58,6 +64,9 @@ def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types |
 def _check_name(checker: Checker, expr: tree.Name, scope: Scope) -> TypedSet | None:
     symbols = checker.symbols
     found = symbols.sets.get(expr.text)
+    if found is not None and found.is_indexed:
+        _report_without_index(checker, expr, found)
+        return None
     if found is not None:
         return NamedSet(span=expr.span, types=found.types, name=expr.text)
     if expr.text in symbols.poisoned:
@@ -90,6 +99,18 @@ def _check_name(checker: Checker, expr: tree.Name, scope: Scope) -> TypedSet | N
             ),
         )
     return None
+
+
+def _report_without_index(checker: Checker, expr: tree.Name, declared: CheckedSet) -> None:
+    names = ", ".join(v.name if v.name != IGNORED else "..." for v in declared.indexing.variables)
+    checker.error(
+        "GSM1201",
+        f"`{expr.text}` has {count_text(declared.index_arity, 'subscript')}, none given",
+        expr.span,
+        "an indexed set",
+        secondary=[Label(declared.span, f"`{expr.text}` is declared here")],
+        help=f"write it as `{expr.text}[{names}]`",
+    )
 
 
 def _literal(checker: Checker, expr: tree.SetLiteral, scope: Scope, expected: Types | None) -> TypedSet | None:

@@ -19,6 +19,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.source import Span
 
 Valued: TypeAlias = CheckedParam | CheckedLet | CheckedVariable | CheckedRandom
+Subscripted: TypeAlias = Valued | CheckedSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ _SORTS: dict[type, str] = {
 }
 
 
-def slots_of(declared: Valued) -> list[SubscriptSlot]:
+def slots_of(declared: Subscripted) -> list[SubscriptSlot]:
     """The subscript positions of a declaration, tuple sets flattened."""
     return [
         SubscriptSlot(variable.type, iterator.domain, component, number)

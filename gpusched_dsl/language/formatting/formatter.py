@@ -120,6 +120,9 @@ def _cells(line: FormattedLine, spacing: Spacing) -> list[str] | None:
             continue
         if not spacing.cell[number] or number in spacing.starts:
             return None
+        if spacing.bracket[number] is not None or number in spacing.opener:  # inside `{ j1 j2 }`
+            texts[-1] += spacing.before(number) + str(token)
+            continue
         if number != line.tokens[0] and spacing.sign[number - 1]:
             texts[-1] += str(token)
         else:

@@ -69,13 +69,14 @@ class DeclarationBuilder(ExpressionBuilder):
     # --- declarations -----------------------------------------------------------------------------------------------
 
     def _set_decl(self, children: Children, span: Span) -> tree.SetDecl:
-        name, *rest = children
+        name, indexing, *rest = children
         parts = DeclarationParts(self, rest)
         identical = parts.one("identical", "`identical`")
         by = identical.children[0] if identical is not None else None
         return tree.SetDecl(
             span=span,
             name=self.identifier(name),
+            indexing=self.optional_indexing(indexing),
             doc=parts.doc(),
             ordered=parts.one("ordered", "`ordered`") is not None,
             identical=identical is not None,

@@ -141,7 +141,7 @@ class RunBuilder(DeclarationBuilder):
                 last += 1
             if last > at:
                 self._report_touching_cells(self.span(cells[at]).to(self.span(cells[last])), len(cells[at : last + 1]))
-            elif cells[at].data == "negative_cell" or len(cells[at].children) > 1:
+            elif _is_negative(cells[at]):
                 span = self.span(cells[at])
                 if not span.text[1].isdecimal() and span.text[1] != ".":
                     self.diagnostics.error(
@@ -167,6 +167,10 @@ class RunBuilder(DeclarationBuilder):
         span = self.span(cell)
         if cell.data == "empty_cell":
             return tree.TableCell(span=span, value=None)
+        if cell.data == "set_cell":
+            items = [item for item in cell.children if isinstance(item, Tree)]
+            self._check_separation(items)
+            return tree.SetCell(span=span, value=None, items=tuple(self._matrix_label(item) for item in items))
         token = cell.children[-1]
         assert isinstance(token, Token)
         if cell.data == "negative_cell":
@@ -452,3 +456,7 @@ class RunBuilder(DeclarationBuilder):
             unit=self.unit(unit.children[0]) if isinstance(unit, Tree) else None,
             value=self.optional(value),
         )
+
+
+def _is_negative(cell: ParseTree) -> bool:
+    return cell.data == "negative_cell" or (cell.data == "matrix_label" and len(cell.children) > 1)

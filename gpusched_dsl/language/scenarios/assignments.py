@@ -62,7 +62,7 @@ class LawAssignment(Assignment):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableAssignment(Assignment):
-    """A column of an inline table, or for a set its key cells (`column` is None).
+    """A column of an inline table, or for a set its key cells (`column` is None). The cells of an indexed set are sets.
 
     Each row has `keys` key cells and then one cell per column; `factor` takes the column's unit to the declared one.
     `labels`: the values are labels or texts, not numbers.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 
@@ -15,8 +16,10 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import AGGREGATES, ONE, FileAssignment, SlotKey
 from gpusched_dsl.language.scenarios.data_formats import unit_of_column
 from gpusched_dsl.language.scenarios.formats import Described
+from gpusched_dsl.language.scenarios.labels import check_labels
 from gpusched_dsl.language.scenarios.slot_keys import slot_key
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration, unit_of
 
 
@@ -109,9 +112,13 @@ class ColumnChecker:
     # --- tables ------------------------------------------------------------------------------------------------------
 
     def keys_fit(
-        self, table: tree.Table, column: tree.TableColumn, target: CheckedParam, types: tuple[ValueType, ...]
+        self,
+        table: tree.Table,
+        column: tree.TableColumn,
+        target: CheckedParam | CheckedSet,
+        types: tuple[ValueType, ...],
     ) -> bool:
-        """Whether the key sets of a table are the index sets of a parameter."""
+        """Whether the key sets of a table are the index sets of a parameter or of an indexed set."""
         slots = tuple(slot.type for slot in slots_of(target))
         if len(slots) == len(types) and all(map(same_kind, slots, types)):
             return True
@@ -153,15 +160,63 @@ class ColumnChecker:
         )
         return False
 
+    def set_cells(self, column: tree.TableColumn, cells: Sequence[tree.TableCell], target: CheckedSet) -> bool:
+        """Whether the cells of a column are the elements of an indexed set."""
+        sound = True
+        if column.unit is not None:
+            self.diagnostics.error(
+                "GSM1307", f"the elements of set `{target.name}` have no unit", column.unit.span, "no unit here"
+            )
+            sound = False
+        if len(target.types) - target.index_arity > 1:
+            self.diagnostics.error(
+                "GSM1510",
+                f"the elements of `{target.name}` are tuples, which a cell cannot list",
+                column.name.span,
+                help=f"write `{target.name}[...] = {{ (...), ... }};`, or a data statement",
+            )
+            sound = False
+        for cell in cells:
+            if isinstance(cell, tree.SetCell):
+                check_labels(cell.items, self.diagnostics)
+            elif cell.label is not None:
+                sound = False
+                self.diagnostics.error(
+                    "GSM1510",
+                    f"a cell of the set `{target.name}` has its elements in braces",
+                    cell.span,
+                    "not a set",
+                    help=f"write `{{ {cell.span.text} }}`",
+                    fix=f"{{ {cell.span.text} }}",
+                )
+        return sound
+
+    def plain_cells(self, cells: Sequence[tree.TableCell], target: CheckedParam) -> bool:
+        """Whether no cell of a parameter is a set."""
+        wrong = next((cell for cell in cells if isinstance(cell, tree.SetCell)), None)
+        if wrong is not None:
+            self.diagnostics.error(
+                "GSM1510",
+                f"`{target.name}` is a parameter, but this cell is a set",
+                wrong.span,
+                "a set",
+                secondary=[Label(target.span, f"`{target.name}` is declared here")],
+            )
+        return wrong is None
+
     # --- files -------------------------------------------------------------------------------------------------------
 
     def set_item(
         self, level: int, data: tree.Data | tree.Generate, item: tree.DataItem, target: CheckedSet
     ) -> FileAssignment | None:
-        """`Jobs = job;`, `F = (job, type);`, `Jobs = distinct(job);`."""
+        """`Jobs = job;`, `F = (job, type);`, `Jobs = distinct(job);`, of an indexed set `Pred[job] = pred;`."""
         sound = True
         declared = Label(target.span, f"`{target.name}` is declared here")
-        if item.keys:
+        types = target.types
+        if item.keys and target.is_indexed:
+            types = types[target.index_arity :]
+            sound = self._set_keys(item, target)
+        elif item.keys:
             self.diagnostics.error(
                 "GSM1507",
                 f"set `{target.name}` has no keys; its elements are in the columns after `=`",
@@ -170,11 +225,11 @@ class ColumnChecker:
                 secondary=[declared],
             )
             sound = False
-        if len(item.columns) != len(target.types):
-            many = len(target.types)
+        if len(item.columns) != len(types):
+            many = len(types)
             self.diagnostics.error(
                 "GSM1507",
-                f"elements of `{target.name}` are {describe_all(target.types)}: {many} column"
+                f"elements of `{target.name}` are {describe_all(types)}: {many} column"
                 f"{'' if many == 1 else 's'} needed, {len(item.columns)} given",
                 item.columns[0].span.to(item.columns[-1].span),
                 f"{len(item.columns)} given",
@@ -192,7 +247,7 @@ class ColumnChecker:
                 sound = False
         if not sound:
             return None
-        names = tuple(column.name for column in item.columns)
+        names = (*(key.column for key in item.keys), *(column.name for column in item.columns))
         return FileAssignment(
             target=target.name,
             span=item.span,
@@ -203,6 +258,24 @@ class ColumnChecker:
             value=None,
             distinct=item.distinct,
         )
+
+    def _set_keys(self, item: tree.DataItem, target: CheckedSet) -> bool:
+        """Whether the key columns fit the indices of a set."""
+        sound = True
+        if len(item.keys) != target.index_arity:
+            self.diagnostics.error(
+                "GSM1507",
+                f"`{target.name}` has {count_text(target.index_arity, 'index', 'indices')}, {len(item.keys)} given",
+                item.keys[0].span.to(item.keys[-1].span),
+                f"{len(item.keys)} given",
+                secondary=[Label(target.span, f"`{target.name}` is declared here")],
+            )
+            sound = False
+        for key in item.keys:
+            if key.function is not None:
+                self._no_aggregate(key.function, f"`{target.name}` is a set")
+                sound = False
+        return sound
 
     def param_item(
         self,

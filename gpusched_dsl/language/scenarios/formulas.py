@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import CheckedParam, IndexRef, NamedSet, Numeric, TypedExpr
+from gpusched_dsl.language.checked import (
+    CheckedParam,
+    CheckedSet,
+    IndexRef,
+    NamedSet,
+    Numeric,
+    TypedExpr,
+    TypedIndexing,
+)
 from gpusched_dsl.language.checking import ExpressionChecker
 from gpusched_dsl.language.checking.kinds import as_element, describe
+from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.checking.symbols import SubscriptSlot, slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 from gpusched_dsl.language.scenarios.assignments import ONE, ArrayAssignment, ExpressionAssignment
@@ -17,6 +27,8 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.tree_walk import nodes_in
 from gpusched_dsl.language.units import DIMENSIONLESS
+
+_Target: TypeAlias = CheckedParam | CheckedSet
 
 
 class FormulaChecker:
@@ -32,14 +44,54 @@ class FormulaChecker:
     def formula(self, level: int, statement: tree.Assign, target: CheckedParam) -> ExpressionAssignment | None:
         """Check `deadline[j in Jobs where late[j]] = 2 * length[j];`: the values of all keys of an index list."""
         assert statement.indexing is not None
-        slots = slots_of(target)
-        indices = _literals_within(statement.indexing, slots)
-        named = [index for index in indices if index.names]
-        node = tree.Indexing(span=statement.indexing.span, indices=tuple(named), where=statement.indexing.where)
-        indexing, scope = self.checker.indexing(node)
+        indexing, scope = self._index_list(statement.indexing, target)
         value = self.values.parameter(statement.value, target, scope)
-        if indexing is None:
+        subscripts = None if indexing is None else self._subscripts(statement.indexing, indexing, target)
+        if indexing is None or value is None or subscripts is None:
             return None
+        return ExpressionAssignment(
+            target=target.name,
+            span=statement.span,
+            level=level,
+            patch=True,
+            value=value,
+            subscripts=subscripts,
+            indexing=indexing,
+        )
+
+    def elements(self, level: int, statement: tree.Assign, target: CheckedSet) -> ExpressionAssignment | None:
+        """Check `Pred[b] = { a };` and `Pred[j in Jobs] = { i in Jobs where rank[i] < rank[j] };`."""
+        indexing, scope = None, EMPTY
+        subscripts: tuple[TypedExpr, ...] | None
+        if statement.indexing is None:
+            subscripts = self.values.subscripts(statement, target)
+        else:
+            indexing, scope = self._index_list(statement.indexing, target)
+            subscripts = None if indexing is None else self._subscripts(statement.indexing, indexing, target)
+        value = self.values.elements_at_index(statement.value, target, scope)
+        if value is None or subscripts is None:
+            return None
+        return ExpressionAssignment(
+            target=target.name,
+            span=statement.span,
+            level=level,
+            patch=True,
+            value=value,
+            subscripts=subscripts,
+            indexing=indexing,
+        )
+
+    def _index_list(self, node: tree.Indexing, target: _Target) -> tuple[TypedIndexing | None, Scope]:
+        """The indices of a formula that have names, and their scope."""
+        named = tuple(index for index in _literals_within(node, slots_of(target)) if index.names)
+        return self.checker.indexing(tree.Indexing(span=node.span, indices=named, where=node.where))
+
+    def _subscripts(
+        self, node: tree.Indexing, indexing: TypedIndexing, target: _Target
+    ) -> tuple[TypedExpr, ...] | None:
+        """The subscripts of the target: indices of the formula, and fixed labels."""
+        slots = slots_of(target)
+        indices = node.indices
         iterators = iter(indexing.iterators)
         subscripts: list[tuple[tree.Expr | None, TypedExpr | None, Span]] = []
         for index in indices:
@@ -50,28 +102,16 @@ class FormulaChecker:
                 ]
             else:
                 subscripts.append((index.domain, None, index.span))
-        if not self.values.arity_fits(len(subscripts), statement.indexing.span, target):
+        if not self.values.arity_fits(len(subscripts), node.span, target):
             return None
         found = [
             self._index(typed, slot, target, span) if written is None else self.values.subscript(written, slot, target)
             for (written, typed, span), slot in zip(subscripts, slots, strict=True)
         ]
         typed_args = tuple(typed for typed in found if typed is not None)
-        if value is None or len(typed_args) < len(found):
-            return None
-        return ExpressionAssignment(
-            target=target.name,
-            span=statement.span,
-            level=level,
-            patch=True,
-            value=value,
-            subscripts=typed_args,
-            indexing=indexing,
-        )
+        return typed_args if len(typed_args) == len(found) else None
 
-    def _index(
-        self, typed: TypedExpr | None, slot: SubscriptSlot, target: CheckedParam, span: Span
-    ) -> TypedExpr | None:
+    def _index(self, typed: TypedExpr | None, slot: SubscriptSlot, target: _Target, span: Span) -> TypedExpr | None:
         assert typed is not None
         fitted = as_element(typed, slot.type)
         if fitted is None:
@@ -84,10 +124,12 @@ class FormulaChecker:
             )
         return fitted
 
-    def index_without_set(self, statement: tree.Assign, target: CheckedParam) -> bool:
+    def index_without_set(self, statement: tree.Assign, target: _Target) -> bool:
         """Report (GSM1101) the index of `deadline[j] = 2 * length[j];`, which has no set."""
         slots = slots_of(target)
         used = {name.text: name for name in nodes_in(statement.value, tree.Name)}
+        for label in _bare_labels(statement.value, target):
+            used.pop(label, None)
         symbols = self.checker.symbols
         for subscript, slot in zip(statement.subscripts, slots, strict=False):
             if not isinstance(subscript, tree.Name) or subscript.text not in used:
@@ -208,6 +250,18 @@ class FormulaChecker:
                 return None
             lists = inner
         return tuple(shape)
+
+
+def _bare_labels(value: tree.Expr, target: _Target) -> list[str]:
+    """The bare names in a value that are labels."""
+    if isinstance(value, tree.Name):
+        return [value.text] if not isinstance(target, CheckedParam) or not isinstance(target.type, Numeric) else []
+    if isinstance(value, tree.Binary) and isinstance(target, CheckedSet):
+        return [*_bare_labels(value.left, target), *_bare_labels(value.right, target)]
+    if isinstance(value, tree.SetLiteral):
+        items = [i for item in value.items for i in (item.items if isinstance(item, tree.TupleExpr) else (item,))]
+        return [item.text for item in items if isinstance(item, tree.Name)]
+    return []
 
 
 def _items(array: tree.ArrayExpr) -> Iterator[tree.Expr]:

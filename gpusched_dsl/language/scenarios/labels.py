@@ -15,6 +15,8 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 def check_labels(cells: Iterable[tree.TableCell], diagnostics: Diagnostics) -> None:
     """Refuse `true`, and integers not written as such (`01`, `1e3`, `2.0`), among the labels of a table."""
     for cell in cells:
+        if isinstance(cell, tree.SetCell):
+            diagnostics.error("GSM1510", "a set is not a label", cell.span, "a set")
         if isinstance(cell.value, bool):
             _report(cell.span, "a Boolean value", diagnostics)
         elif isinstance(cell.value, float) and cell.value.is_integer() and not _INTEGER.fullmatch(cell.span.text):

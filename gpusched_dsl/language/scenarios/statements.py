@@ -121,11 +121,11 @@ class AssignmentTable:
         if target is None:
             return
         if isinstance(target, CheckedSet):
-            if statement.subscripts or statement.indexing is not None:
-                self._no_subscripts(target, statement)
-                return
             if isinstance(statement.value, tree.ArrayExpr):
                 self._no_array(target, statement.value)
+                return
+            if statement.subscripts or statement.indexing is not None:
+                yield from self._elements_at_index(level, statement, target)
                 return
             elements = self.values.elements(statement.value, target)
             if elements is not None:
@@ -151,6 +151,14 @@ class AssignmentTable:
                 value=value,
                 subscripts=subscripts,
             )
+
+    def _elements_at_index(self, level: int, statement: tree.Assign, target: CheckedSet) -> Iterable[Assignment]:
+        if not target.is_indexed:
+            self._no_subscripts(target, statement)
+        elif not self.formulas.index_without_set(statement, target):
+            given = self.formulas.elements(level, statement, target)
+            if given is not None:
+                yield given
 
     def _no_array(self, target: CheckedSet, array: tree.ArrayExpr) -> None:
         inside = ", ".join(item.span.text for item in array.items)
@@ -201,7 +209,7 @@ class AssignmentTable:
     ) -> Iterable[Assignment]:
         sets = [self._key_set(key) for key in table.keys]
         seen: dict[str, tree.Identifier] = {}
-        params: list[CheckedParam | None] = []
+        params: list[CheckedParam | CheckedSet | None] = []
         for column in table.columns:
             report_twice(seen, column.name, self.diagnostics)
             params.append(self._column_target(column))
@@ -229,10 +237,19 @@ class AssignmentTable:
         for number, (column, param) in enumerate(zip(table.columns, params, strict=True)):
             if param is None or not self.columns.keys_fit(table, column, param, types):
                 continue
+            cells = table.cells[len(types) + number :: width]
+            if isinstance(param, CheckedSet):
+                if self.columns.set_cells(column, cells, param):
+                    yield TableAssignment(
+                        target=param.name, span=column.span, level=level, table=table, keys=len(types), column=number
+                    )
+                continue
+            if not self.columns.plain_cells(cells, param):
+                continue
             factor = self.columns.factor(column.name.text, column.unit, column.span, param)
             labels = not isinstance(param.type, Numeric)
             if labels:
-                check_labels(table.cells[len(types) + number :: width], self.diagnostics)
+                check_labels(cells, self.diagnostics)
             if factor is not None:
                 yield TableAssignment(
                     target=param.name,
@@ -261,9 +278,9 @@ class AssignmentTable:
             )
         return found
 
-    def _column_target(self, column: tree.TableColumn) -> CheckedParam | None:
+    def _column_target(self, column: tree.TableColumn) -> CheckedParam | CheckedSet | None:
         target = self._target(column.name)
-        if isinstance(target, CheckedSet):
+        if isinstance(target, CheckedSet) and not target.is_indexed:
             self.diagnostics.error(
                 "GSM1510",
                 f"`{target.name}` is a set, but a table's columns are parameters",

@@ -52,7 +52,7 @@ class ValueChecker:
     def _is_data(self, typed: TypedExpr, name: str) -> bool:
         return self.checker.data_only(typed, f"the value of `{name}`")
 
-    def subscripts(self, statement: tree.Assign, target: CheckedParam) -> tuple[TypedExpr, ...] | None:
+    def subscripts(self, statement: tree.Assign, target: CheckedParam | CheckedSet) -> tuple[TypedExpr, ...] | None:
         """Return the key of a single value; bare names are labels."""
         slots = slots_of(target)
         given = statement.subscripts
@@ -62,8 +62,8 @@ class ValueChecker:
         typed_args = tuple(typed for typed in found if typed is not None)
         return typed_args if len(typed_args) == len(found) else None
 
-    def arity_fits(self, given: int, place: Span, target: CheckedParam) -> bool:
-        """Whether a parameter has this many subscripts; reports GSM1507."""
+    def arity_fits(self, given: int, place: Span, target: CheckedParam | CheckedSet) -> bool:
+        """Whether a parameter or an indexed set has this many subscripts; reports GSM1507."""
         slots = slots_of(target)
         if given == len(slots):
             return True
@@ -76,7 +76,7 @@ class ValueChecker:
         )
         return False
 
-    def subscript(self, expr: tree.Expr, slot: SubscriptSlot, target: CheckedParam) -> TypedExpr | None:
+    def subscript(self, expr: tree.Expr, slot: SubscriptSlot, target: CheckedParam | CheckedSet) -> TypedExpr | None:
         """One subscript of the key of a single value."""
         kind = slot.type
         if isinstance(kind, Element) and not check_element(expr, self.checker.diagnostics):
@@ -114,6 +114,36 @@ class ValueChecker:
             "GSM1510",
             f"the elements of `{target.name}` are {describe_all(target.types)}, but these "
             f"are {describe_all(typed.types)}",
+            typed.span,
+            describe_all(typed.types),
+            secondary=[Place(target.span, f"`{target.name}` is declared here")],
+        )
+        return None
+
+    def elements_at_index(self, expr: tree.Expr, target: CheckedSet, scope: Scope = EMPTY) -> TypedSet | None:
+        """Return the elements of an indexed set at an index; a bare name in braces is a label or an index."""
+        sound = [check_element(item, self.checker.diagnostics) for item in _items(expr)]
+        if not all(sound):
+            return None
+        types = target.types[target.index_arity :]
+        if not isinstance(expr, (tree.SetLiteral, tree.Comprehension, tree.Range, tree.Binary, tree.Subscript)) and (
+            not isinstance(expr, tree.Name) or expr.text not in self.checker.symbols.sets
+        ):
+            self.checker.error(
+                "GSM1510",
+                f"the elements of `{target.name}` are written in braces",
+                expr.span,
+                "not a set",
+                help=f"write `{{ {expr.span.text} }}`",
+                fix=f"{{ {expr.span.text} }}",
+            )
+            return None
+        typed = self.checker.set_of(label_names(expr, scope), scope, expected=types)
+        if typed is None or (len(typed.types) == len(types) and all(map(same_kind, typed.types, types))):
+            return typed
+        self.checker.error(
+            "GSM1510",
+            f"the elements of `{target.name}` are {describe_all(types)}, but these are {describe_all(typed.types)}",
             typed.span,
             describe_all(typed.types),
             secondary=[Place(target.span, f"`{target.name}` is declared here")],
@@ -171,6 +201,12 @@ def _have_fitting_types(types: tuple[ValueType, ...], target: CheckedSet) -> boo
     return len(types) == len(target.types) and all(map(same_kind, types, target.types))
 
 
+def _label_or_index(expr: tree.Expr, scope: Scope) -> tree.Expr:
+    if isinstance(expr, tree.TupleExpr):
+        return replace(expr, items=tuple(_label_or_index(item, scope) for item in expr.items))
+    return expr if isinstance(expr, tree.Name) and expr.text in scope.bindings else as_label(expr)
+
+
 def as_label(expr: tree.Expr) -> tree.Expr:
     """Convert a bare name to a label."""
     if isinstance(expr, tree.Name):
@@ -180,12 +216,12 @@ def as_label(expr: tree.Expr) -> tree.Expr:
     return expr
 
 
-def label_names(expr: tree.Expr) -> tree.Expr:
-    """Convert the bare names inside `{ }` of a set expression to labels."""
+def label_names(expr: tree.Expr, scope: Scope = EMPTY) -> tree.Expr:
+    """Convert the bare names inside `{ }` of a set expression to labels, except those of indices."""
     match expr:
         case tree.SetLiteral(items=items):
-            return replace(expr, items=tuple(map(as_label, items)))
+            return replace(expr, items=tuple(_label_or_index(item, scope) for item in items))
         case tree.Binary(op="union" | "inter" | "diff" | "cross"):
-            return replace(expr, left=label_names(expr.left), right=label_names(expr.right))
+            return replace(expr, left=label_names(expr.left, scope), right=label_names(expr.right, scope))
         case _:
             return expr

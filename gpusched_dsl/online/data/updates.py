@@ -11,7 +11,7 @@ import numpy as np
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSlice, ParamSlice, Ready, SetSlice
 from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, ValueStore
-from gpusched_dsl.data.chunks import DataChunk
+from gpusched_dsl.data.chunks import DataChunk, label_chunk
 from gpusched_dsl.ir.arrays import Codes, Values
 from gpusched_dsl.ir.domains import Component, Domain, IntervalDomain, TupleDomain, Universe
 from gpusched_dsl.language.checked import Element, IndexRef, NamedSet, Numeric
@@ -122,6 +122,12 @@ def _build_new_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataC
     for name, declared in model.params.items():
         if any(_is(v.type, root) for i in declared.indexing.iterators for v in i.variables):
             of_jobs.add(name)
+    empty = {
+        n: [label_chunk([], len(d.types), d.span)]
+        for n, d in model.sets.items()
+        if d.is_indexed and d.value is None and n in of_jobs and n not in replaced
+    }
+    replaced = {**empty, **replaced}
     given = {
         name: tuple(
             g for g in givens if name not in of_jobs or (isinstance(g, ExpressionAssignment) and _for_all_keys(g))

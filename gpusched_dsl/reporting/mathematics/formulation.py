@@ -14,7 +14,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.tree_walk import nodes_in
 from gpusched_dsl.reporting.mathematics.expressions import COMPARE, NEW_LINE, SUM, Formulas
-from gpusched_dsl.reporting.mathematics.symbols import set_symbol, symbol, unit
+from gpusched_dsl.reporting.mathematics.symbols import symbol, unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,8 @@ class _Writer:
             values = f"= {self.formulas.of(decl.value)}"
         words = [w for w, is_set in (("ordered", decl.ordered), ("interchangeable", decl.identical)) if is_set]
         meaning = "; ".join(filter(None, [decl.doc or "", ", ".join(words)]))
-        return Notation(set_symbol(decl.name.text), "", values, "", meaning, decl.name.text)
+        text, over = self._head(decl.name.text, decl.indexing)
+        return Notation(text, over, values, "", meaning, decl.name.text)
 
     def parameter(self, decl: tree.ParamDecl) -> Notation:
         return self._notation(decl, self._values(decl.kind, decl.bounds, decl.within, decl.value, decl.default))

@@ -64,6 +64,7 @@ def values(of: str, given: str, **more: str) -> list[Any]:
         ("deadline", "deadline[a] = 7[h]; deadline[j in Jobs] = 3[h];", [7, 3, 3]),
         ("length", "length = [4[h], 30[min], 2 * deadline[\"a\"]];", [4, 0.5, 2]),
         ("load", "load[(j, n) in Fits] = if n == \"n1\" then 4 else 5;", [4, 5]),
+        ("home", "home[b] = n2; home[c] = n2; home[a] = n1;", [0, 1, 1]),
         ("home", "home = [n1, \"n2\", n1]; ", [0, 1, 0]),
         ("home", "home[j in Jobs where hot[j]] = n2; hot = [0, 1, 1];", [0, 1, 1]),
         ("home", "home[j in Jobs] = if j in Late then \"n2\" else \"n1\";", [0, 1, 0]),

@@ -64,8 +64,14 @@ ITERATORS: dict[str, tuple[str, tuple[str, ...], Callable[[Data, Row], list[tupl
         (b, n) for b in B for n in range(1, d.first[r["a"]] + 1)]),
     "ij": ("(i, j) in { (c0, b0) : (c0, b0, g0) in Triples where c0 != a } inter A cross { home[a] }", ("i", "j"),
         lambda d, r: sorted({(i, j) for i, j, _ in d.triples if i != r["a"] and j == d.home[r["a"]]})),
+    "o": ("o in After[a]", ("o",), lambda d, r: [(q,) for p, q in d.pairs if p == r["a"]]),
+    "rt": ("(r, t) in With[home[a]]", ("r", "t"), lambda d, r: [
+        (x, z) for x, y, z in d.triples if y == d.home[r["a"]]]),
+    "e": ('e in After["a1"] union After[a]', ("e",), lambda d, r: [
+        (n,) for n in {q for p, q in d.pairs if p in ("a1", r["a"])}]),
+    "f": ("f in Near[a, 1]", ("f",), lambda d, r: [(c,) for c in A if d.first[c] < d.first[r["a"]] + 1]),
 }  # fmt: skip
-NEEDS = {n: {"a"} for n in ("k", "m", "l", "u", "s", "vw", "ij")}
+NEEDS = {n: {"a"} for n in ("k", "m", "l", "u", "s", "vw", "ij", "o", "rt", "e", "f")}
 CONDITIONS: dict[str, tuple[set[str], Callable[[Data, Row], bool]]] = {
     "(a, b, g) in Triples": ({"a", "b", "g"}, lambda d, r: (r["a"], r["b"], r["g"]) in d.triples),
     "(a, b, 2) in Triples": ({"a", "b"}, lambda d, r: (r["a"], r["b"], 2) in d.triples),
@@ -99,6 +105,15 @@ CONDITIONS: dict[str, tuple[set[str], Callable[[Data, Row], bool]]] = {
         {"g", "a"},
         lambda d, r: (r["g"] > d.last[r["a"]] or r["g"] == 1) and not 3 <= r["g"] <= d.first[r["a"]],
     ),
+    "c in After[a]": ({"c", "a"}, lambda d, r: (r["a"], r["c"]) in d.pairs),
+    "a not in After[c]": ({"c", "a"}, lambda d, r: (r["c"], r["a"]) not in d.pairs),
+    "(a, g) in With[b]": ({"a", "b", "g"}, lambda d, r: (r["a"], r["b"], r["g"]) in d.triples),
+    "count(After[a]) >= count(With[b] inter { (c, 2) })": (
+        {"a", "b", "c"},
+        lambda d, r: len([p for p, _ in d.pairs if p == r["a"]]) >= ((r["c"], r["b"], 2) in d.triples),
+    ),
+    "a in After[a] diff { c }": ({"a", "c"}, lambda d, r: (r["a"], r["a"]) in d.pairs and r["a"] != r["c"]),
+    "o in Near[a, low[c] - 3]": ({"o", "a", "c"}, lambda d, r: d.first[r["o"]] < d.first[r["a"]] + d.first[r["c"]] - 3),
     "u in 2..9 by 3": ({"u"}, lambda d, r: r["u"] in (2, 5, 8)),
     "k <= g": ({"k", "g"}, lambda d, r: r["k"] <= r["g"]),
     'a == "a2" or b == "b1"': ({"a", "b"}, lambda d, r: r["a"] == "a2" or r["b"] == "b1"),
@@ -121,12 +136,16 @@ def model_text(data: Data, names: list[str], conditions: list[str]) -> str:
     where = f" where {' and '.join(f'({c})' for c in conditions)}" if conditions else ""
     rows = ", ".join(f"({a}, {b}, {g})" for a, b, g in data.triples)
     pairs = ", ".join(f"({a}, {b})" for a, b in data.pairs)
+    after = " ".join(f"{p} {{ {' '.join(q for other, q in data.pairs if other == p)} }}" for p in A)
     table = " ".join(f"{a} {data.first[a]} {data.last[a]} {data.home[a]}" for a in A)
     return f"""
 model M {{
   set A; set B; set Slots ordered;
   set Triples within A cross B cross 1..3;
   set Pairs within A cross A;
+  set After[A] within A;
+  set With[b in B] within A cross 1..3 = {{ (a, g) : (a, b0, g) in Triples where b0 == b }};
+  set Near[a in A, -3..9] within A;
   param low[A] integer; param high[A] integer; param home[A] within B;
   set Result = {{ {element} : {", ".join(ITERATORS[n][0] for n in names)}{where} }};
   var free >= 0; minimize free; constraint enough: free >= 1;
@@ -135,6 +154,8 @@ scenario S for M {{
   A = {{ a1, a2, a3 }}; B = {{ b1, b2 }}; Slots = {{ 2, 3, 5, 8 }};
   Triples = {{ {rows} }}; Pairs = {{ {pairs} }};
   table A: low high home = {table};
+  table A: After = {after};
+  Near[i in A, k in -3..9] = {{ j in A where low[j] < low[i] + k }};
 }}
 """
 
