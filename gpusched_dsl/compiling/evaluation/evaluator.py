@@ -338,8 +338,10 @@ class Evaluator(References):
         starts = np.cumsum(counts) - counts
         if self._has_order_of_root(expr):
             extreme = np.minimum if expr.name == "first" else np.maximum
-            return extreme.reduceat(columns[0], starts) if frame.size else columns[0]
-        return columns[0][starts if expr.name == "first" else starts + counts - 1]
+            found: Values = extreme.reduceat(columns[0], starts) if frame.size else columns[0]
+            return found
+        end: Values = columns[0][starts if expr.name == "first" else starts + counts - 1]
+        return end
 
     def _Reduction(self, expr: Reduction, frame: Frame) -> Values:
         grown = self.expand(frame, expr.indexing, expr.span)

@@ -9,6 +9,7 @@ from gpusched_dsl.language.checked import (
     CheckedLet,
     CheckedParam,
     CheckedRandom,
+    CheckedSet,
     CheckedVariable,
     Fallback,
     IndexRef,
@@ -161,8 +162,8 @@ def _report_no_value(checker: Checker, name: str, place: Span, scope: Scope, sub
         )
     elif declared is not None:
         is_set = name in symbols.sets
-        written = f"{name}[...]" if is_set and symbols.sets[name].is_indexed else name
-        iterate = f"iterate over it, as in `sum[... in {written}]`, or count its elements: `count({written})`"
+        as_set = f"{name}[...]" if is_set and symbols.sets[name].is_indexed else name
+        iterate = f"iterate over it, as in `sum[... in {as_set}]`, or count its elements: `count({as_set})`"
         when = f"select declarations by it: `when {name} == ... {{ ... }}`"
         sort = symbols.sort_of(name)
         checker.error(
@@ -227,7 +228,7 @@ def subscripts_of(
 def _fit_subscript(
     checker: Checker, declared: Subscripted, typed: TypedExpr, slot: SubscriptSlot, slots: list[SubscriptSlot]
 ) -> TypedExpr | None:
-    if typed.decision and not isinstance(declared, CheckedRandom):
+    if typed.decision and not isinstance(declared, CheckedRandom | CheckedSet):
         return decided_subscript(checker, declared, typed, slot)
     if not checker.data_only(typed, f"a subscript of `{declared.name}`"):
         return None
