@@ -449,15 +449,16 @@ class _Generator:
                 lambda: Truth(self.condition(scope, 0, WHOLE)),
                 lambda: Square(again(2, WHOLE)),
                 lambda: self.counted(scope, WHOLE),
+                lambda: self.over("prod", scope, min(depth, 2), False, WHOLE),
             ]
             if self.randoms:
                 other += [lambda: self.expected(scope, reads)] * 2
         return self.random.choice(other)()
 
     def over(self, op: str, scope: Scope, depth: int, time: bool, reads: int) -> Node:
-        iters = self.iters(least_one=op != "sum")
+        iters = self.iters(least_one=op in ("max", "min"))
         inner = self.scope_of(iters, scope)
-        where = self.condition(inner, 0, DATA) if op == "sum" and self.chance(0.2) else None
+        where = self.condition(inner, 0, DATA) if op in ("sum", "prod") and self.chance(0.2) else None
         body = self.formula(inner, depth - 1, time, reads)
         self.forget(iters)
         return Over(op, Indexing(iters, where), body)

@@ -145,6 +145,11 @@ class Values:
             case Over("sum", indexing, body):
                 found = [self.number(body, row) for row in self.environments(indexing, env)]
                 return sum(found, start=algebra.constant(Fraction(0)))
+            case Over("prod", indexing, body):
+                product = algebra.constant(Fraction(1))
+                for row in self.environments(indexing, env):
+                    product = product * self.number(body, row)
+                return product
             case Over("count", indexing, body):
                 found = [self._as_number(self.truth(body, row)) for row in self.environments(indexing, env)]
                 return sum(found, start=algebra.constant(Fraction(0)))

@@ -133,7 +133,7 @@ def test_the_generator_gives_every_status_and_construct() -> None:
         " where ", "any[", "all[", " or ", " and ", "not ", " => ", " <=> ", "if ", "count[", "max(", "min(", "abs(",
         "max[", "min[", " ^ 2", "E(", "then m", "when rule", "decompose by", " in h", "[min]", "let ", " integer ",
         " else 0", " within A cross B", "K = 1..3", ">= 0;", " in P]", " binary",
-        " < ", " > ", " != ", "all_different[", "all_different(",
+        " < ", " > ", " != ", "all_different[", "all_different(", "prod[",
     ):  # fmt: skip
         assert word in texts, word
 

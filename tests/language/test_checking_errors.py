@@ -127,7 +127,7 @@ WRONG = [
     ("GSM1211", "double", "let double = 2 * x; param p = double;"),
     ("GSM1211", "x", "constraint c: y <= argmin[k in 1..3] x * k;"),
     ("GSM1211", "x", "set S = { x };"),
-    ("GSM1211", "level[1]", "constraint c: level[level[1]] >= 1;"),
+    ("GSM1207", "level[1]", "constraint c: level[level[1]] >= 1;"),
     ("GSM1212", "floor(1, 2)", "constraint c: x >= floor(1, 2);"),
     ("GSM1212", "min()", "constraint c: x >= min();"),
     ("GSM1212", "sum", "constraint c: x >= sum(1, 2);"),
@@ -148,6 +148,7 @@ WRONG = [
     ("GSM1220", "x < y", "constraint c: x < y;"),
     ("GSM1220", "x != y", "constraint c: n >= 1 => x != y;"),
     ("GSM1220", "x > 1", "let big = if x > 1 then 1 else 0;"),
+    ("GSM1221", "1", "constraint c: y <= 1 => 1;"),
     # 13xx units
     ("GSM1301", "hr", "param wait_time in hr;"),
     ("GSM1301", "hr", "constraint c: x * 1[hr] >= 2[h];"),

@@ -14,6 +14,7 @@ from gpusched_dsl.compiling.lowering.decided_subscripts import DecidedSubscripts
 from gpusched_dsl.compiling.lowering.expected_values import lower_expectation
 from gpusched_dsl.compiling.lowering.indicators import Reification
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
+from gpusched_dsl.compiling.lowering.products_over import product_over
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -86,6 +87,8 @@ class Linearizer(AffineReader):
                 return lower_expectation(self, self.nonlinear, expr, frame)
             case ComparisonChain() | Logic() | Reduction(op="any" | "all" | "all_different"):
                 return self.truths.affine(expr, frame)
+            case Reduction(op="prod"):
+                return product_over(self.nonlinear, expr, frame)
             case Function(name="all_different"):
                 return self.truths.affine(expr, frame)
         return self.nonlinear.affine(expr, frame)

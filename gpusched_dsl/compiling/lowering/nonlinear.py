@@ -93,6 +93,10 @@ class Nonlinear:
         block = AffineBlock(None, columns.astype(np.int64), np.asarray(1.0), f"{expr.span.text}@{id(expr)}", keys)
         return Affine(size, np.asarray(np.float64(0.0)), (block,))
 
+    def distinct_frame(self, expr: TypedExpr, frame: Frame) -> Frame:
+        """The distinct index tuples that an expression depends on, as `define` gives them to `build`."""
+        return self._distinct(expr, frame)[0]
+
     def _distinct(self, expr: TypedExpr, frame: Frame) -> tuple[Frame, Codes | None]:
         """The distinct index tuples that an expression depends on, and the place of each row among them."""
         needed = self.ev.needs(expr)

@@ -161,18 +161,34 @@ class ExpressionChecker:
         if typed is None:
             return None
         if is_truth(typed, self.symbols):
+            if isinstance(typed, Constant) and isinstance(typed.type, Numeric):
+                self._warn_of_number(typed)
             return typed
+        literal = isinstance(typed, Constant)
         self.error(
             "GSM1205",
             f"a condition is needed, `{typed.span.text}` is {describe(typed.type)}",
             typed.span,
             "neither true nor false",
             secondary=references.declaration_labels(self, typed),
-            help=f"compare it, as in `{typed.span.text} {'>= 1' if typed.decision else '> 0'}`"
+            help="compare a variable or parameter with it"
+            if literal
+            else f"compare it, as in `{typed.span.text} {'>= 1' if typed.decision else '> 0'}`"
             if numeric_type(typed) is not None
             else None,
         )
         return None
+
+    def _warn_of_number(self, typed: Constant) -> None:
+        truth = "true" if typed.value else "false"
+        self.error(
+            "GSM1221",
+            f"the number `{typed.span.text}` stands in the place of a condition and is always {truth}",
+            typed.span,
+            f"always {truth}",
+            help=f"compare a variable with it, as in `x == {typed.span.text}`, or write `{truth}` if this is meant",
+            severity=Severity.WARNING,
+        )
 
     def value(
         self,

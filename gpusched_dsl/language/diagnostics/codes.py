@@ -59,6 +59,7 @@ CODES: dict[str, str] = {
     "GSM1218": "constraint without a comparison",
     "GSM1219": "constraint without a variable",
     "GSM1220": "strict comparison of variables",
+    "GSM1221": "number in the place of a condition",
     # 13xx units
     "GSM1301": "unknown unit",
     "GSM1302": "incompatible units",

@@ -187,6 +187,27 @@ def test_strict_comparisons_of_integers() -> None:
     assert_rows_mean_the_formulas(body, np.random.default_rng(0), points=100)
 
 
+def test_products_over_sets_and_conditions_as_constraints() -> None:
+    """Products of conditions, of numbers, of both with data, over nothing; binaries and nested choices as rows."""
+    body = """
+      minimize t: sum[a in A] (prod[u in B] c[a, u] + 2 * prod[u in B] (n[u] >= 1)
+          + p[a] * prod[u in B] (n[u] + x[a] * b[a])
+          + prod[u in B where q[u] > 5] n[u] + prod[u in B, e in A] (1 - 0.25 * q[u] * c[e, u])
+          + prod[u in B] q[u] * n[u]);
+      let sure[a in A] = c[a, "u"] and n["u"] > 0;
+      constraint one[a in A]: b[a];
+      constraint none[a in A]: not c[a, "v"];
+      constraint both[a in A]: b[a] => c[a, "u"];
+      constraint named[a in A]: sure[a];
+      constraint product[a in A]: b[a] => prod[u in B] (1 - c[a, u]) >= 1;
+      constraint nested[a in A]: if b[a] then (if c[a, "u"] then n["u"] >= 2 else n["v"] <= 1)
+        else if flag[a] then c[a, "v"] else (if n["u"] > p[a] then x[a] <= 2 else x[a] >= n["u"]);
+      constraint chosen[a in A]: if c[a, "u"] then b[a] else sure[a];
+      constraint before[a in A]: (b[a-1] else c[a, "u"]);
+    """
+    assert_rows_mean_the_formulas(body, np.random.default_rng(2), points=60)
+
+
 def test_references_at_decisions() -> None:
     """Of parameters, variables, conditions and `let`s, at integers and at elements of an ordered set."""
     body = """
