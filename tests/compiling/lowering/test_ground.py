@@ -169,7 +169,6 @@ scenario S for M {{ A = {{ 1, 2, 3 }}; {given} }}
     [
         ("constraint c[a in A]: floor(x[a]) <= 1;", "GSM3010", "floor(x[a])"),
         ("constraint c[a in A]: x[a] ^ x[a] <= 1;", "GSM3010", "x[a] ^ x[a]"),
-        ("constraint c: prod[a in A] x[a] <= 1;", "GSM3010", "prod[a in A] x[a]"),
         ("constraint c[a in A]: (p[a] - 3) ^ x[a] <= 1;", "GSM3004", "(p[a] - 3)"),
         ("constraint c: max[a in A where p[a] > 5] x[a] <= 1;", "GSM3005", "max[a in A where p[a] > 5] x[a]"),
         ("constraint c[a in A]: x[a] / (p[a] - 1) <= 1;", "GSM3003", "(p[a] - 1)"),
