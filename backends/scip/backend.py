@@ -200,7 +200,9 @@ class ScipSession:
         seconds = float(self._model.getParam("limits/time"))
         self._model.setParam("limits/time", min(EARLY_SECONDS, seconds))
         answer = self._run(control, monitor)
-        if answer.reason == "time" and seconds > EARLY_SECONDS and not control.stop_requested:
+        if answer.reason != "time":
+            self._model.setParam("limits/time", seconds)  # for the run after an objective limit
+        elif seconds > EARLY_SECONDS and not control.stop_requested:
             if self._improves_endlessly(control, options, monitor):
                 return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
             if control.stop_requested:
