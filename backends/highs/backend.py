@@ -13,6 +13,7 @@ import numpy as np
 from highspy import HighsModelStatus as Raw
 
 from gpusched_dsl.backends.highs.options import apply_options
+from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.ranging import FourRanges, ranging_of
 from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt, basis_in, set_basis
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
@@ -32,8 +33,6 @@ SECOND_OPINION = 2.0
 # Beyond this count one bulk hand-over is faster than changes one by one.
 MOST_SINGLE_COEFFICIENTS = 2_000
 
-Highs: Any = highspy.Highs  # its constructor has no type annotations
-
 LIMITS = {
     Raw.kTimeLimit: "time",
     Raw.kInterrupt: "interrupt",
@@ -47,7 +46,7 @@ LIMITS = {
 
 @cache
 def _versions() -> dict[str, str]:
-    return {"HiGHS": Highs().version(), "highspy": importlib.metadata.version("highspy")}
+    return {"HiGHS": QuietHighs().version(), "highspy": importlib.metadata.version("highspy")}
 
 
 class HighsBackend:
@@ -71,8 +70,7 @@ class HighsSession:
         self._abandoned = False  # a second Ctrl-C left the solver running: it must not be touched any more
         self._is_changed = False  # whether the problem is a changed one, and its relaxation is tried first
         self._relaxations = Relaxations()
-        self._highs = Highs()
-        self._highs.silent()
+        self._highs = QuietHighs()
         self._load(problem)
 
     # --- handing over -------------------------------------------------------------------------------------------
@@ -235,7 +233,7 @@ class HighsSession:
                 highs.run()
             finally:
                 # The scheduler belongs to this thread and fixes the number of threads when it starts.
-                Highs.resetGlobalScheduler(False)
+                QuietHighs.resetGlobalScheduler(False)
 
         callbacks = (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt)
         for callback in callbacks:

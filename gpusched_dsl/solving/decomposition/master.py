@@ -16,12 +16,12 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
+from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.points import Points
 
-Highs: Any = highspy.Highs
 Raw = highspy.HighsModelStatus
 INFINITE = highspy.kHighsInf
 
@@ -56,8 +56,7 @@ class Master:
         self._sign = np.where(often > 1, -1.0, 1.0)  # rows of t read: t - sum use w == 0
         self._convexity = rows + len(self._extra)
         self._points = 0
-        self._highs = Highs()
-        self._highs.setOptionValue("output_flag", False)
+        self._highs = QuietHighs()
         self._highs.setOptionValue("threads", 1)
         self._load(rows, shared, uses, using)
         self._first_point = shared + len(self._extra) + 2 * uses

@@ -8,21 +8,18 @@ crossing rows (`choose`), or with everything else fixed (`improve`), which never
 
 from __future__ import annotations
 
-from typing import Any
-
 import highspy
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 
-Highs: Any = highspy.Highs
 # What takes longer than it saves on problems of a dozen integer columns: half the time is saved without it.
 QUICK = {
-    "output_flag": False,
     "threads": 1,
     "presolve": "off",
     "mip_detect_symmetry": False,
@@ -153,7 +150,7 @@ class SharedPieces:
         if (lower > upper + 1e-9).any():
             return None
         upper = np.maximum(lower, upper)
-        highs = Highs()
+        highs = QuietHighs()
         for name, value in QUICK.items():
             highs.setOptionValue(name, value)
         highs.setOptionValue("mip_rel_gap", gap)

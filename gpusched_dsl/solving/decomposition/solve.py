@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.arrays import Floats
@@ -25,7 +26,6 @@ from gpusched_dsl.solving.decomposition.blocks import BlockStructure, split_prob
 from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, ColumnGeneration
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
 from gpusched_dsl.solving.decomposition.diving import BlockPlan, BlockPlanner
-from gpusched_dsl.solving.decomposition.master import Highs
 from gpusched_dsl.solving.decomposition.monitor import BoundMonitor, DecompositionClock
 from gpusched_dsl.solving.decomposition.pricing import Pricer
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
@@ -72,7 +72,7 @@ def solve_by_blocks(
             found.append(run.run())
         finally:
             # The scheduler of HiGHS belongs to this thread and fixes the number of threads when it starts.
-            Highs.resetGlobalScheduler(False)
+            QuietHighs.resetGlobalScheduler(False)
 
     run_stoppable(work, control, monitor)
     return replace(undo_cost_scaling(found[0], factor), solve_seconds=time.perf_counter() - began)
