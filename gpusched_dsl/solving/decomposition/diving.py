@@ -15,15 +15,20 @@ SURE = 0.999  # a weight from which a point is taken as chosen
 SHARE = 0.25  # of the undecided blocks that are decided in one step
 FEWEST = 5
 REFINING, WORTH = 6, 2e-4
+MOST_ONE_BY_ONE = 40  # blocks that are decided one by one where a dive left slack
 
 
 @dataclass(frozen=True, eq=False)
 class BlockPlan:
-    """A plan: the shared columns, the point of each block (numbers of the pool), and its cost (infinite: no plan)."""
+    """A plan: the shared columns, the point of each block (numbers of the pool), and its cost (infinite: no plan).
+
+    `slack`: by how much each use exceeds what the shared columns admit.
+    """
 
     value: float
     shared: Floats
     chosen: Codes
+    slack: Floats
 
 
 class BlockPlanner:
@@ -81,17 +86,12 @@ class BlockPlanner:
     def dive(self, fixed_points: Codes) -> BlockPlan | None:
         """Decide block by block, the most certain first; update the master and the points after each step.
 
-        `fixed_points`: points decided before. The plan has an infinite value where slack is left.
+        `fixed_points`: points decided before. Where slack is left, the blocks that use what is lacking are decided
+        again, one by one. If that leaves slack too, the plan has an infinite value.
         """
-        generation, master, blocks = self._generation, self._master, self._parts.blocks.count
-        chosen = np.full(blocks, -1, dtype=np.int64)
-        chosen[generation.pool.block[fixed_points]] = fixed_points
-        master.free_points()
-        if len(fixed_points):
-            master.fix_points(fixed_points)
-        answer = generation.refine(REFINING, WORTH, np.flatnonzero(chosen < 0))
+        answer, chosen = self._begin(fixed_points)
         while answer is not None and (chosen < 0).any():
-            if generation.watch.over:
+            if self._generation.watch.over:
                 return None
             best, weight = self._heaviest(answer.weights)
             open_blocks = np.flatnonzero(chosen < 0)
@@ -99,9 +99,52 @@ class BlockPlanner:
             number = min(len(open_blocks), max(FEWEST, int(SHARE * len(open_blocks))))
             picked = open_blocks[weight[open_blocks] >= min(SURE, ordered[number - 1])]
             chosen[picked] = best[picked]
-            master.fix_points(chosen[picked])
+            self._master.fix_points(chosen[picked])
+            answer = self._generation.refine(1, 0.0, np.flatnonzero(chosen < 0))
+        plan = None if answer is None else self._repair(answer, chosen)
+        if plan is None or np.isfinite(plan.value) or plan.slack.sum() <= NO_SLACK:
+            return plan
+        use = self._generation.pool.points.values[plan.chosen] @ self._parts.use[plan.slack > NO_SLACK / 10].T
+        users = np.asarray(abs(use).sum(axis=1)).reshape(-1) > 0
+        users[self._generation.pool.block[fixed_points]] = False
+        return self._dive_one_by_one(plan.chosen[~users]) if users.sum() <= MOST_ONE_BY_ONE else plan
+
+    def _dive_one_by_one(self, fixed_points: Codes) -> BlockPlan | None:
+        """Decide each block alone; a point that leaves slack where there was none is not taken, once per block."""
+        generation, master = self._generation, self._master
+        answer, chosen = self._begin(fixed_points)
+        spared = np.zeros(len(chosen), dtype=np.bool_)
+        while answer is not None and (chosen < 0).any():
+            if generation.watch.over:
+                return None
+            best, weight = self._heaviest(answer.weights)
+            block = int(np.argmax(np.where(chosen < 0, weight, -1.0)))
+            master.fix_points(best[[block]])
+            slack = answer.slack.sum()
+            chosen[block] = best[block]
             answer = generation.refine(1, 0.0, np.flatnonzero(chosen < 0))
+            if answer is None or answer.slack.sum() <= slack + NO_SLACK or spared[block]:
+                continue
+            spared[block] = True
+            master.forbid_points(best[[block]])
+            other = generation.refine(1, 0.0, np.flatnonzero(chosen < 0))
+            if other is None:  # the only point of the block
+                master.fix_points(best[[block]])
+                answer = master.solve()
+            else:
+                answer, chosen[block] = other, -1
         return None if answer is None else self._repair(answer, chosen)
+
+    def _begin(self, fixed_points: Codes) -> tuple[MasterAnswer | None, Codes]:
+        """Fix the points decided before; return the answer of the master and the points chosen, -1 where none is."""
+        generation, master, blocks = self._generation, self._master, self._parts.blocks.count
+        chosen = np.full(blocks, -1, dtype=np.int64)
+        chosen[generation.pool.block[fixed_points]] = fixed_points
+        master.free_points()
+        if len(fixed_points):
+            master.fix_points(fixed_points)
+        answer = generation.refine(REFINING, WORTH, np.flatnonzero(chosen < 0))
+        return answer, chosen
 
     def _repair(self, answer: MasterAnswer, chosen: Codes) -> BlockPlan | None:
         """Return the plan; if it lacks capacity for the blocks, choose the pieces around it again."""
@@ -117,7 +160,7 @@ class BlockPlanner:
     def _plan(self, answer: MasterAnswer, chosen: Codes) -> BlockPlan:
         integral = answer.shared[self._integer]
         fits = answer.slack.sum() <= NO_SLACK and bool((np.abs(integral - np.rint(integral)) <= 1e-6).all())
-        return BlockPlan(answer.value if fits else np.inf, answer.shared, chosen)
+        return BlockPlan(answer.value if fits else np.inf, answer.shared, chosen, answer.slack)
 
     def _heaviest(self, weights: Floats) -> tuple[Codes, Floats]:
         """The point of each block with the largest weight, and that weight."""

@@ -125,6 +125,11 @@ class Master:
         columns = (self._first_point + points).astype(np.int32)
         self._highs.changeColsBounds(len(columns), columns, np.ones(len(points)), np.full(len(points), INFINITE))
 
+    def forbid_points(self, points: Codes) -> None:
+        """Fix these points at weight 0."""
+        columns = (self._first_point + points).astype(np.int32)
+        self._highs.changeColsBounds(len(columns), columns, np.zeros(len(points)), np.zeros(len(points)))
+
     def free_points(self) -> None:
         """Release all fixed points."""
         columns = self._first_point + np.arange(self._points, dtype=np.int32)
