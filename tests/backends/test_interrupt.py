@@ -12,13 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from building import at_least, many_knapsacks, minimize, problem
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
-from gpusched_dsl.backends.registry import backend_names
+from gpusched_dsl.backends.registry import backend, backend_names
 from gpusched_dsl.solving.solve import solve_problem
 
 PROGRAM = """
@@ -230,3 +231,17 @@ def test_stop_in_a_box_ends_the_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.objective > 0
     assert time.monotonic() - began < 20
     assert not monitor.bounds
+
+
+def test_a_very_good_first_point_does_not_shorten_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first run is short, in case the objective is unbounded; the run after it has the time that is left."""
+    monkeypatch.setattr("gpusched_dsl.backends.scip.backend.EARLY_SECONDS", 0.1)
+    monkeypatch.setattr("gpusched_dsl.backends.scip.backend.FAR", 1e-3)  # the point that is given is very good
+    one = gs.loads(UNCERTAIN).ground("S")
+    start = np.zeros(one.columns)
+    start[0] = 1.0
+    session, began = backend("scip").open(one), time.monotonic()
+    answer = session.solve(SolveOptions(1.0, gap=0.0), start)
+    session.close()
+    assert (answer.status, answer.reason) == ("limit", "time")
+    assert time.monotonic() - began > 0.9
