@@ -210,6 +210,18 @@ def test_jobs_that_never_run_are_told() -> None:
     assert outcome.world.status.tolist() == [WAITING]
 
 
+def test_jobs_that_no_plan_of_the_period_starts_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpusched_dsl.online.loops.events.MOST_IDLE_PERIODS", 5)
+    idle = MACHINES.replace("maximize busy", "minimize busy")
+    text = machines(1, [(0.0, 1.0), (20.0, 1.0)]).replace(MACHINES, idle)
+    text += "online Hourly for Machines extends Events { replan on arrival, completion, every 1[h]; "
+    text += "outage n in Nodes every 3[h] lasting 2[h]; }"
+    outcome = run(text, "Hourly", method="highs")
+    assert (outcome.ended, outcome.world.now) == ("stuck", 25.0)  # not before the last arrival, failures or not
+    assert [w.code for w in outcome.warnings] == ["GSM7005"]
+    assert outcome.world.status.tolist() == [WAITING, WAITING]
+
+
 def test_interruption_keeps_what_has_happened() -> None:
     loop = driver(machines(1, [(0.0, 1.0), (0.0, 1.0)]), method="SRPT")
     loop.stop = lambda: len(loop.steps) >= 2

@@ -19,6 +19,8 @@ from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import RUNNING
 
+MOST_IDLE_PERIODS = 10_000  # after which jobs that no plan starts are given up
+
 
 @dataclass(eq=False)
 class EventLoop(SimulationLoop):
@@ -58,7 +60,7 @@ class EventLoop(SimulationLoop):
             self.warn("GSM7004", f"the run was stopped after {count_text(self.events, 'event')}")
             return "events"
         until = self.next_time()
-        if not np.isfinite(until):
+        if not np.isfinite(until) or self._is_stalled():
             return self._end_reason()
         self.advance(until)
         why = self.process_events()
@@ -78,6 +80,15 @@ class EventLoop(SimulationLoop):
             if np.isfinite(self.period):
                 times.append(self.last_plan_time + self.period)
         return max(min(times), world.now)
+
+    def _is_stalled(self) -> bool:
+        """Whether only plans of the period are still to come, and many of them have left all jobs waiting."""
+        world = self.world
+        if not np.isfinite(self.period) or len(world.running):
+            return False
+        if world.now - world.last_change() < MOST_IDLE_PERIODS * self.period:
+            return False
+        return bool(np.isinf(world.next_arrival()) and np.isinf(world.request).all())
 
     def advance(self, until: float) -> None:
         if self.online.charges and until > self.world.now and len(self.world.running):
@@ -150,8 +161,11 @@ class EventLoop(SimulationLoop):
         return "stuck"
 
     def warn_stuck(self, waiting: int) -> None:
-        self.warn(
-            "GSM7005",
-            f"{waiting} job{'s wait' if waiting > 1 else ' waits'} and no event will follow",
-            help="let the block `replan on` a period if plans intentionally leave jobs waiting",
-        )
+        """Warn of jobs that never run: no event will follow, or no plan of the period starts them."""
+        jobs = f"{waiting} job{'s wait' if waiting > 1 else ' waits'}"
+        if np.isfinite(self.period):
+            why, help = "no plan starts them", "see what keeps them waiting: often no node is large enough"
+        else:
+            why = "no event will follow"
+            help = "let the block `replan on` a period if plans intentionally leave jobs waiting"
+        self.warn("GSM7005", f"{jobs} and {why}", help=help)

@@ -104,6 +104,11 @@ class World:
         waiting = self.arrival[self.status == FUTURE]
         return float(waiting.min(initial=np.inf))
 
+    def last_change(self) -> float:
+        """Return the last time at which a job arrived, started, was halted, moved or ended."""
+        ended = self.end[~np.isnan(self.end)]
+        return float(max(self.since[self.status != FUTURE].max(initial=0.0), ended.max(initial=0.0)))
+
     def present(self) -> Ints:
         """Jobs that are there and not finished."""
         return np.flatnonzero((self.status == WAITING) | (self.status == RUNNING))

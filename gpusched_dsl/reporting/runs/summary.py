@@ -18,7 +18,7 @@ ENDED = {
     "horizon": "ended with the last slot",
     "interrupt": "interrupted: results until then",
     "error": "ended by an error: results until then",
-    "stuck": "stuck: jobs wait, and no event will follow",
+    "stuck": "stuck: jobs wait, and nothing that follows will start them",
     "events": "stopped at the largest number of events",
 }
 CHANGES = ("starts", "resumes", "migrations", "resizes", "halts", "boots")
