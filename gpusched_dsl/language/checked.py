@@ -278,6 +278,14 @@ class SetFunction(TypedExpr):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ordinal(TypedExpr):
+    """`ord(s)`, `ord(s, S)`: the position of an element in an ordered set, 1 for the first."""
+
+    operand: TypedExpr
+    domain: TypedSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reduction(TypedExpr):
     """`sum prod min max any all all_different count` over `indexing`; `argmin argmax` give the element of the only
     iterator."""

@@ -45,7 +45,7 @@ MEANT = {
         "constraint k: b ==> d;": "constraint k: b => d;",
         "constraint k: b && !d;": "constraint k: b and not d;",
         "check: n <> 4;": "check: n != 4;",
-        "check: card(I) >= 1;": "check: count(I) >= 1;",
+        "check: len(I) >= 1;": "check: count(I) >= 1;",
         "/* all of it */": "# all of it",
         "var z >= 0, <= 5;": "var z >= 0 <= 5;",
     },

@@ -106,6 +106,10 @@ SOUND = [
         "constraint r[k in Nodes, h in Slots]: on[k, h] <= (if h > first(Slots) then on[k, h-1] else was_on[k]) + 1;",
         "",
     ),
+    (
+        "constraint r[k in Nodes, h in Slots]: on[k, h] <= (if ord(h) == 1 then was_on[k] else on[k, h-1]) + 1;",
+        "",
+    ),
     # a derived parameter and a `let` between
     (
         "param before[k in Nodes] = 2 * was_on[k]; let doubled[k in Nodes, h in Slots] = 2 * on[k, h];"

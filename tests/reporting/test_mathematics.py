@@ -44,6 +44,10 @@ def model_of(statements: str) -> Formulation:
         ("max(a, 0) + abs(b) + sqrt(c)", r"\max\left(a, 0\right) + \left|b\right| + \sqrt{c}"),
         ("if a >= 1 then b else c", r"\begin{cases} b & \text{if } a \geq 1 \\ c & \text{otherwise} \end{cases}"),
         ("count(J)", r"\left|\mathcal{J}\right|"),
+        (
+            "card(J) + ord(last(K))",
+            r"\left|\mathcal{J}\right| + \operatorname{ord}\left(\operatorname{last}\left(\mathcal{K}\right)\right)",
+        ),
         ("exec_time + alpha", r"\mathit{exec\_time} + \alpha"),
         ("0.000001 * a", r"10^{-6} \, a"),
         ("min[j in J] x[j]", r"\min_{j \in \mathcal{J}} x_{j}"),

@@ -37,6 +37,7 @@ from gpusched_dsl.language.checked import (
     Membership,
     NamedSet,
     Negate,
+    Ordinal,
     ParamRef,
     RandomRef,
     Reduction,
@@ -45,6 +46,7 @@ from gpusched_dsl.language.checked import (
     StringLiteral,
     TextType,
     TypedExpr,
+    TypedSet,
     VariableRef,
 )
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
@@ -318,16 +320,32 @@ class Evaluator(References):
         if not domain.size:
             raise self.failure("GSM3005", f"`{expr.name}` of an empty set", expr.span, "the set is empty")
         codes = domain.columns()[0]
-        if self._has_order_of_root(expr):
+        if self._has_order_of_root(expr.domain):
             return np.asarray(codes.min() if expr.name == "first" else codes.max())
         return np.asarray(codes[0 if expr.name == "first" else -1])
 
-    def _has_order_of_root(self, expr: SetFunction) -> bool:
+    def _has_order_of_root(self, domain: TypedSet) -> bool:
         """Whether the elements of a set are ordered as in their root set, not by a declaration of the set itself."""
-        if not isinstance(expr.type, Element):
+        if not isinstance(domain.types[0], Element):
             return False
-        named = self.model.sets.get(expr.domain.name) if isinstance(expr.domain, NamedSet) else None
+        named = self.model.sets.get(domain.name) if isinstance(domain, NamedSet) else None
         return named is None or not named.ordered
+
+    def _Ordinal(self, expr: Ordinal, frame: Frame) -> Values:
+        """The position of an element, 1 for the first."""
+        domain = self.domain(expr.domain)
+        codes = self.codes(expr.operand, frame)
+        if self._has_order_of_root(expr.domain):
+            elements = np.unique(domain.columns()[0])
+            place = np.minimum(np.searchsorted(elements, codes), max(len(elements) - 1, 0))
+            place = np.where(elements[place] == codes, place, -1) if len(elements) else np.full(codes.shape, -1)
+        else:
+            place = domain.locate((np.atleast_1d(codes),)).reshape(codes.shape)
+        text = expr.operand.span.text
+        where = "its set" if expr.domain.span == expr.operand.span else f"`{expr.domain.span.text}`"
+        message = f"`{text}` has no position in {where}"
+        self.refuse_where(place < 0, "GSM3002", message, expr.operand, frame, "not an element of it")
+        return place + 1
 
     def _dependent_set_function(self, expr: SetFunction, frame: Frame) -> Values:
         parent, columns = dependent_sets.elements(self, expr.domain, frame)
@@ -336,7 +354,7 @@ class Evaluator(References):
             return counts.astype(np.float64)
         self.refuse_where(counts == 0, "GSM3005", f"`{expr.name}` of an empty set", expr, frame, "the set is empty")
         starts = np.cumsum(counts) - counts
-        if self._has_order_of_root(expr):
+        if self._has_order_of_root(expr.domain):
             extreme = np.minimum if expr.name == "first" else np.maximum
             found: Values = extreme.reduceat(columns[0], starts) if frame.size else columns[0]
             return found

@@ -10,7 +10,6 @@ _SAME = {
     "ln": "log",
     "fabs": "abs",
     "ceiling": "ceil",
-    "card": "count",
     "len": "count",
     "length": "count",
     "size": "count",

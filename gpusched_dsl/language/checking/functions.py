@@ -17,6 +17,7 @@ from gpusched_dsl.language.checking.arithmetic import shift
 from gpusched_dsl.language.checking.conversion import agree, fit, require_plain, unit_in, unit_sources
 from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, as_element, describe, is_plain_whole, numeric_type
+from gpusched_dsl.language.checking.ordinals import check_ordinal
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label, did_you_mean
@@ -26,10 +27,12 @@ _DISTINCT = "all_different"
 _OF_MANY = (*_EXTREMES, _DISTINCT)
 _KEEPING = ("abs", "floor", "ceil", "round")
 _PLAIN = ("exp", "log")
-_OF_SETS = ("count", "first", "last")
+_COUNTS = ("count", "card")  # two names of one function
+_OF_SETS = (*_COUNTS, "first", "last")
+_ORDINAL = "ord"
 _NEIGHBOURS = {"prev": -1, "next": 1}
 _OVER_INDICES = ("sum", "prod", "any", "all", "argmin", "argmax")
-FUNCTIONS = (*_EXTREMES, _DISTINCT, *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, *_NEIGHBOURS)
+FUNCTIONS = (*_EXTREMES, _DISTINCT, *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, _ORDINAL, *_NEIGHBOURS)
 
 
 def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None:
@@ -38,6 +41,8 @@ def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | N
         checker.error("GSM1212", f"`{name}` has no named arguments", argument.span, "named argument")
     if name in _OF_SETS:
         return _of_set(checker, expr, scope) if _counts(checker, expr, 1) else None
+    if name == _ORDINAL:
+        return None if expr.named else check_ordinal(checker, expr, scope)
     if name in _OVER_INDICES:
         checker.error(
             "GSM1212",
@@ -110,8 +115,8 @@ def _of_set(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None
     domain = checker.set_of(expr.arguments[0], scope)
     if domain is None:
         return None
-    if name == "count":
-        return SetFunction(span=expr.span, type=INTEGER_TYPE, name=name, domain=domain)
+    if name in _COUNTS:
+        return SetFunction(span=expr.span, type=INTEGER_TYPE, name="count", domain=domain)
     if len(domain.types) > 1:
         checker.error(
             "GSM1212",

@@ -34,6 +34,7 @@ _OVER = {
 _PAIRS = {
     "abs": (r"\left|", r"\right|"),
     "count": (r"\left|", r"\right|"),
+    "card": (r"\left|", r"\right|"),
     "floor": (r"\left\lfloor ", r"\right\rfloor"),
     "ceil": (r"\left\lceil ", r"\right\rceil"),
     "sqrt": (r"\sqrt{", "}"),

@@ -23,6 +23,7 @@ from gpusched_dsl.language.checked import (
     LetRef,
     NamedSet,
     Negate,
+    Ordinal,
     ParamRef,
     SetFunction,
     SetOperation,
@@ -180,8 +181,11 @@ class WindowView:
         return SlotReference(None, None)
 
     def is_first(self, part: Part) -> bool:
-        """Whether this is `first(Slots)`: of a window, its own first slot."""
-        return isinstance(part, SetFunction) and part.name == "first" and any(self.positions(part.domain))
+        """Whether this is `first(Slots)` or `ord(h)`: of a window, its own first slot, and places counted from it."""
+        match part:
+            case Ordinal(domain=domain) | SetFunction(name="first", domain=domain):
+                return any(self.positions(domain))
+        return False
 
     # --- read names --------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from gpusched_dsl.language.checked import (
     LetRef,
     Logic,
     Negate,
+    Ordinal,
     Reduction,
     SetFunction,
     TypedExpr,
@@ -145,8 +146,10 @@ class _Totals:
         for part in self.view.with_lets(row):
             if isinstance(part, Reduction) and not part.decision and self.view.slot_variables(part.indexing):
                 return True
-            if isinstance(part, SetFunction) and part.name == "count" and any(self.view.positions(part.domain)):
-                return True
+            match part:
+                case Ordinal(domain=domain) | SetFunction(name="count", domain=domain):
+                    if any(self.view.positions(domain)):
+                        return True
         return False
 
     def _compares_totals_only(self, row: TypedExpr) -> bool:
