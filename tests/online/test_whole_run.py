@@ -149,6 +149,27 @@ def test_a_job_that_begins_anew_at_every_plan_is_planned_at_every_event() -> Non
     assert found.world.end.tolist() == pytest.approx([7.0, 3.0])  # from 4 h, 3/4 left at 1 h and 1/2 at 3 h: anew
 
 
+def test_a_price_read_by_the_number_of_its_hour_is_charged_by_every_road() -> None:
+    text = TARIFFS.replace("set Hours = 0..9;", "set Hours ordered;")
+    by_carry = text.replace(
+        "sum[h in Hours where h == floor(now / 1[h])] tariff[h]", "(tariff[floor(now / 1[h])] else 0)"
+    )
+    by_clock = text.replace(
+        "  carry price = sum[h in Hours where h == floor(now / 1[h])] tariff[h];", "carry clock = now;"
+    )
+    by_clock = by_clock.replace(
+        "param price in $/h default 1;",
+        "param clock in h default 0[h]; param price in $/h = (tariff[floor(clock / 1[h])] else 0);",
+    )
+    for one in (by_carry, by_clock):
+        loop = driver(one)
+        assert loop.run().total == pytest.approx(100.0, rel=1e-12)
+        assert loop.event_by_event  # why it is not replayed
+        loop = driver(one)
+        loop.fast_replay = None
+        assert loop.run().total == pytest.approx(100.0, rel=1e-12)
+
+
 def test_due_dates_pass_as_the_clock_does() -> None:
     jobs = [(0.0, 2.0), (0.5, 3.0), (0.5, 1.0), (4.0, 0.5)]
     text = machines(1, jobs, "weight = 1[$/h];", due=[1.5, 2.0, 3.0, 9.0])

@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.evaluation.store import is_element
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Domain, ProductDomain, ScalarDomain
 from gpusched_dsl.language.checked import (
+    ElementWithLabel,
     IndexedSetRef,
     IndexRef,
     IndexVar,
@@ -146,6 +147,8 @@ class References(Sets):
         )
 
     def _label_text(self, expr: TypedExpr, frame: Frame) -> str:
+        if isinstance(expr, ElementWithLabel):
+            return str(int(self.codes(expr.operand, frame).reshape(-1)[0]))
         code = int(self.codes(expr, frame).reshape(-1)[0])
         if not is_element(np.asarray(code)):
             return f"{expr.span.text} = nothing"

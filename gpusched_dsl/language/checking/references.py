@@ -11,6 +11,8 @@ from gpusched_dsl.language.checked import (
     CheckedRandom,
     CheckedSet,
     CheckedVariable,
+    Element,
+    ElementWithLabel,
     Fallback,
     IndexRef,
     Iterator,
@@ -22,6 +24,7 @@ from gpusched_dsl.language.checked import (
     RandomRef,
     TextType,
     TypedExpr,
+    ValueType,
     VariableRef,
 )
 from gpusched_dsl.language.checked import StringLiteral as LabelExpr
@@ -35,6 +38,7 @@ from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.symbols import ExtraName, Subscripted, SubscriptSlot, Valued, slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS
 
 Reference = tree.Name | tree.Subscript
 
@@ -238,6 +242,11 @@ def _fit_subscript(
     if slot.type == INTEGER_TYPE and numeric_type(typed) == PLAIN:
         checker.require_integer(typed)
         return None
+    kind = numeric_type(typed)
+    if kind is not None and kind.unit == DIMENSIONLESS and _is_ordered(checker, slot.type):
+        return (
+            ElementWithLabel(span=typed.span, type=slot.type, operand=typed) if checker.require_integer(typed) else None
+        )
     where = (
         f"subscript {slots.index(slot) + 1} of `{declared.name}`"
         if len(slots) > 1
@@ -252,9 +261,21 @@ def _fit_subscript(
             Label(slot.domain.span, f"`{declared.name}` is indexed by this"),
             *declaration_labels(checker, typed),
         ],
-        help=None if typed.type != TextType() else "write the number of an integer position without quotes",
+        help=_advise(typed, slot.type),
     )
     return None
+
+
+def _advise(typed: TypedExpr, wanted: ValueType) -> str | None:
+    if typed.type == TextType():
+        return "write the number of an integer position without quotes"
+    if isinstance(wanted, Element) and isinstance(typed.type, Numeric):
+        return f"declare `set {wanted.root} ordered` and use integer labels to select its elements by number"
+    return None
+
+
+def _is_ordered(checker: Checker, kind: ValueType) -> bool:
+    return isinstance(kind, Element) and checker.symbols.sets[kind.root].ordered
 
 
 def _report_arity(
