@@ -10,6 +10,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.sets import Sets
 from gpusched_dsl.compiling.evaluation.store import is_element
+from gpusched_dsl.compiling.evaluation.zero_reads import has_tuple_set, reads_zero
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Domain, ProductDomain, ScalarDomain
 from gpusched_dsl.language.checked import (
@@ -73,14 +74,24 @@ class References(Sets):
         return domain.locate([c if c.shape == shape else np.broadcast_to(c, shape) for c in columns])
 
     def variable_position(self, expr: VariableRef, frame: Frame) -> Codes:
-        """The place in the variable's family; -1 where its `where` condition excludes it (it reads zero there)."""
+        """The place in the variable's family; -1 where it reads zero: its `where` condition or its set of tuples
+        excludes it.
+        """
         family = self.store.variables[expr.name]
         position = self.place(family.domain, expr.subscripts, frame)
-        if family.indexed_domain is not family.domain and (position < 0).any():
-            indexed = self.place(family.indexed_domain, expr.subscripts, frame)
-            self._refuse_missing(expr, np.where(position < 0, indexed, 0), frame)
-        elif family.indexed_domain is family.domain:
-            self._refuse_missing(expr, position, frame)
+        if not position.size or position.min() >= 0:
+            return position
+        indexed = position
+        if family.indexed_domain is not family.domain:
+            indexed = np.where(position < 0, self.place(family.indexed_domain, expr.subscripts, frame), 0)
+        indexing = self.model.variables[expr.name].indexing
+        if has_tuple_set(indexing) and indexed.min() < 0:
+            rows = np.flatnonzero(np.broadcast_to(indexed < 0, (frame.size,)))
+            missing = frame.take(rows)
+            columns = [np.broadcast_to(self.codes(s, missing), (missing.size,)) for s in expr.subscripts]
+            indexed = np.array(np.broadcast_to(indexed, (frame.size,)))
+            indexed[rows[reads_zero(self, self.model, indexing, columns)]] = 0
+        self._refuse_missing(expr, indexed, frame)
         return position
 
     def random_position(self, expr: RandomRef, frame: Frame) -> Codes:
