@@ -9,12 +9,12 @@ from functools import cached_property
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem
 from gpusched_dsl.compiling.provenance import Provenance
+from gpusched_dsl.explaining.conditional_rows import texts_of_conditional_rows
 from gpusched_dsl.explaining.conflict import Conflict
-from gpusched_dsl.explaining.findings import conflict_diagnostic, ray_diagnostic
+from gpusched_dsl.explaining.conflict_diagnostics import conflict_diagnostic, ray_diagnostic
 from gpusched_dsl.explaining.ray import Ray
 from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
-from gpusched_dsl.explaining.stated import texts_of_conditional_rows
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, choice_for

@@ -25,7 +25,7 @@ from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.tolerances import NEAR
 from gpusched_dsl.ir.verify import Tolerances, verify
-from gpusched_dsl.solving.screening import answer_without_solver
+from gpusched_dsl.solving.precheck import answer_without_solver
 
 MOVES = 5
 SOLVER = "highs"

@@ -20,7 +20,7 @@ from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
-from gpusched_dsl.solving.screening import answer_without_solver
+from gpusched_dsl.solving.precheck import answer_without_solver
 
 ALLOWED_LOSS = FEASIBILITY  # of the objective, beside the gap asked for
 

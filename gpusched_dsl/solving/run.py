@@ -22,10 +22,10 @@ from gpusched_dsl.solving.acceptance import Acceptance, AcceptedPoint
 from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, choose_decomposition
 from gpusched_dsl.solving.lexicographic import KeptObjective, stage_problem, undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.options import check_integers
+from gpusched_dsl.solving.precheck import answer_without_solver, uncross
 from gpusched_dsl.solving.primal.start import MipStart, find_mip_start
 from gpusched_dsl.solving.repair import repair
 from gpusched_dsl.solving.repair_time import Allowance
-from gpusched_dsl.solving.screening import answer_without_solver, uncross
 from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
 from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, check_bound
 

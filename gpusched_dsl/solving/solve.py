@@ -18,8 +18,8 @@ from gpusched_dsl.solving.map_start import map_start
 from gpusched_dsl.solving.option_values import plain_options
 from gpusched_dsl.solving.options import check_request
 from gpusched_dsl.solving.postsolve import postsolve
+from gpusched_dsl.solving.precheck import refuse_unusable
 from gpusched_dsl.solving.run import Solving
-from gpusched_dsl.solving.screening import refuse_unusable
 from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.structure import same_structure
 from gpusched_dsl.solving.unfinished import unfinished_solution

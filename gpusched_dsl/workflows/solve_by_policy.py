@@ -249,7 +249,7 @@ def _broken_rows(
 ) -> Diagnostic:
     """Describe the violated rows by the smallest relaxation, and an option without violations if one exists."""
     from gpusched_dsl.explaining.clock import SearchClock
-    from gpusched_dsl.explaining.findings import relaxation_text
+    from gpusched_dsl.explaining.conflict_diagnostics import relaxation_text
     from gpusched_dsl.explaining.relaxation import relaxations
     from gpusched_dsl.workflows.option_advice import find_fitting_setting
 

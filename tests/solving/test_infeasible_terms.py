@@ -8,7 +8,7 @@ import pytest
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
-from gpusched_dsl.solving.screening import answer_without_solver
+from gpusched_dsl.solving.precheck import answer_without_solver
 
 HEAD = "var z integer >= -1 <= 1; var x binary; var n integer >= 0 <= 4; var y >= 0 <= 4;"
 

@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import values_at
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.clock import SearchClock
-from gpusched_dsl.explaining.findings import MOST_CHANGES
+from gpusched_dsl.explaining.conflict_diagnostics import MOST_CHANGES
 from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
 from gpusched_dsl.explaining.row_text import RowText, short
 from gpusched_dsl.ir.arrays import Codes, Floats

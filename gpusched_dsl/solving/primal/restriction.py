@@ -12,7 +12,7 @@ from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
-from gpusched_dsl.solving.screening import answer_without_solver
+from gpusched_dsl.solving.precheck import answer_without_solver
 
 
 @dataclass(frozen=True, eq=False)
