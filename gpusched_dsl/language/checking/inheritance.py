@@ -11,6 +11,7 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import unit_of
 
 DECOMPOSE = "decompose"  # the name of an inherited decomposition in `drop`, unless something else has this name
+MOST_NAMES = 12  # listed in a help line
 
 
 def report_duplicate(name: tree.Identifier, first: Span, diagnostics: Diagnostics, help: str | None = None) -> None:
@@ -80,7 +81,7 @@ class Merger:
             name.span,
             "not declared by the model or one that it extends" if other is None else f"cannot {verb} this",
             secondary=[Label(other, f"`{name.text}` is declared here")] if other is not None else [],
-            help=only if other is not None else did_you_mean(name.text, known),
+            help=only if other is not None else did_you_mean(name.text, known) or _listing(known),
         )
 
     def _claim_name(self, name: tree.Identifier, help: str | None = None) -> bool:
@@ -262,3 +263,8 @@ class Merger:
 
 def _have_same_name(one: tree.ObjectiveTerm, other: tree.ObjectiveTerm) -> bool:
     return one.name is not None and other.name is not None and one.name.text == other.name.text
+
+
+def _listing(names: list[str]) -> str | None:
+    shown = ", ".join(f"`{name}`" for name in names[:MOST_NAMES])
+    return f"there are {shown}{', ...' if len(names) > MOST_NAMES else ''}" if names else None
