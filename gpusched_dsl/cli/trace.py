@@ -97,10 +97,11 @@ def _use(options: argparse.Namespace) -> Use:
     from gpusched_dsl.language.source import Source
 
     _refuse_unknown(options.format, False)
-    types = {option.name: option.type for option in describe_format(options.format, False).options}
+    known_options = describe_format(options.format, False).options
+    texts = {option.name for option in known_options if option.type is str and not option.condition}
     values = [(name, getattr(options, name)) for name in OPTIONS if getattr(options, name) is not None]
     values += [_pair(text) for text in options.option]
-    values_text = ", ".join(f"{name} = {json.dumps(v) if types.get(name) is str else v}" for name, v in values)
+    values_text = ", ".join(f"{name} = {json.dumps(v) if name in texts else v}" for name, v in values)
     text = f'data "FILE" as {options.format}{f" ({values_text})" if values_text else ""} {{ }}'
     diagnostics = Diagnostics()
     blocks = parse(Source("command line", f"scenario s {{\n  {text}\n}}\n"), diagnostics).blocks

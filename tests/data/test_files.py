@@ -114,7 +114,7 @@ def test_unreadable_file(tmp_path: Path) -> None:
     assert code(tmp_path, "a.csv") == "GSM2004"
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a", "a.json", "a.xlsx", "a.duckdb", "a.parquet.gz", "a.gz", ".csvx"])
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.json", "a.xls", "a.duckdb", "a.xlsx.gz", "a.gz", ".csvx"])
 def test_unknown_kinds(tmp_path: Path, name: str) -> None:
     write(tmp_path, name, CSV)
     assert code(tmp_path, name) == "GSM2005"

@@ -25,6 +25,7 @@ ELSEWHERE = {
     "GSM2006": "broken/test_made_files.py::test_data",
     "GSM2007": "broken/test_made_files.py::test_a_file_that_expands_too_far",
     "GSM2009": "broken/test_made_files.py::test_data",
+    "GSM2019": "data/formats/test_own_tables.py::test_excel_without_its_package",
     "GSM2301": "profiles/test_profile_tables.py::test_cells_that_cannot_be_used",
     "GSM2302": "profiles/test_profile_tables.py::test_pairs_stand_once",
     "GSM2303": "profiles/test_profile_tables.py::test_jobs_are_described_in_one_way",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
@@ -69,16 +69,32 @@ class SelectedRows:
         """Add columns, or replace those of the same name."""
         self.frame = self.frame.with_columns(*columns)
 
-    def leave_out(self, reason: str, which: pl.Series, *, asked: bool = False) -> None:
-        """Remove rows, as unusable or (`asked`) by options; no effect if there are none."""
+    def leave_out(
+        self,
+        reason: str,
+        which: pl.Series,
+        *,
+        asked: bool = False,
+        column: str | None = None,
+        text: pl.Series | None = None,
+    ) -> None:
+        """Remove rows, as unusable or (`asked`) by options; no effect if there are none.
+
+        `column` of the file is at fault, with the cells `text`; the first of them is shown.
+        """
         mask = which.fill_null(False)
         if not mask.any():
             return
         account = self.filtered if asked else self.dropped
         gone = self.frame.filter(mask)
-        before = account.get(reason, Dropped(reason, 0))
-        first = int(gone[LINE].to_numpy().min())
-        account[reason] = Dropped(reason, before.rows + gone.height, min(first, before.first or first))
+        at = int(gone[LINE].arg_min() or 0)
+        first, cell = int(gone[LINE][at]), None if text is None else text.filter(mask)[at]
+        found = Dropped(reason, gone.height, first, column, None if cell is None else str(cell))
+        before = account.get(reason)
+        if before is not None:
+            sooner = before if before.first is not None and before.first <= first else found
+            found = replace(sooner, rows=before.rows + gone.height)
+        account[reason] = found
         self.frame = self.frame.filter(~mask)
 
     def keep_first(self, *keys: str) -> None:
@@ -86,7 +102,7 @@ class SelectedRows:
         import polars as pl
 
         repeated = self.frame.select(~pl.struct(keys).is_first_distinct()).to_series()
-        self.leave_out(f"an earlier row has the same {', '.join(map(_words, keys))}", repeated)
+        self.leave_out(f"an earlier row has the same {', '.join(map(words_of, keys))}", repeated)
 
     def order(self, *by: str) -> None:
         """Sort by columns; equal rows keep the order of the file."""
@@ -154,16 +170,19 @@ def rows_of(texts: Mapping[str, pl.Series], lines: Ints, fields: Sequence[Field]
     numbers = {LINE: pl.Series(lines, dtype=pl.Int64), ROW: pl.int_range(1, len(lines) + 1, eager=True)}
     rows = SelectedRows(pl.DataFrame({**columns, **numbers}), len(lines))
     for each in present:
-        _convert(rows, each)
+        _convert(rows, each, texts[each.name].name)
     return rows
 
 
-def _convert(rows: SelectedRows, each: Field) -> None:
+def _convert(rows: SelectedRows, each: Field, source: str) -> None:
+    """Convert one column; `source` is its name in the file, empty if it has none."""
     import polars as pl
+
+    name = source if source in each.sources else each.name
 
     rows.put(rows[each.name].str.strip_chars().replace(list(dict.fromkeys(("", *each.unknown))), None))
     if each.needed and not each.blank:
-        rows.leave_out(f"no {_words(each.name)}", rows[each.name].is_null())
+        rows.leave_out(f"no {words_of(each.name)}", rows[each.name].is_null(), column=name)
     column = rows[each.name]
     if each.kind == "text":
         return
@@ -177,9 +196,12 @@ def _convert(rows: SelectedRows, each: Field) -> None:
         wrong |= (numbers != numbers.round()).fill_null(False) | (numbers.abs() >= LARGEST).fill_null(False)
     what = {"integer": "integer", "clock": "date and time"}.get(each.kind, "number")
     rows.put(numbers)
-    rows.leave_out(f"{_words(each.name)} is not a{'n' if what[0] in 'aeiou' else ''} {what}", wrong)
+    reason = f"{words_of(each.name)} is not a{'n' if what[0] in 'aeiou' else ''} {what}"
+    rows.leave_out(reason, wrong, column=name, text=column)
+    column = column.filter(~wrong)
     if each.least is not None:
-        rows.leave_out(each.reason or f"{_words(each.name)} below {each.least:g}", rows[each.name] < each.least)
+        below = f"{words_of(each.name)} {'not positive' if each.least == POSITIVE else f'below {each.least:g}'}"
+        rows.leave_out(each.reason or below, rows[each.name] < each.least, column=name, text=column)
     if each.kind == "integer":
         rows.put(rows[each.name].cast(pl.Int64))
     elif each.scale != 1:
@@ -189,9 +211,12 @@ def _convert(rows: SelectedRows, each: Field) -> None:
         rows.put(pl.Series(each.name, scaled, nan_to_null=True))
 
 
-def _words(column: str) -> str:
+def words_of(column: str) -> str:
     """`batch size`, `number of GPUs`."""
-    special = {"gpus": "number of GPUs", "nodes": "number of nodes", "submitted": "submission time"}
+    special = {
+        "gpus": "number of GPUs", "nodes": "number of nodes", "cpus": "number of CPU cores",
+        "submitted": "submission time", "started": "start", "ended": "end",
+    }  # fmt: skip
     return special.get(column, column.replace("_", " "))
 
 

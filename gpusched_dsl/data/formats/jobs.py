@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.data.formats.fields import ROW, Field, SelectedRows, read_rows
-from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting, dropped_text
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 from gpusched_dsl.language.text.counting import count_text
@@ -169,7 +169,7 @@ def _number(settings: Mapping[str, Setting], name: str, default: float) -> float
 
 def _rebase(rows: SelectedRows) -> None:
     zero = rows["submitted"].min()
-    for name in ("submitted", "deadline"):
+    for name in ("submitted", "deadline", "started", "ended"):
         if name in rows:
             rows.put(rows[name] - zero)
 
@@ -183,6 +183,6 @@ def _no_rows_fault(
         if wanted and option in seen and not set(wanted.split("|")) & set(seen[option]):
             known = sorted(seen[option])
             help = did_you_mean(wanted, known) or f"`{option}` in the file: {', '.join(known[:12])}"
-    notes = [f"{d.rows}: {d.reason}" for d in (*rows.dropped.values(), *rows.filtered.values())]
+    notes = [dropped_text(d) for d in (*rows.dropped.values(), *rows.filtered.values())]
     message = f"no usable row among the {count_text(rows.total, 'row')} of `{name}`"
     return Fault("GSM2018", message, notes=tuple(notes), help=help)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.data.formats.shape import Dropped, Format, FormatTable
+from gpusched_dsl.data.formats.shape import Format, FormatTable, dropped_text
 from gpusched_dsl.language.text.counting import count_text
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ def lines_of_table(found: Format, table: FormatTable) -> Iterator[str]:
     frame = table.frame
     yield from _pairs("file", table.facts)
     yield _line("rows", f"{table.rows} read, {_kept_text(table)}")
-    yield from _pairs("unusable", map(_dropped_text, table.dropped))
-    yield from _pairs("excluded by options", map(_dropped_text, table.filtered))
+    yield from _pairs("unusable", map(dropped_text, table.dropped))
+    yield from _pairs("excluded by options", map(dropped_text, table.filtered))
     yield from _pairs("note", table.notes)
     if "submitted" in frame.columns and frame.height:
         yield from _lines_of_jobs(frame)
@@ -33,16 +33,16 @@ def lines_of_table(found: Format, table: FormatTable) -> Iterator[str]:
             yield _line(column.name, _contents(frame[column.name], column.unit), indent=2)
         else:
             yield _line(column.name, "not in this file", indent=2)
+    known = {column.name for column in found.columns}
+    for name in frame.columns:
+        if name not in known:
+            yield _line(name, _contents(frame[name], ""), indent=2)
 
 
 def _kept_text(table: FormatTable) -> str:
     out = sum(d.rows for d in (*table.dropped, *table.filtered))
     kept = table.rows - out
     return f"{kept} kept" if kept == table.frame.height else f"{kept} kept, {table.frame.height} in the table"
-
-
-def _dropped_text(dropped: Dropped) -> str:
-    return f"{dropped.rows}: {dropped.reason}" + ("" if dropped.first is None else f" (first on line {dropped.first})")
 
 
 def _lines_of_jobs(frame: pl.DataFrame) -> Iterator[str]:
@@ -123,6 +123,8 @@ def lines_of_format(found: Format) -> Iterator[str]:
     for column in found.columns:
         name = f"{column.name}[{column.unit}]" if column.unit else column.name
         yield f"  {name:<24} {column.meaning}"
+    if found.open_columns:
+        yield f"  {'...':<24} {'the other columns' if found.columns else 'the columns'} of the file, by their names"
     if found.options:
         yield ""
         yield "options"

@@ -16,7 +16,7 @@ from gpusched_dsl.language.scenarios.formats import FormatColumn, Option, Settin
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Dropped", "Format", "FormatColumn", "FormatTable", "Option", "Raw", "Setting"]
+__all__ = ["Dropped", "Format", "FormatColumn", "FormatTable", "Option", "Raw", "Setting", "dropped_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,24 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Rows left out for one reason ("no duration"); `first` is the line of the first of them in the file."""
+    """Rows left out for one reason ("no duration"); `first` is the line of the first of them in the file.
+
+    `text` is the cell at fault in this line, in `column` of the file.
+    """
 
     reason: str
     rows: int
     first: int | None = None
+    column: str | None = None
+    text: str | None = None
+
+
+def dropped_text(dropped: Dropped) -> str:
+    """Return the count, the reason and the first place: `2: no duration (first on line 7)`."""
+    if dropped.first is None:
+        return f"{dropped.rows}: {dropped.reason}"
+    cell = f": `{dropped.text}`" if dropped.text is not None else ""
+    return f"{dropped.rows}: {dropped.reason} (first on line {dropped.first}{cell})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,3 +81,4 @@ class Format:
     read: Callable[[Raw | None, Mapping[str, Setting]], FormatTable]
     options: tuple[Option, ...] = ()
     source: str = ""  # where the format is from, and a licence if it names one
+    open_columns: bool = False  # whether the file's own columns follow those of `columns`, by their names in the file

@@ -30,7 +30,10 @@ class FileLimits:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a file. `cell` is the place inside it, `column` the requested column it is about."""
+    """One thing wrong with a file. `cell` is the place inside it, `column` the requested column it is about.
+
+    A fault about an option of a format names it: the option, and the text at fault in its value.
+    """
 
     code: str
     message: str
@@ -38,6 +41,7 @@ class Fault:
     column: str | None = None
     notes: tuple[str, ...] = ()
     help: str | None = None
+    option: tuple[str, str] | None = None
 
 
 class Unreadable(Exception):
@@ -215,7 +219,7 @@ _MAGIC = (
     (b"\x1f\x8b", "gzip data (`.csv.gz`)"),
     (b"PAR1", "a Parquet file (`.parquet`)"),
     (b"SQLite format 3", "an SQLite database (`.sqlite`)"),
-    (b"PK\x03\x04", "a zip archive or spreadsheet: export it as CSV"),
+    (b"PK\x03\x04", "a zip archive or an Excel file (`.xlsx`)"),
 )
 
 

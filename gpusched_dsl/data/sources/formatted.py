@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.data.formats.registry import generator, reader
-from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
+from gpusched_dsl.data.formats.shape import FormatTable, Raw, dropped_text
 from gpusched_dsl.data.sources.files import (
     DataFile,
     Fault,
@@ -84,8 +84,9 @@ def report_dropped(read: FormattedFile, use: Use, data: tree.Data | tree.Generat
     gone = sum(each.rows for each in table.dropped)
     if not gone and not table.notes:
         return
-    first = min((each.first for each in table.dropped if each.first is not None), default=None)
-    place = Cell(read.file.name, first) if first is not None else _name_of(data).span
+    placed = [each for each in table.dropped if each.first is not None]
+    first = min(placed, key=lambda each: each.first or 0) if placed else None
+    place = _name_of(data).span if first is None else Cell(read.file.name, first.first, first.column, first.text)
     message = f"{gone} of {count_text(table.rows, 'row')} of `{read.file.name}` are unusable and were skipped"
     if not gone:
         message = f"`{read.file.name}` was read with changes"
@@ -94,13 +95,9 @@ def report_dropped(read: FormattedFile, use: Use, data: tree.Data | tree.Generat
         message,
         place,
         secondary=[Label(_name_of(data).span, f"read as `{use.name}`")] if first is not None else [],
-        notes=[*map(_show, table.dropped), *table.notes],
+        notes=[*map(dropped_text, table.dropped), *table.notes],
         severity=Severity.NOTE,
     )
-
-
-def _show(dropped: Dropped) -> str:
-    return f"{dropped.rows}: {dropped.reason}" + ("" if dropped.first is None else f" (first on line {dropped.first})")
 
 
 def _name_of(data: tree.Data | tree.Generate) -> tree.Identifier:

@@ -72,3 +72,14 @@ def _usable(name: str, column: str, series: pl.Series) -> pl.Series:
     if kind == pl.Null:
         return series.cast(pl.String)
     raise Unreadable(unusable_column(name, column, f"values of type {kind}"))
+
+
+def names_of(data: bytes, name: str, limits: FileLimits) -> list[str]:
+    """Return the names of the columns; raise Unreadable (GSM2008, GSM2010)."""
+    if not data:
+        raise Unreadable(Fault("GSM2010", f"data file `{name}` is empty"))
+    prepare()
+    try:
+        return list(try_reading(data, [], limits.decoded_bytes // _CELL_BYTES).names)
+    except UnreadableFile as damage:
+        raise Unreadable(damage_error(name, damage)) from None

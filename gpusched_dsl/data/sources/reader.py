@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, TextOrigin, first_mixed_row
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileColumns, FileLimits, Unreadable, locate
@@ -104,7 +105,8 @@ class FileReader:
             return None if formatted is None else formatted.columns(list(wanted))
         except Unreadable as error:
             statement = data.path.span if isinstance(data, tree.Data) else data.generator.span
-            _report(error.faults, statement, None, wanted, diagnostics)
+            settings = {argument.name.text: argument.value.span for argument in data.options}
+            _report(error.faults, statement, None, wanted, diagnostics, settings)
             return None
 
     def _locate_or_report(self, data: tree.Data, diagnostics: Diagnostics) -> DataFile | None:
@@ -156,14 +158,28 @@ def _table(data: tree.Data) -> str | None:
 
 
 def _report(
-    faults: Iterable[Fault], path: Span, table: Span | None, wanted: Mapping[str, Span], diagnostics: Diagnostics
+    faults: Iterable[Fault],
+    path: Span,
+    table: Span | None,
+    wanted: Mapping[str, Span],
+    diagnostics: Diagnostics,
+    settings: Mapping[str, Span] = MappingProxyType({}),
 ) -> None:
+    """Report faults at their cells, or at the part of the statement that asks for what is missing."""
     for fault in faults:
         statement = wanted.get(fault.column or "", table if fault.code == "GSM2016" and table else path)
+        if fault.option is not None and fault.option[0] in settings:
+            statement = _part_of(settings[fault.option[0]], fault.option[1])
         secondary = [Label(statement, "read for this")] if fault.cell is not None else []
         diagnostics.error(
             fault.code, fault.message, fault.cell or statement, secondary=secondary, notes=fault.notes, help=fault.help
         )
+
+
+def _part_of(span: Span, text: str) -> Span:
+    """Return the first place of a text within a span; the span if it is not there."""
+    at = span.text.find(text) if text else -1
+    return span if at < 0 else Span(span.source, span.start + at, span.start + at + len(text))
 
 
 def _report_lost(

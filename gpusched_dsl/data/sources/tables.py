@@ -1,4 +1,4 @@
-"""Data files of every kind to columns: CSV, TSV (plain or gzip), JSON Lines, Parquet and SQLite."""
+"""Data files of every kind to columns: CSV, TSV (plain or gzip), JSON Lines, Parquet, SQLite and Excel."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gpusched_dsl.data.sources.files import (
     Unreadable,
     expand_gzip,
     locate,
+    missing_columns,
     read_bytes,
 )
 
@@ -27,11 +28,12 @@ KINDS = {
     ".sqlite": "sqlite",
     ".sqlite3": "sqlite",
     ".db": "sqlite",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
 }
 _HINTS = {
     ".json": "write the list as `.jsonl`, with one object per line",
-    ".xlsx": "export the sheet as `.csv`",
-    ".xls": "export the sheet as `.csv`",
+    ".xls": "save it as `.xlsx`, or export the sheet as `.csv`",
     ".duckdb": "export the table as `.parquet`",
 }
 
@@ -41,7 +43,8 @@ def read_columns(
 ) -> FileColumns:
     """The named columns of the data file that `path` (relative to the folder `base`) names.
 
-    `table` is for databases only. Text formats give text (empty cells are null), the others what they declare.
+    `table` is for databases and Excel only. Text formats and Excel give text (empty cells are null), the others what
+    they declare.
     Raises Unreadable with everything found wrong (GSM20xx).
     """
     limits = limits or FileLimits()
@@ -51,12 +54,12 @@ def read_columns(
 
 def read_data_file(file: DataFile, table: str | None, columns: Sequence[str], limits: FileLimits) -> FileColumns:
     kind, packed = _kind(file.name)
-    if table is not None and kind != "sqlite":
+    if table is not None and kind not in ("sqlite", "excel"):
         raise Unreadable(
             Fault(
                 "GSM2016",
                 f"data file `{file.name}` is not a database and has no table `{table}`",
-                help="`table` is only for SQLite databases",
+                help="`table` is only for SQLite databases and sheets of Excel files",
             )
         )
     if kind == "sqlite":
@@ -69,6 +72,8 @@ def read_data_file(file: DataFile, table: str | None, columns: Sequence[str], li
 
         return read_parquet(raw, file.name, columns, limits)
     digest = hashlib.sha256(raw).hexdigest()
+    if kind == "excel":
+        return _read_excel(raw, file.name, table, columns, limits, digest)
     if packed:
         raw = expand_gzip(file.name, raw, limits)
     if kind == "json":
@@ -80,9 +85,21 @@ def read_data_file(file: DataFile, table: str | None, columns: Sequence[str], li
     return read_delimited(raw, file.name, columns, "," if kind == "csv" else "\t", digest)
 
 
+def _read_excel(
+    raw: bytes, name: str, table: str | None, columns: Sequence[str], limits: FileLimits, digest: str
+) -> FileColumns:
+    from gpusched_dsl.data.sources.excel import read_sheet, sheet_columns
+
+    found, lines = sheet_columns(name, read_sheet(raw, name, table or "", limits))
+    faults = missing_columns(name, list(columns), list(found))
+    if faults:
+        raise Unreadable(*faults)
+    return FileColumns(name, {column: found[column] for column in dict.fromkeys(columns)}, len(lines), digest, lines)
+
+
 def is_text(name: str) -> bool:
     """Whether the cells of a file of this name have no types of their own."""
-    return Path(name.lower().removesuffix(".gz")).suffix in (".csv", ".tsv")
+    return Path(name.lower().removesuffix(".gz")).suffix in (".csv", ".tsv", ".xlsx", ".xlsm")
 
 
 def _kind(name: str) -> tuple[str, bool]:
@@ -92,7 +109,7 @@ def _kind(name: str) -> tuple[str, bool]:
     packed = plain != lowered
     suffix = Path(plain).suffix
     kind = KINDS.get(suffix)
-    if kind is None or (packed and kind in ("parquet", "sqlite")):
+    if kind is None or (packed and kind in ("parquet", "sqlite", "excel")):
         known = ", ".join(f"`{k}`" for k in KINDS)
         raise Unreadable(
             Fault(

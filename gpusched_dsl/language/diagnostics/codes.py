@@ -173,6 +173,7 @@ CODES: dict[str, str] = {
     "GSM2016": "unknown or unspecified database table",
     "GSM2017": "skipped rows of a trace",
     "GSM2018": "no usable rows in a trace",
+    "GSM2019": "missing package for Excel files",
     "GSM2030": "malformed time",
     "GSM2031": "prices do not cover the slots",
     "GSM2032": "unknown series in a price file",

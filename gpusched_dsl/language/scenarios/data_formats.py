@@ -18,6 +18,7 @@ from gpusched_dsl.language.scenarios.formats import (
     describe_format,
     names,
 )
+from gpusched_dsl.language.scenarios.row_conditions import condition_text
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, parse_unit_text, unit_of
 
@@ -127,6 +128,8 @@ class FormatChecker:
         return value
 
     def _read_value(self, expr: tree.Expr, option: Option) -> Setting | None:
+        if option.condition:
+            return condition_text(expr, lambda span, why: self._report_part(span, option, why))
         if option.type is str:
             if isinstance(expr, (tree.Name, tree.Text)):
                 return expr.text if isinstance(expr, tree.Name) else expr.value
@@ -176,10 +179,22 @@ class FormatChecker:
             help=help,
         )
 
+    def _report_part(self, span: Span, option: Option, help: str) -> None:
+        self.diagnostics.error(
+            "GSM1519",
+            f"option `{option.name}` cannot contain `{span.text}`",
+            span,
+            f"not {option.needs.split(',')[0]}" if option.condition else "",
+            notes=[f"`{option.name}`: {option.meaning}"],
+            help=help,
+        )
+
     # --- columns -----------------------------------------------------------------------------------------------------
 
     def columns(self, item: tree.DataItem, description: Described) -> bool:
         """Whether the format has all columns of an item; report GSM1520 for unknown ones."""
+        if description.open_columns:
+            return True
         names = [column.name for column in description.columns]
         sound = True
         for name, span in [(k.column, k.span) for k in item.keys] + [(c.name, c.span) for c in item.columns]:

@@ -25,6 +25,7 @@ class Option:
     Its kind is that of `default`, or `kind` where it must be given (then `default` is None). A number may have a `unit`
     ("h"), in which readers get it; it may be stated in any unit that converts to it, or without one. `choices` are the
     texts that may stand there (none: any), `least` the smallest number. `shown` tells the default in words.
+    A `condition` compares columns of the file with values; readers get it as text (`row_conditions.py`).
     """
 
     name: str
@@ -35,6 +36,7 @@ class Option:
     choices: tuple[str, ...] = ()
     least: float | None = None
     shown: str = ""
+    condition: bool = False
 
     @property
     def type(self) -> type[bool] | type[int] | type[float] | type[str]:
@@ -43,6 +45,8 @@ class Option:
     @property
     def needs(self) -> str:
         """`an integer`, `a number or a quantity in h`, `one of a, b`."""
+        if self.condition:
+            return "a condition on columns, such as `state == COMPLETED and gpus >= 1`"
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         return _KINDS[self.type] + (f" in `{self.unit}`" if self.unit else "")
@@ -66,6 +70,10 @@ class Described(Protocol):
     def columns(self) -> Sequence[FormatColumn]: ...
     @property
     def options(self) -> Sequence[Option]: ...
+    @property
+    def open_columns(self) -> bool:
+        """Whether a file's own columns may be used besides `columns`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

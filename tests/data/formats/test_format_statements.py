@@ -182,9 +182,10 @@ def test_a_file_is_read_once_for_each_use(folder: Path, monkeypatch: pytest.Monk
 def test_rows_left_out_are_told_once_as_a_note(folder: Path) -> None:
     body = 'data "chronus.csv" as chronus { Jobs = job; hours[job] = duration; }'
     [note] = build(body, folder).notes
-    assert (note.code, note.severity, str(note.primary)) == ("GSM2017", Severity.NOTE, "chronus.csv:7")
+    assert (note.code, note.severity, str(note.primary)) == (
+        "GSM2017", Severity.NOTE, "chronus.csv:7, column num_gpu")  # fmt: skip
     assert note.message == "1 of 6 rows of `chronus.csv` are unusable and were skipped"
-    assert note.notes == ("1: no GPUs (first on line 7)",)
+    assert note.notes == ("1: no GPUs (first on line 7: `0`)",)
     model = gs.loads(f"{MODEL}scenario S for M {{ {body} }}", base=folder)
     assert [w.code for w in model.solve("S").warnings] == ["GSM2017"]
 

@@ -26,7 +26,7 @@ def test_what_is_in_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert code == 0
     assert "rows 6 read, 4 kept" in lines
-    assert "unusable 1: no GPUs (first on line 7)" in lines
+    assert "unusable 1: no GPUs (first on line 7: `0`)" in lines
     assert "excluded by options 1: after the requested number of rows (first on line 5)" in lines
     # 832 to 14341 minutes are 13509 minutes, 9.38 days; 4 jobs in 225.15 hours.
     assert "submitted 0 s to 9.38 d, 0.01777 per hour" in lines

@@ -117,12 +117,12 @@ def test_too_many_nodes() -> None:
     assert [d.rows for d in table.dropped] == [1]
 
 
-@pytest.mark.parametrize("name", sorted(READERS))
+@pytest.mark.parametrize("name", sorted(READERS.keys() - {"table"}))  # which reads any table
 def test_files_that_are_no_traces(name: str) -> None:
     for content, codes in (
         ("", {"GSM2010"}),
         ("\n\n", {"GSM2010"}),
-        ("name,colour\nx,red\n", {"GSM2011", "GSM2013", "GSM2032"}),
+        ("name,colour\nx,red\n", {"GSM2008", "GSM2011", "GSM2013", "GSM2032"}),
         (b"\xff\xfea\0", {"GSM2009"}),
         (b"\x00\x01\x02", {"GSM2009"}),
         (b"PAR1", {"GSM2009"}),
@@ -144,6 +144,7 @@ SOURCES = [
     ("chronus_values", "chronus.csv"), ("gavel", "gavel.csv"), ("gavel", "gavel_10.trace"), ("gavel", "gavel_7.trace"),
     ("gavel_throughputs", "gavel_throughputs.json"), ("gavel_colocated", "gavel_throughputs.json"),
     ("gavel_colocated", "gavel_colocated.csv"), ("sia_placements", "sia_placements.csv"), ("swf", "swf.swf"),
+    ("sacct", "sacct.txt"), ("kubernetes", "kubernetes.json"), ("jobs", "helios.csv"),
     ("elasticflow", "elasticflow.csv"), ("shockwave", "shockwave.csv"), ("tiresias_nodes", "tiresias_nodes.csv"),
 ]  # fmt: skip
 

@@ -103,7 +103,7 @@ def test_a_status_that_is_nowhere_is_told() -> None:
     rows: list[Row] = [("a", 0.0, 1, 5.0, "done", "x")]
     found = fault("helios", helios(rows), status="don")
     assert found.help == "did you mean `done`?"
-    assert found.notes == ("1: another status",)
+    assert found.notes == ("1: another status (first on line 2)",)
 
 
 def test_times_of_day_begin_at_the_first_midnight() -> None:

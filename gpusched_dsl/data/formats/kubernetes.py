@@ -1,0 +1,238 @@
+"""Jobs and pods of Kubernetes: `kubectl get jobs -o json`, `kubectl get pods -o json`, and jobs of Kubeflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from gpusched_dsl.data.formats.fields import Field, SelectedRows, rows_of
+from gpusched_dsl.data.formats.jobs import COLUMNS, job_options, select_jobs
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
+from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
+
+QUEUE = "kueue.x-k8s.io/queue-name"
+_COLUMNS = (
+    FormatColumn("job", "name; with the namespace before a `/` if several namespaces have it"),
+    COLUMNS["submitted"],
+    FormatColumn("gpus", "requested GPUs of all its pods"),
+    FormatColumn("nodes", "pods that run at the same time"),
+    COLUMNS["duration"],
+    FormatColumn("status", "Complete, Failed, Running, Suspended, Pending; of pods their phase"),
+    FormatColumn("vc", "namespace"),
+    FormatColumn("user", "value of the label that the option `user_label` names"),
+    FormatColumn("cpus", "requested CPU cores of all its pods"),
+    FormatColumn("memory", "requested main memory of all its pods", "MiB"),
+    FormatColumn("started", "start, on the clock of `submitted`", "s"),
+    FormatColumn("ended", "end, on the clock of `submitted`", "s"),
+    FormatColumn("wait", "time from `submitted` to `started`", "s"),
+    FormatColumn("queue", f"queue of Kueue, the label `{QUEUE}`"),
+    FormatColumn("priority", "priority class"),
+    FormatColumn("owner", "of a pod, the object that controls it"),
+    FormatColumn("node", "of a pod, its node"),
+)
+_TIMES = {"submitted": "creationTimestamp", "started": "startTime", "ended": "completionTime"}
+_SUFFIXES = {
+    "": 1.0, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2.0**10, "Mi": 2.0**20,
+    "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50,
+}  # fmt: skip
+_TEXTS = ("job", "status", "vc", "user", "queue", "priority", "owner", "node")
+_NUMBERS = ("gpus", "nodes", "cpus", "memory")
+
+
+def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
+    import polars as pl
+
+    assert raw is not None
+    found = [_row(item, settings) for item in _items(raw)]
+    lines = pl.int_range(1, len(found) + 1, eager=True).to_numpy()
+    names = (*_TEXTS, *_TIMES, *_NUMBERS)
+    texts = {name: pl.Series(name, [row.get(name) for row in found], dtype=pl.String) for name in names}
+    fields = [
+        *(Field(name, (name,)) if name == "job" else Field(name, (name,), needed=False) for name in _TEXTS),
+        *(Field(name, (source,), needed=False) for name, source in _TIMES.items()),
+        *(Field(name, (name,), "number", needed=False) for name in _NUMBERS),
+    ]
+    rows = rows_of(texts, lines, fields)
+    rows.facts.append("rows are counted as objects of the list, the first is 1")
+    _put_times(rows)
+    _name(rows)
+    rows.put(rows["gpus"].ceil().cast(pl.Int64), rows["nodes"].cast(pl.Int64))
+    least = int(settings["least_gpus"])
+    rows.leave_out(f"fewer than {least} GPUs", rows["gpus"] < least, asked=True)
+    select_jobs(rows, settings, raw.name)
+    return rows.table(column.name for column in _COLUMNS)
+
+
+def _put_times(rows: SelectedRows) -> None:
+    import polars as pl
+
+    from gpusched_dsl.data.formats.moments import midnight_before, times_of
+
+    rows.leave_out("no submission time", rows["submitted"].is_null(), column="creationTimestamp")
+    for name, source in _TIMES.items():
+        times = times_of(rows[name], "UTC", "ymd")
+        text = rows[name].alias("_text")
+        rows.put(pl.Series(name, times.micros).set(pl.Series(~times.has_value), None), text)
+        rows.put(pl.Series("_wrong", times.wrong))
+        rows.leave_out(f"{source} is not a time", rows["_wrong"], column=source, text=rows["_text"])
+    first = rows["submitted"].min()
+    zero = midnight_before(int(first), "UTC") if isinstance(first, int) else 0
+    rows.put(*(((rows[name] - zero).cast(pl.Float64) / 1e6).alias(name) for name in _TIMES))
+    rows.leave_out("never started", rows["started"].is_null())
+    rows.leave_out("has not ended", rows["ended"].is_null())
+    rows.put((rows["ended"] - rows["started"]).alias("duration"), (rows["started"] - rows["submitted"]).alias("wait"))
+    rows.leave_out("no duration", rows["duration"] <= 0)
+
+
+def _name(rows: SelectedRows) -> None:
+    """Put the namespace before names if two namespaces have the same name."""
+    import polars as pl
+
+    spaces = rows.frame.select(pl.col("vc").n_unique().over("job").max()).item() if rows.frame.height else 1
+    if spaces is not None and spaces > 1:
+        rows.put(pl.select(pl.format("{}/{}", rows["vc"].fill_null("default"), rows["job"])).to_series().alias("job"))
+
+
+def _items(raw: Raw) -> list[dict[str, Any]]:
+    """Return the objects of a list, or the single object; raise Unreadable (GSM2008, GSM2009, GSM2010)."""
+    import msgspec
+
+    data = check_text(raw.name, raw.data)
+    if not data.strip():
+        raise Unreadable(Fault("GSM2010", f"data file `{raw.name}` is empty", help="it must contain a list in JSON"))
+    help = "write the file by `kubectl get jobs --all-namespaces -o json`"
+    try:
+        document = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        note = str(error) or "too deeply nested"
+        raise Unreadable(Fault("GSM2008", f"data file `{raw.name}` is not JSON", notes=(note,), help=help)) from None
+    items = document.get("items", [document]) if isinstance(document, dict) else document
+    found = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    if not found or not any("metadata" in item for item in found):
+        empty = isinstance(items, list) and not items
+        message = "has no object" if empty else "does not contain objects of Kubernetes"
+        raise Unreadable(Fault("GSM2010" if empty else "GSM2008", f"data file `{raw.name}` {message}", help=help))
+    return found
+
+
+def _row(item: Mapping[str, Any], settings: Mapping[str, Setting]) -> dict[str, str | None]:
+    """Return one object as cells of text; what is missing or of another form is empty."""
+    meta, spec, status = _map(item.get("metadata")), _map(item.get("spec")), _map(item.get("status"))
+    labels = {**_map(meta.get("annotations")), **_map(meta.get("labels"))}
+    pods = list(_pods(item, spec))
+    found = {
+        "job": _text(meta.get("name")),
+        "vc": _text(meta.get("namespace")),
+        "user": _text(labels.get(str(settings["user_label"]))),
+        "queue": _text(labels.get(QUEUE)),
+        "priority": next((_text(pod.get("priorityClassName")) for _, pod in pods), None),
+        "submitted": _text(meta.get("creationTimestamp")),
+        "nodes": str(sum(count for count, _ in pods)),
+    }
+    for name, total in _requests(pods, str(settings["resource"])).items():
+        found[name] = repr(total)
+    return found | (_pod_status(meta, spec, status) if item.get("kind") == "Pod" else _job_status(spec, status))
+
+
+def _pods(item: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield numbers of pods with their specifications: of a pod, a Job, or the roles of a job of Kubeflow."""
+    if item.get("kind") == "Pod" or "containers" in spec:
+        yield 1, spec
+        return
+    if "template" in spec:
+        parallel, total = _count(spec.get("parallelism"), 1), _count(spec.get("completions"), None)
+        yield (parallel if total is None else min(parallel, total)) or 0, _template(spec)
+        return
+    for key, roles in spec.items():
+        if key.endswith("ReplicaSpecs"):
+            for role in _map(roles).values():
+                yield _count(_map(role).get("replicas"), 1) or 0, _template(_map(role))
+
+
+def _template(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _map(_map(spec.get("template")).get("spec"))
+
+
+def _requests(pods: list[tuple[int, Mapping[str, Any]]], gpu: str) -> dict[str, float]:
+    """Sum the requests of containers, or their limits where they request nothing, as Kubernetes does."""
+    totals = {"gpus": 0.0, "cpus": 0.0, "memory": 0.0}
+    keys = {gpu: "gpus", "cpu": "cpus", "memory": "memory"}
+    for count, pod in pods:
+        for container in _list(pod.get("containers")):
+            resources = _map(_map(container).get("resources"))
+            asked = {**_map(resources.get("limits")), **_map(resources.get("requests"))}
+            for key, name in keys.items():
+                totals[name] += count * _quantity(asked.get(key))
+    return {**totals, "memory": totals["memory"] / 2**20}
+
+
+def _job_status(spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, str | None]:
+    held = [_map(each) for each in _list(status.get("conditions")) if _map(each).get("status") == "True"]
+    last = {str(each.get("type")): _text(each.get("lastTransitionTime")) for each in held}
+    done = next((name for name in ("Complete", "Succeeded", "Failed") if name in last), None)
+    running = "Suspended" if spec.get("suspend") is True else "Running" if status.get("active") else "Pending"
+    return {
+        "started": _text(status.get("startTime")),
+        "ended": _text(status.get("completionTime")) or (None if done is None else last[done]),
+        "status": {"Succeeded": "Complete", None: running}.get(done, done),
+    }
+
+
+def _pod_status(meta: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, str | None]:
+    states = [_map(_map(each).get("state")) for each in _list(status.get("containerStatuses"))]
+    ends = [_text(_map(state.get("terminated")).get("finishedAt")) for state in states]
+    known = [end for end in ends if end is not None]
+    owners = [_map(each) for each in _list(meta.get("ownerReferences"))]
+    return {
+        "started": _text(status.get("startTime")),
+        "ended": max(known) if known and len(known) == len(states) else None,
+        "status": _text(status.get("phase")),
+        "owner": next((_text(each.get("name")) for each in owners if each.get("controller")), None),
+        "node": _text(spec.get("nodeName")),
+    }
+
+
+def _quantity(value: object) -> float:
+    """Return a quantity such as `500m`, `16Gi` or `2`; 0 for anything else."""
+    text = str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
+    digits = text.rstrip("kmMGTPKi")
+    try:
+        return float(digits) * _SUFFIXES[text[len(digits) :]]
+    except (ValueError, KeyError):
+        return 0.0
+
+
+def _count(value: object, default: int | None) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+FORMATS = MappingProxyType(
+    {
+        "kubernetes": Format(
+            "kubernetes",
+            "Jobs, pods, or jobs of Kubeflow that have ended: `kubectl get jobs -A -o json`.",
+            _COLUMNS,
+            _read,
+            (
+                Option("resource", "resource of GPUs", "nvidia.com/gpu"),
+                Option("user_label", "label or annotation that names the user", "user"),
+                Option("least_gpus", "only jobs with at least this number of GPUs", 1, least=0),
+                *job_options([column.name for column in _COLUMNS]),
+            ),
+            "kubernetes.io/docs/concepts/workloads/controllers/job",
+        )
+    }
+)

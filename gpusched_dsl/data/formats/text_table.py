@@ -1,0 +1,124 @@
+"""Any table to columns of text: CSV with any separator, sheets of Excel, Parquet; the line of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched_dsl.data.formats.fields import header_of
+from gpusched_dsl.data.formats.shape import Option, Raw, Setting
+from gpusched_dsl.data.sources.delimited import read_delimited
+from gpusched_dsl.data.sources.excel import MAGIC, read_sheet, sheet_columns
+from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, check_text
+from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_NAMED = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+OPTIONS = (
+    Option(
+        "separator",
+        'text between cells: one character, such as ";" or "|", or `tab`',
+        "",
+        shown="`,`, or a tab in `.tsv`",
+    ),
+    Option("decimal", "decimal sign of numbers", ".", choices=(".", ",")),
+    Option("header", "line that names the columns; lines before it are skipped", 1, least=1),
+    Option("sheet", "sheet of an Excel file", "", shown="the only one"),
+    Option("only", "only rows that satisfy this condition on columns", "", condition=True, shown="all"),
+    Option("timezone", "time zone of times without an offset, by its name: `Europe/Berlin`", "UTC"),
+    Option("dates", "order of day and month if the year is last", "auto", choices=("auto", "mdy", "dmy"),
+           shown="derived from the dates"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TextTable:
+    """Columns of text by their names in the file, without names that occur twice; empty cells are null."""
+
+    name: str
+    columns: Mapping[str, pl.Series]
+    lines: Ints
+    note: str = ""  # about the separator, if the columns look like one
+
+    def fault(self, column: str, what: str, option: tuple[str, str] | None = None) -> Fault:
+        """The fault of a file without a column."""
+        names = list(self.columns)
+        shown = ", ".join(f"`{name}`" for name in names[:20]) + (" ..." if len(names) > 20 else "")
+        return Fault(
+            "GSM2011",
+            f"data file `{self.name}` has no column `{column}`{what}",
+            notes=(f"its columns are {shown}",),
+            help=self.note or did_you_mean(column, names),
+            option=option,
+        )
+
+
+def read_text_table(raw: Raw, settings: Mapping[str, Setting]) -> TextTable:
+    """Read all columns of a file; raise Unreadable (GSM2007 to GSM2016, GSM2019; GSM1519 for a wrong separator)."""
+    header = int(settings["header"])
+    if raw.data.startswith(MAGIC):
+        return _sheet(raw, str(settings["sheet"]), header)
+    if raw.name.lower().endswith((".parquet", ".pq")):
+        return _parquet(raw)
+    text = check_text(raw.name, raw.data)
+    if header > 1:  # skipped lines become blank lines, which count
+        text = b"\n" * (header - 1) + b"\n".join(text.split(b"\n")[header - 1 :])
+    separator = _separator(raw.name, str(settings["separator"]))
+    member = Raw(raw.name, text)
+    names = header_of(member, separator)
+    wanted = [name for name in dict.fromkeys(names) if name and names.count(name) == 1]
+    note = _separator_note(names)
+    try:
+        file = read_delimited(text, raw.name, wanted, separator)
+    except Unreadable as error:
+        if note and error.faults[0].code == "GSM2013":
+            raise Unreadable(replace(error.faults[0], help=note)) from None
+        raise
+    lines = np.arange(file.rows) + file.first_line if file.lines is None else file.lines
+    return TextTable(raw.name, file.columns, lines, note)
+
+
+def _separator(name: str, wanted: str) -> str:
+    if not wanted:
+        return "\t" if name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    found = _NAMED.get(wanted, "\t" if wanted == "\\t" else wanted)
+    if len(found) != 1 or not found.isascii() or found in '"\r\n':
+        raise Unreadable(
+            Fault(
+                "GSM1519",
+                f"`{wanted}` cannot separate cells",
+                help=f"write one character, or one of {', '.join(_NAMED)}",
+                option=("separator", wanted),
+            )
+        )
+    return found
+
+
+def _separator_note(names: list[str]) -> str:
+    """Return advice if the header is a single name that contains another separator."""
+    other = next((s for s in ";\t|," if len(names) == 1 and s in names[0]), None)
+    if other is None:
+        return ""
+    shown = "tab" if other == "\t" else f'"{other}"'
+    return f"its cells seem to be separated by {'tabs' if other == chr(9) else f'`{other}`'}: `separator = {shown}`"
+
+
+def _sheet(raw: Raw, sheet: str, header: int) -> TextTable:
+    cells = read_sheet(raw.data, raw.name, sheet, FileLimits(), "sheet")
+    return TextTable(raw.name, *sheet_columns(raw.name, cells, header))
+
+
+def _parquet(raw: Raw) -> TextTable:
+    import polars as pl
+
+    from gpusched_dsl.data.sources.parquet import names_of, read_parquet
+
+    file = read_parquet(raw.data, raw.name, names_of(raw.data, raw.name, FileLimits()), FileLimits())
+    columns = {name: column.cast(pl.String) for name, column in file.columns.items()}
+    return TextTable(raw.name, columns, np.arange(1, file.rows + 1))

@@ -1,0 +1,105 @@
+"""Sheets of Excel files to columns of text. The only file that imports fastexcel."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, decoded_size_fault
+from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAGIC = b"PK\x03\x04"
+
+
+def read_sheet(data: bytes, name: str, sheet: str, limits: FileLimits, option: str | None = None) -> pl.DataFrame:
+    """Return all cells of a sheet as text, without a header; row 0 is row 1 of the sheet.
+
+    `sheet` is its name; an empty text means the only sheet. `option` is the option that names it, if one does. Dates
+    are `2024-03-01 12:30:15`, integers have no decimal point. Raises Unreadable: GSM2019 without fastexcel, GSM2007,
+    GSM2008, GSM2010, GSM2016.
+    """
+    import polars as pl
+
+    fastexcel = _module()
+    _check_size(data, name, limits)
+    try:
+        book = fastexcel.read_excel(data)
+        names = list(book.sheet_names)
+        chosen = _choose(name, sheet, names, option)
+        found = book.load_sheet(chosen, header_row=None, skip_rows=0, dtypes="string").to_polars()
+    except fastexcel.FastExcelError as error:
+        note = str(error).splitlines()[0]
+        raise Unreadable(Fault("GSM2008", f"`{name}` is damaged or not an Excel file", notes=(note,))) from None
+    if not found.height or not found.width:
+        raise Unreadable(Fault("GSM2010", f"sheet `{chosen}` of `{name}` is empty"))
+    assert isinstance(found, pl.DataFrame)
+    return found.with_columns(pl.all().cast(pl.String).str.strip_chars())
+
+
+def _module():  # type: ignore[no-untyped-def]  # fastexcel is an extra and has no complete types
+    try:
+        import fastexcel
+    except ImportError:
+        raise Unreadable(
+            Fault(
+                "GSM2019",
+                "Excel files need the package fastexcel, which is not installed",
+                help="pip install 'gpusched-dsl[excel]', or export the sheet as CSV",
+            )
+        ) from None
+    return fastexcel
+
+
+def _check_size(data: bytes, name: str, limits: FileLimits) -> None:
+    """Refuse an archive that expands beyond the limit before anything expands it."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    except zipfile.BadZipFile as error:
+        raise Unreadable(Fault("GSM2008", f"`{name}` is damaged or not an Excel file", notes=(str(error),))) from None
+    if size > limits.decoded_bytes:
+        raise Unreadable(decoded_size_fault(name, limits))
+
+
+def _choose(name: str, sheet: str, names: list[str], option: str | None) -> str:
+    shown = ", ".join(f"`{each}`" for each in names[:20])
+    named = None if option is None else (option, sheet)
+    if sheet and sheet not in names:
+        raise Unreadable(
+            Fault(
+                "GSM2016",
+                f"`{name}` has no sheet `{sheet}`",
+                notes=(f"its sheets are {shown}",),
+                help=did_you_mean(sheet, names),
+                option=named,
+            )
+        )
+    if not sheet and len(names) != 1:
+        how = 'write `table "NAME"` after the file' if option is None else 'state the option `sheet = "NAME"`'
+        raise Unreadable(
+            Fault("GSM2016", f"`{name}` has {len(names)} sheets", notes=(f"its sheets are {shown}",), help=how)
+        )
+    return sheet or names[0]
+
+
+def sheet_columns(name: str, cells: pl.DataFrame, header: int = 1) -> tuple[dict[str, pl.Series], Ints]:
+    """Return columns of text by the names in row `header`, and the row of each record; blank rows are skipped.
+
+    Names that occur twice are left out. Raises Unreadable (GSM2010).
+    """
+    import polars as pl
+
+    numbered = cells.with_row_index("_line", 1).filter(~pl.all_horizontal(pl.exclude("_line").is_null()))
+    numbered = numbered.filter(pl.col("_line") >= header)
+    if not numbered.height:
+        raise Unreadable(Fault("GSM2010", f"`{name}` has no row {header}", help="a row must name the columns"))
+    names = [str(cell) if cell else "" for cell in numbered.row(0)[1:]]
+    body = numbered[1:]
+    places = {each: at + 1 for at, each in enumerate(names) if each and names.count(each) == 1}
+    columns = {each: body.to_series(at).alias(each) for each, at in places.items()}
+    return columns, body["_line"].cast(pl.Int64).to_numpy()
