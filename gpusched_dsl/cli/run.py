@@ -112,11 +112,11 @@ def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...],
 
 
 def _report_run(result: RunResult, options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.reporting.runs.summary import summary_lines, title
+    from gpusched_dsl.reporting.runs.summary import summary_lines, tables_by_attribute, title
 
     output.say(title(result))
     output.say()
-    for line in summary_lines(result):
+    for line in (*summary_lines(result), *tables_by_attribute(result)):
         output.say(line)
     output.report(result.warnings)
     if options.json is not None:

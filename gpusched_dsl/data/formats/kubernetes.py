@@ -141,13 +141,15 @@ def _pods(item: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[tuple[in
         yield 1, spec
         return
     if "template" in spec:
-        parallel, total = _count(spec.get("parallelism"), 1), _count(spec.get("completions"), None)
-        yield (parallel if total is None else min(parallel, total)) or 0, _template(spec)
+        parallel, total = _count(spec.get("parallelism")), _count(spec.get("completions"))
+        parallel = 1 if parallel is None else parallel
+        yield parallel if total is None else min(parallel, total), _template(spec)
         return
     for key, roles in spec.items():
         if key.endswith("ReplicaSpecs"):
             for role in _map(roles).values():
-                yield _count(_map(role).get("replicas"), 1) or 0, _template(_map(role))
+                replicas = _count(_map(role).get("replicas"))
+                yield 1 if replicas is None else replicas, _template(_map(role))
 
 
 def _template(spec: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -203,8 +205,8 @@ def _quantity(value: object) -> float:
         return 0.0
 
 
-def _count(value: object, default: int | None) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _map(value: object) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, decoded_size_fault
 from gpusched_dsl.ir.arrays import Ints
@@ -41,7 +41,7 @@ def read_sheet(data: bytes, name: str, sheet: str, limits: FileLimits, option: s
     return found.with_columns(pl.all().cast(pl.String).str.strip_chars())
 
 
-def _module():  # type: ignore[no-untyped-def]  # fastexcel is an extra and has no complete types
+def _module() -> Any:
     try:
         import fastexcel
     except ImportError:

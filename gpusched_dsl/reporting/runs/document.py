@@ -35,6 +35,10 @@ def document(result: RunResultData) -> dict[str, Any]:
         "bound": {"value": bound.value, "gap": result.gap, "how": bound.how},
         "metrics": result.metrics,
         "metric_units": {name: result.unit_of(name) for name in result.metrics},
+        "groups": {
+            attribute: {"rows": result.by(attribute).to_dicts(), **result.fairness_by(attribute)}
+            for attribute in result.attributes
+        },
         "node_types": result.node_types.to_dicts(),
         "jobs": result.jobs.to_dicts(),
         "schedule": result.schedule.to_dicts(),

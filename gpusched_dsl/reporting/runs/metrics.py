@@ -13,12 +13,13 @@ from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.units import UNITS, convertible, factor
 from gpusched_dsl.online.history import RunHistory
 from gpusched_dsl.online.simulation.world import DONE, GONE, TARDINESS
+from gpusched_dsl.reporting.runs.fairness import bounded_slowdowns, finish_time_fairness, jain, slowdowns
+from gpusched_dsl.reporting.runs.job_times import tardiness_of, waiting_times
 
 Number: TypeAlias = float | int | None
-LATE: Final = ROUNDING  # relative to the due date: a later end is late
 
-MONEY, TIME, SHARE, COUNT, SECONDS, GPU_HOURS, NODE_HOURS, ENERGY = (
-    "money", "time", "share", "count", "seconds", "GPU-hours", "node-hours", "kWh",
+MONEY, TIME, SHARE, COUNT, RATIO, SECONDS, GPU_HOURS, NODE_HOURS, ENERGY = (
+    "money", "time", "share", "count", "ratio", "seconds", "GPU-hours", "node-hours", "kWh",
 )  # fmt: skip
 
 
@@ -62,6 +63,18 @@ METRICS: Final[Mapping[str, Metric]] = {
         Metric("queueing_max", TIME, "the longest first start - arrival"),
         Metric("waiting_sum", TIME, "time that jobs were present without running, before their start and after halts"),
         Metric("waiting_mean", TIME, "`waiting_sum` divided by the jobs"),
+        Metric("slowdown_mean", RATIO, "mean slowdown of finished jobs: job completion time divided by run time"),
+        Metric("slowdown_p50", RATIO, "median slowdown"),
+        Metric("slowdown_p95", RATIO, "95th percentile of slowdowns"),
+        Metric("slowdown_max", RATIO, "the largest slowdown"),
+        Metric("bounded_slowdown_mean", RATIO, "mean of max(job completion time / max(run time, 10 s), 1)"),
+        Metric("bounded_slowdown_p50", RATIO, "median bounded slowdown"),
+        Metric("bounded_slowdown_p95", RATIO, "95th percentile of bounded slowdowns"),
+        Metric("bounded_slowdown_max", RATIO, "the largest bounded slowdown"),
+        Metric("slowdown_jain", SHARE, "Jain's index of slowdowns: (sum x)^2 / (n * sum x^2), 1 if all are equal"),
+        Metric("rho_mean", RATIO, "mean finish-time fairness (see below) of finished jobs"),
+        Metric("rho_max", RATIO, "the largest finish-time fairness"),
+        Metric("unfair_share", SHARE, "finished jobs with a finish-time fairness above 1, divided by all of them"),
         Metric("gpu_hours", GPU_HOURS, "GPUs used * time, over all jobs (nodes * time, if jobs use complete nodes)"),
         Metric("node_hours", NODE_HOURS, "time in use, over all nodes (over types if a placement names no nodes)"),
         Metric("utilisation", SHARE, "used GPU time divided by the GPU time of nodes while they are in use"),
@@ -90,7 +103,14 @@ def metrics_of(history: RunHistory, method: str) -> dict[str, Number]:
     Percentiles interpolate linearly between order statistics. Means over nothing are None.
     """
     found: dict[str, Number] = {"total": history.outcome.total, "energy": _energy(history)}
-    found |= _jobs(history) | _times(history) | _use(history) | _changes(history) | _plans(history, method)
+    found |= (
+        _jobs(history)
+        | _times(history)
+        | _fairness(history)
+        | _use(history)
+        | _changes(history)
+        | _plans(history, method)
+    )
     return {name: found[name] for name in METRICS}
 
 
@@ -107,34 +127,7 @@ def unit_of(history: RunHistory, metric: str) -> str:
         return "" if history.outcome.money == "1" else history.outcome.money
     if kind == TIME:
         return "" if history.outcome.unit == "1" else history.outcome.unit
-    return {SHARE: "", COUNT: "", SECONDS: "s"}.get(kind, kind)
-
-
-def tardiness_of(history: RunHistory) -> Floats:
-    """Return the tardiness of each job; NaN for unfinished jobs and jobs without a due date."""
-    world = history.outcome.world
-    has_due = (world.status == DONE) & np.isfinite(world.due)
-    found = np.full(len(world.status), np.nan)
-    late = world.end[has_due] - world.due[has_due]
-    found[has_due] = np.where(late > LATE * np.maximum(1.0, np.abs(world.due[has_due])), late, 0.0)
-    return found
-
-
-def busy_times(history: RunHistory) -> tuple[Floats, Floats]:
-    """Return the running time of each job, and its GPU time."""
-    parts, count = history.stretches, len(history.outcome.world.status)
-    time = parts.end - parts.start
-    busy = np.bincount(parts.job, weights=time, minlength=count).astype(np.float64)
-    return busy, np.bincount(parts.job, weights=time * parts.uses, minlength=count).astype(np.float64)
-
-
-def waiting_times(history: RunHistory) -> Floats:
-    """Return the time that each job was present and did not run."""
-    world = history.outcome.world
-    until = np.where(np.isnan(world.end), world.now, world.end)
-    times = np.zeros(len(world.status))
-    times[history.came] = (until - world.arrival)[history.came]
-    return np.maximum(times - busy_times(history)[0], 0.0)
+    return {SHARE: "", COUNT: "", RATIO: "", SECONDS: "s"}.get(kind, kind)
 
 
 def is_fast_replay(history: RunHistory) -> bool:
@@ -191,6 +184,21 @@ def _times(history: RunHistory) -> dict[str, Number]:
     found |= {f"queueing_p{p}": _percentile(queueing, p) for p in (50, 95)}
     found |= {"jct_max": _percentile(jct, 100), "queueing_max": _percentile(queueing, 100)}
     return found | {"waiting_sum": float(waiting.sum()), "waiting_mean": _mean(waiting)}
+
+
+def _fairness(history: RunHistory) -> dict[str, Number]:
+    found: dict[str, Number] = {}
+    values = {"slowdown": slowdowns(history), "bounded_slowdown": bounded_slowdowns(history)}
+    for name, all_values in values.items():
+        known = all_values[~np.isnan(all_values)]
+        found[f"{name}_mean"] = _mean(known)
+        found |= {f"{name}_p{p}": _percentile(known, p) for p in (50, 95)}
+        found[f"{name}_max"] = _percentile(known, 100)
+    rho = finish_time_fairness(history)
+    rho = rho[~np.isnan(rho)]
+    unfair = float((rho > 1 + ROUNDING).mean()) if len(rho) else None
+    found |= {"rho_mean": _mean(rho), "rho_max": _percentile(rho, 100), "unfair_share": unfair}
+    return found | {"slowdown_jain": jain(values["slowdown"])}
 
 
 def makespan_of(history: RunHistory) -> Number:

@@ -47,6 +47,10 @@ def _run(result: RunResultData) -> dict[str, object]:
             for name, value in result.metrics.items()
             if value is not None
         ],
+        "groups": [
+            {"name": name, "columns": table.columns, "rows": [[_cell(cell) for cell in row] for row in table.rows()]}
+            for name, table in ((attribute, result.by(attribute)) for attribute in result.attributes)
+        ],
         "job_columns": columns,
         "jobs": [[_cell(row[name]) for name in columns] for row in jobs.to_dicts()],
         "more_jobs": result.jobs.height - jobs.height,

@@ -25,7 +25,8 @@ class RunResult(RunResultData, Report):
         return document(self)
 
     def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write `jobs.csv`, `schedule.csv`, `steps.csv`, `node_types.csv` and `metrics.csv`; return the files.
+        """Write `jobs.csv`, `schedule.csv`, `steps.csv`, `node_types.csv`, `metrics.csv`, and `by_owner.csv` for an
+        attribute `owner` of jobs; return the files.
 
         The folder is created if necessary. Raises DiagnosticError (GSM6008) if a file cannot be written.
         """
@@ -42,6 +43,7 @@ class RunResult(RunResultData, Report):
             "steps": self.steps.with_columns(pl.col("why").list.join("+")),
             "node_types": self.node_types,
             "metrics": pl.DataFrame({**figures, "unit": units}, schema_overrides={"value": pl.Float64}),
+            **{f"by_{attribute}": self.by(attribute) for attribute in self.attributes},
         }
         return write_csv_folder(Path(folder), tables)
 
@@ -53,9 +55,9 @@ class RunResult(RunResultData, Report):
         write_text(Path(path), page([self]))
 
     def __str__(self) -> str:
-        from gpusched_dsl.reporting.runs.summary import summary_lines
+        from gpusched_dsl.reporting.runs.summary import summary_lines, tables_by_attribute
 
-        return "\n".join(summary_lines(self))
+        return "\n".join([*summary_lines(self), *tables_by_attribute(self)])
 
     def __repr__(self) -> str:
         from gpusched_dsl.language.text.numbers import number_text, with_unit

@@ -116,6 +116,30 @@ class RunResultData:
 
         return {"gsdsl": __version__, "python": platform.python_version()}
 
+    # --- groups of jobs ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """Return the attributes of jobs: parameters over jobs whose values are elements, such as `owner`."""
+        from gpusched_dsl.reporting.runs.groups import attributes_of
+
+        return tuple(attributes_of(self.history))
+
+    def by(self, attribute: str) -> pl.DataFrame:
+        """Return a row per value of an attribute: its jobs, times, slowdowns, fairness, GPU hours and cost.
+
+        Raises KeyError for a name that is not in `attributes`.
+        """
+        from gpusched_dsl.reporting.runs.groups import group_table
+
+        return group_table(self.history, attribute)
+
+    def fairness_by(self, attribute: str) -> dict[str, float | None]:
+        """Return Jain's index over the values of an attribute, of their GPU hours and mean bounded slowdowns."""
+        from gpusched_dsl.reporting.runs.groups import group_fairness
+
+        return group_fairness(self.by(attribute))
+
     # --- tables ------------------------------------------------------------------------------------------------------
 
     @cached_property

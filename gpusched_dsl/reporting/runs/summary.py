@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.text.numbers import align, count_text, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.online.run_record import EXPECTED
+from gpusched_dsl.reporting.runs.groups import group_lines
 from gpusched_dsl.reporting.runs.metrics import is_fast_replay
+from gpusched_dsl.reporting.runs.short_numbers import short
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 GAP = 2  # spaces between the two columns
-DIGITS = 5
+MOST_GROUPS = 12  # rows of a table by attribute
 ENDED = {
     "finished": "finished: all jobs are done",
     "horizon": "ended with the last slot",
@@ -40,13 +42,12 @@ def summary_lines(result: RunResultData) -> list[str]:
     return [f"{word:<{width}}{text}".rstrip() for word, text in fields]
 
 
-def short(value: float | int | None, digits: int = DIGITS) -> str:
-    """Return a number with few digits: `0.66667`, `1234.5`, `12`; `-` for None."""
-    if value is None:
-        return "-"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
+def tables_by_attribute(result: RunResultData, most: int = MOST_GROUPS) -> list[str]:
+    """Return a table for each attribute of jobs, such as their owner, as lines with a blank line before each."""
+    lines: list[str] = []
+    for attribute in result.attributes:
+        lines += ["", *group_lines(result.by(attribute), result.unit, most)]
+    return lines
 
 
 def _money(result: RunResultData) -> list[tuple[str, str]]:

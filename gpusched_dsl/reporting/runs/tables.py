@@ -9,7 +9,9 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.world import STATES
-from gpusched_dsl.reporting.runs.metrics import busy_times, tardiness_of, waiting_times
+from gpusched_dsl.reporting.runs.fairness import bounded_slowdowns, finish_time_fairness, slowdowns
+from gpusched_dsl.reporting.runs.groups import attributes_of
+from gpusched_dsl.reporting.runs.job_times import busy_times, tardiness_of, waiting_times
 
 COUNTED = {"resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
 STEP_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -25,7 +27,8 @@ def jobs_table(history: RunHistory) -> pl.DataFrame:
 
     `job`, `state`, `arrival`, `start` (the first), `end`, `due`, `tardiness`, `weight`, `cost` (money, all terms),
     `waiting`, `running` (time), `gpu_time` (GPUs * time), `node` and `node_type` of the last stretch, `gpus` used in
-    it, and counts of `resumes`, `migrations`, `resizes` and `halts`. Null where there is none.
+    it, counts of `resumes`, `migrations`, `resizes` and `halts`, `slowdown`, `bounded_slowdown` and `rho` of finished
+    jobs, and the attributes of jobs that the model declares. Null where there is none.
     """
     world, rows = history.outcome.world, history.came
     busy, gpu_time = busy_times(history)
@@ -48,6 +51,10 @@ def jobs_table(history: RunHistory) -> pl.DataFrame:
         "gpus": _numbers(uses[rows]),
     }
     found |= {name: pl.Series(world.counts[of][rows]) for name, of in COUNTED.items()}
+    fairness = {"slowdown": slowdowns, "bounded_slowdown": bounded_slowdowns, "rho": finish_time_fairness}
+    found |= {name: _numbers(values(history)[rows]) for name, values in fairness.items()}
+    for name, (root, codes) in attributes_of(history).items():
+        found[name if name not in found else f"{name}_"] = _texts(history.labels(root, codes[rows]), len(rows))
     return pl.DataFrame(found)
 
 
