@@ -101,6 +101,35 @@ class IndexedSetRef(ComprehensionSet):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SliceSet(ComprehensionSet):
+    """`(i, k) in Links` with a known `k`: `{ i : (i, m) in Links where m == k }`.
+
+    The index list has one iterator, over all components, and one condition per fixed component.
+    """
+
+    @property
+    def domain(self) -> TypedSet:
+        """The set of complete tuples."""
+        return self.indexing.iterators[0].domain
+
+    @property
+    def fixed(self) -> tuple[TypedExpr | None, ...]:
+        """The value of each component of the complete tuples; None for the free ones."""
+        known = {}
+        for condition in self.indexing.conditions:
+            assert isinstance(condition, ComparisonChain)
+            own, value = condition.operands
+            assert isinstance(own, IndexRef)
+            known[own.variable] = value
+        return tuple(map(known.get, self.indexing.variables))
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """The places of the free components."""
+        return tuple(at for at, expr in enumerate(self.fixed) if expr is None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetOperation(TypedSet):
     """`op` is `union`, `inter`, `diff` or `cross`."""
 

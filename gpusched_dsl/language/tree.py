@@ -148,12 +148,17 @@ class Index(Node):
     """One iterator of an index list.
 
     `j in Jobs` names ("j",); `(v, g) in Configs` names ("v", "g") with `is_tuple`; `Types` alone names nothing.
-    A name `_` ignores that component.
+    A name `_` ignores that component. In a tuple, a name that is known outside and an expression select: `fixed` has
+    the expressions by component, their names are `_`.
     """
 
     names: tuple[Identifier, ...]
     is_tuple: bool
     domain: Expr
+    fixed: tuple[Expr | None, ...] = ()
+
+    def fixed_at(self, component: int) -> Expr | None:
+        return self.fixed[component] if self.fixed else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from gpusched_dsl.language.checked import (
     IndexRef,
     Iterator,
     NamedSet,
+    SliceSet,
     TypedIndexing,
     TypedSet,
 )
@@ -55,6 +56,9 @@ def _is_named_by_author(name: str) -> bool:
 
 
 def _set_names(model: CheckedModel, domain: TypedSet, arity: int) -> list[str]:
+    if isinstance(domain, SliceSet):
+        names = _set_names(model, domain.domain, len(domain.fixed))
+        return [names[at] for at in domain.free]
     if not isinstance(domain, NamedSet):
         return ["index"] * arity
     if arity == 1:

@@ -19,6 +19,7 @@ from gpusched_dsl.language.checked import (
     LiteralSet,
     NamedSet,
     SetOperation,
+    SliceSet,
     TypedExpr,
     TypedSet,
 )
@@ -39,6 +40,8 @@ def elements(ev: BaseEvaluator, expr: TypedSet, frame: Frame) -> Grown:
         case IntegerRange():
             low, high, step = range_ends(ev, expr, frame)
             return _range(ev, expr, frame, low, high, step)
+        case SliceSet():
+            return slice_rows(ev, expr, frame)
         case ComprehensionSet():
             grown = ev.expand(frame, expr.indexing, expr.span)
             return _distinct(grown.parents(), tuple(ev.element_codes(e, grown.frame) for e in expr.element))
@@ -82,6 +85,8 @@ def contains(ev: BaseEvaluator, expr: TypedSet, codes: Sequence[Codes], frame: F
             for row in expr.rows:
                 found |= _agree(codes, tuple(ev.codes(e, frame) for e in row))
             return found
+        case SliceSet():
+            return ev.contains(expr.domain, complete_codes(ev, expr, codes, frame), frame)
         case ComprehensionSet():
             parent, columns = elements(ev, expr, frame)
             hit = parent[_agree(tuple(c[parent] for c in codes), columns)]
@@ -123,6 +128,31 @@ def _range(ev: BaseEvaluator, expr: TypedSet, frame: Frame, low: Codes, high: Co
     steps = step if isinstance(step, int) else np.repeat(step, counts)
     parent = np.repeat(np.arange(frame.size, dtype=np.int64), counts)
     return parent, (np.repeat(low, counts) + steps * ranges(counts),)
+
+
+def complete_codes(ev: BaseEvaluator, expr: SliceSet, codes: Sequence[Codes], frame: Frame) -> tuple[Codes, ...]:
+    """The codes of all components of a sliced set, from those of the free ones."""
+    free = iter(codes)
+    return tuple(
+        next(free) if fixed is None else np.broadcast_to(ev.codes(fixed, frame), (frame.size,)) for fixed in expr.fixed
+    )
+
+
+def slice_rows(ev: BaseEvaluator, expr: SliceSet, frame: Frame) -> Grown:
+    """The free components of the tuples that agree with the fixed ones, row by row."""
+    fixed = {at: np.broadcast_to(ev.codes(e, frame), (frame.size,)) for at, e in enumerate(expr.fixed) if e is not None}
+    if free_variables(expr.domain):
+        parent, columns = elements(ev, expr.domain, frame)
+        keep = np.flatnonzero(_agree([columns[at] for at in fixed], [codes[parent] for codes in fixed.values()]))
+        return parent[keep], tuple(columns[at][keep] for at in expr.free)
+    domain = ev.domain(expr.domain)
+    index = ev.join_index(domain, tuple(fixed))
+    counts, starts = index.match(tuple(fixed.values()))
+    ev.budget.frame(int(counts.sum()), len(expr.free), expr.span, "this set")
+    rows = index.rows(counts, starts)
+    columns = domain.columns()
+    parent = np.repeat(np.arange(frame.size, dtype=np.int64), counts)
+    return parent, tuple(columns[at][rows] for at in expr.free)
 
 
 def _literal(ev: BaseEvaluator, expr: LiteralSet, frame: Frame) -> Grown:

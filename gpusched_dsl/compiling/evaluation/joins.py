@@ -37,6 +37,7 @@ from gpusched_dsl.language.checked import (
     Logic,
     Membership,
     Numeric,
+    SliceSet,
     TypedExpr,
     TypedIndexing,
     TypedSet,
@@ -104,7 +105,7 @@ class _Plan:
 
     def _share(self, iterator: Iterator, sample: Frame) -> float:
         """The share of the product of an iterator that comparisons keep, measured on some rows."""
-        if any(v not in self.unbound for v in iterator.variables):
+        if isinstance(iterator.domain, SliceSet) or any(v not in self.unbound for v in iterator.variables):
             return 0.5
         bands = self._bands(iterator)
         if not bands:
@@ -288,6 +289,9 @@ class _Plan:
 
     def _iterate(self, iterator: Iterator) -> None:
         domain = iterator.domain
+        if isinstance(domain, SliceSet) and not free_variables(domain.domain):
+            self._join(_element(iterator, domain), self.ev.domain(domain.domain))
+            return
         if free_variables(domain) and not isinstance(domain, IntegerRange):
             self._iterate_dependent(iterator, domain)
             return
@@ -414,6 +418,12 @@ def _pairs(condition: TypedExpr) -> list[TypedExpr]:
             for i, op in enumerate(condition.ops)
         ]
     return [condition]
+
+
+def _element(iterator: Iterator, domain: SliceSet) -> tuple[TypedExpr, ...]:
+    """The complete tuple of an iterator over a slice."""
+    free = (IndexRef(span=iterator.span, type=v.type, variable=v) for v in iterator.variables)
+    return tuple(next(free) if fixed is None else fixed for fixed in domain.fixed)
 
 
 def _count_integers(first: Codes, last: Codes) -> float:

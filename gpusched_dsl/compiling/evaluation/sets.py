@@ -28,6 +28,7 @@ from gpusched_dsl.language.checked import (
     LiteralSet,
     NamedSet,
     SetOperation,
+    SliceSet,
     TypedExpr,
     TypedIndexing,
     TypedSet,
@@ -100,6 +101,10 @@ class Sets(BaseEvaluator):
     def tuples_of(self, expr: IndexedSetRef) -> Domain:
         """All tuples of indices and elements of an indexed set."""
         return self.store.sets[expr.name]
+
+    def _set_SliceSet(self, expr: SliceSet) -> Domain:
+        _, columns = dependent.slice_rows(self, expr, EMPTY_FRAME)
+        return TupleDomain(tuple(map(self.store.component, expr.types)), columns)
 
     def _set_SetOperation(self, expr: SetOperation) -> Domain:
         left, right = self.domain(expr.left), self.domain(expr.right)

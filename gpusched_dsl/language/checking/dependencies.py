@@ -162,6 +162,7 @@ def _names_in(part: object, bound: frozenset[str]) -> Iterator[tuple[str, Span]]
         case tree.Indexing(indices=indices, where=where):
             for index in indices:
                 yield from _names_in(index.domain, bound)
+                yield from _names_in(index.fixed, bound)
                 bound |= {name.text for name in index.names}
             yield from _names_in(where, bound)
         case tree.Subscript(name=name, subscripts=subscripts):

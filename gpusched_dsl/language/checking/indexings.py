@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from itertools import count
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
-    ComprehensionSet,
-    IndexedSetRef,
-    IndexRef,
     IndexVar,
     Iterator,
     Logic,
@@ -18,12 +15,12 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     TypedSet,
 )
+from gpusched_dsl.language.checking.component_names import IGNORED, component_names
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Binding, Scope
+from gpusched_dsl.language.checking.slices import check_slice, selecting_expression
 from gpusched_dsl.language.checking.walk import indices_in
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
-
-IGNORED = "_"
 
 
 def check_indexing(checker: Checker, node: tree.Indexing | None, scope: Scope) -> tuple[TypedIndexing | None, Scope]:
@@ -89,15 +86,21 @@ def _check_index(
     if domain is not None and not _names_fit(checker, index, domain):
         domain = None
     if domain is None:
-        for lost in index.names:
-            if _may_bind(checker, lost, scope, own_names, index, node):
+        for at, lost in enumerate(index.names):
+            if selecting_expression(index, at, scope) is None and _may_bind(
+                checker, lost, scope, own_names, index, node
+            ):
                 scope = scope.bind(lost.text, None)
         return None, scope
+    fixed = tuple(selecting_expression(index, at, scope) for at in range(len(domain.types)))
+    sliced = check_slice(checker, index, domain, fixed, scope) if any(fixed) else domain
     variables: list[IndexVar] = []
-    sound = True
+    sound = sliced is not None
     if not index.names:
         scope = scope.without_name(domain.span.text)
     for component, kind in enumerate(domain.types):
+        if fixed[component] is not None:
+            continue
         name: tree.Identifier | None = index.names[component] if index.names else None
         if name is None or name.text == IGNORED:
             variables.append(IndexVar(IGNORED, kind, index.span if name is None else name.span))
@@ -105,10 +108,11 @@ def _check_index(
         variable = IndexVar(name.text, kind, name.span)
         variables.append(variable)
         if _may_bind(checker, name, scope, own_names, index, node):
-            scope = scope.bind(name.text, Binding(variable, domain, component))
+            place = len(variables) - 1
+            scope = scope.bind(name.text, Binding(variable, sliced, place) if sliced is not None else None)
         else:
             sound = False
-    return (Iterator(tuple(variables), domain, index.span) if sound else None), scope
+    return (Iterator(tuple(variables), sliced, index.span) if sound and sliced is not None else None), scope
 
 
 def _may_bind(
@@ -125,56 +129,52 @@ def _may_bind(
     if name.text == IGNORED:
         return False
     if name.text in own_names:
+        help, fix = _advise_filter(checker, name, scope, index, node, f"for equal `{name.text}`")
         checker.error(
             "GSM1105",
             f"index `{name.text}` is used twice",
             name.span,
             "again",
             secondary=[Label(own_names[name.text].span, "first here")],
-            help="give one of them another name",
+            help=help or "give one of them another name",
+            fix=fix,
         )
         return False
     own_names[name.text] = name
     if name.text in scope.bindings:
         outer = scope.bindings[name.text]
-        help, fix = _advise_filter(checker, name, scope, own_names, index, node)
+        domain = index.domain.span.text
         checker.error(
             "GSM1105",
             f"index `{name.text}` is already used outside of this expression",
             name.span,
             "used again here",
             secondary=[Label(outer.variable.span, "the outer index")] if outer is not None else [],
-            help=help,
-            fix=fix,
+            help=f"give the inner one another name; a condition on the outer one is `where {name.text} in {domain}`",
         )
         return False
     declared = checker.symbols.quantity_span(name.text)
     if declared is not None:
+        help, fix = _advise_filter(checker, name, scope, index, node, f"by the declared `{name.text}`")
         checker.error(
             "GSM1104",
             f"index `{name.text}` hides a declaration",
             name.span,
             "an index of this name",
             secondary=[Label(declared, f"`{name.text}` is declared here")],
-            help="give the index another name",
+            help=f"{help}; else choose another name" if help else "give the index another name",
+            fix=fix,
         )
         return False
     return True
 
 
 def _advise_filter(
-    checker: Checker,
-    name: tree.Identifier,
-    scope: Scope,
-    own_names: Container[str],
-    index: tree.Index,
-    node: tree.Indexing,
+    checker: Checker, name: tree.Identifier, scope: Scope, index: tree.Index, node: tree.Indexing, by: str
 ) -> tuple[str, list[Edit]]:
-    """`sum[(i, j) in Links] ...` inside `[i in Nodes]` selects the pairs with this `i` in other languages."""
-    others = [n.text for n in index.names if n.text not in (IGNORED, name.text)]
-    free = [other for other in others if other in own_names or other not in scope.bindings]
-    if not index.is_tuple or not free:
-        return "give the inner one another name", []
+    """`(n, j) in Links` with a declared `n`, and `(i, i) in Links`, select in other languages."""
+    if not index.is_tuple:
+        return "", []
     used_names = {n.text for i in node.indices for n in i.names}.union(scope.bindings)
     new_name = next(
         candidate
@@ -190,9 +190,12 @@ def _advise_filter(
     else:
         end = node.indices[-1].span.end
         edits.append(Edit(source.span(end, end), f" where {same}"))
-    names = ", ".join(new_name if n.text == name.text else n.text for n in index.names)
+    names = ", ".join(
+        new_name if n is name else n.text if index.fixed_at(at) is None else n.span.text
+        for at, n in enumerate(index.names)
+    )
     selected = f"({names}) in {index.domain.span.text} where {same}"
-    return f"to select by the outer `{name.text}`, write `{selected}`; else choose another name", edits
+    return f"to select {by}, write `{selected}`", edits
 
 
 def _names_fit(checker: Checker, index: tree.Index, domain: TypedSet) -> bool:
@@ -217,19 +220,3 @@ def _names_fit(checker: Checker, index: tree.Index, domain: TypedSet) -> bool:
 
 def _count_text(names: int) -> str:
     return "one name is" if names == 1 else f"{names} names are"
-
-
-def component_names(checker: Checker, domain: TypedSet) -> tuple[str, ...]:
-    """Return names for the components of a set: those of its definition, else letters."""
-    value: TypedSet | None = domain
-    while isinstance(value, NamedSet):
-        declared = checker.symbols.sets.get(value.name)
-        value = declared.value if declared is not None else None
-    named = isinstance(value, ComprehensionSet) and not isinstance(value, IndexedSetRef)
-    if named and isinstance(value, ComprehensionSet) and all(isinstance(e, IndexRef) for e in value.element):
-        return tuple(e.variable.name for e in value.element if isinstance(e, IndexRef))
-    return (
-        tuple("ijklmn"[: len(domain.types)])
-        if len(domain.types) <= 6
-        else tuple(f"i{n}" for n in range(1, len(domain.types) + 1))
-    )

@@ -15,9 +15,9 @@ from gpusched_dsl.language.checked import (
     Role,
     TypedExpr,
 )
+from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.checking.conversion import agree, fit, say, unit_in, unit_sources
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
-from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.kinds import describe, is_plain_whole
 from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedRandom, SampleFile, TypedExpr, TypedLaw, TypedList
+from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.checking.conversion import because_declared, require_plain
-from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.symbols import slots_of

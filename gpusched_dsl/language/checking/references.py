@@ -28,9 +28,9 @@ from gpusched_dsl.language.checked import (
     VariableRef,
 )
 from gpusched_dsl.language.checked import StringLiteral as LabelExpr
+from gpusched_dsl.language.checking.component_names import IGNORED, component_names
 from gpusched_dsl.language.checking.conversion import alternatives, fit, unit_in
 from gpusched_dsl.language.checking.decided_subscripts import decided_subscript
-from gpusched_dsl.language.checking.indexings import IGNORED, component_names
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, PLAIN, as_element, describe, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.ranges import check_inside

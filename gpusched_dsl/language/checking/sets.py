@@ -158,12 +158,12 @@ def _reject_range_in_braces(checker: Checker, expr: tree.SetLiteral) -> bool:
 def check_components(checker: Checker, expr: tree.Expr, scope: Scope) -> tuple[TypedExpr, ...] | None:
     """Return the parts of a tuple, or the single value, of an element; data only."""
     parts = expr.items if isinstance(expr, tree.TupleExpr) else (expr,)
-    typed_args = [_component(checker, part, scope) for part in parts]
+    typed_args = [check_component(checker, part, scope) for part in parts]
     found = tuple(c for c in typed_args if c is not None)
     return found if len(found) == len(typed_args) else None
 
 
-def _component(checker: Checker, part: tree.Expr, scope: Scope) -> TypedExpr | None:
+def check_component(checker: Checker, part: tree.Expr, scope: Scope) -> TypedExpr | None:
     if isinstance(part, tree.Name) and part.text not in scope.bindings and not _is_known(checker, part.text):
         near = did_you_mean(part.text, [*scope.bindings, *checker.symbols.usable()])
         checker.error(

@@ -240,12 +240,12 @@ class ExpressionBuilder:
         *items, where = children
         assert isinstance(where, Tree)
         indices: list[tree.Index] = []
-        names: list[tree.Name] = []
+        names: list[tree.Expr] = []
         for item in items:
             assert isinstance(item, Tree)
             index = self.index_of_membership(self.expr(item), self.span(item))
             indices.append(index)
-            names += [tree.Name(span=n.span, text=n.text) for n in index.names]
+            names += [index.fixed_at(at) or tree.Name(span=n.span, text=n.text) for at, n in enumerate(index.names)]
             if not index.names:
                 self.diagnostics.error(
                     "GSM1021",
@@ -267,8 +267,7 @@ class ExpressionBuilder:
 
     def index_of_membership(self, item: tree.Expr, span: Span) -> tree.Index:
         if isinstance(item, tree.Binary) and item.op == "in":
-            names, is_tuple = self._index_names(item.left)
-            return tree.Index(span=span, names=names, is_tuple=is_tuple, domain=item.right)
+            return self._named_index(item.left, item.right, span)
         return tree.Index(span=span, names=(), is_tuple=False, domain=item)
 
     def indexing(self, child: Child) -> tree.Indexing:
@@ -281,35 +280,46 @@ class ExpressionBuilder:
             if part.data == "where":
                 where = self.expr(part.children[0])
             else:
-                indices.append(self.index(part))
+                indices.append(self._list_index(part))
         return tree.Indexing(span=self.span(child), indices=tuple(indices), where=where)
 
     def optional_indexing(self, child: Child) -> tree.Indexing | None:
         return None if child is None else self.indexing(child)
 
     def index(self, child: Child) -> tree.Index:
+        """An index that has a statement of its own: all its components are new."""
+        index = self._list_index(child)
+        for expr in index.fixed:
+            if expr is not None:
+                self._report_unnamed(expr)
+        return index
+
+    def _list_index(self, child: Child) -> tree.Index:
         assert isinstance(child, Tree)
         left, domain = child.children
         if domain is None:
             return tree.Index(span=self.span(child), names=(), is_tuple=False, domain=self.expr(left))
-        names, is_tuple = self._index_names(self.expr(left))
-        return tree.Index(span=self.span(child), names=names, is_tuple=is_tuple, domain=self.expr(domain))
+        return self._named_index(self.expr(left), self.expr(domain), self.span(child))
 
-    def _index_names(self, left: tree.Expr) -> tuple[tuple[tree.Identifier, ...], bool]:
+    def _named_index(self, left: tree.Expr, domain: tree.Expr, span: Span) -> tree.Index:
+        is_tuple = isinstance(left, tree.TupleExpr)
         items = left.items if isinstance(left, tree.TupleExpr) else (left,)
-        names: list[tree.Identifier] = []
-        for item in items:
-            if isinstance(item, tree.Name):
-                names.append(tree.Identifier(span=item.span, text=item.text))
-            else:
-                self.diagnostics.error(
-                    "GSM1021",
-                    f"an index must be a name; `{_clip(item.span.text)}` is not a name",
-                    item.span,
-                    help="write `j in Jobs` or `(v, g) in Configs`, and state conditions with `where`",
-                )
-                names.append(tree.Identifier(span=item.span, text="_"))
-        return tuple(names), isinstance(left, tree.TupleExpr)
+        fixed = tuple(None if isinstance(item, tree.Name) else item for item in items)
+        names = tuple(
+            tree.Identifier(span=item.span, text=item.text if isinstance(item, tree.Name) else "_") for item in items
+        )
+        if not is_tuple and fixed[0] is not None:
+            self._report_unnamed(fixed[0])
+        selects = is_tuple and any(item is not None for item in fixed)
+        return tree.Index(span=span, names=names, is_tuple=is_tuple, domain=domain, fixed=fixed if selects else ())
+
+    def _report_unnamed(self, item: tree.Expr) -> None:
+        self.diagnostics.error(
+            "GSM1021",
+            f"an index must be a name; `{_clip(item.span.text)}` is not a name",
+            item.span,
+            help="write `j in Jobs` or `(v, g) in Configs`, and state conditions with `where`",
+        )
 
     # --- units ------------------------------------------------------------------------------------------------------
 

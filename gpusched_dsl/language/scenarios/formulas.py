@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from gpusched_dsl.language import tree
@@ -291,6 +292,6 @@ def _literals_within(indexing: tree.Indexing, slots: Sequence[SubscriptSlot]) ->
         if isinstance(domain, tree.SetLiteral) and isinstance(own, NamedSet):
             name = tree.Name(span=domain.span, text=own.name)
             domain = tree.Binary(span=domain.span, op="inter", left=name, right=domain)
-        found.append(tree.Index(span=index.span, names=index.names, is_tuple=index.is_tuple, domain=domain))
-        at += max(1, len(index.names))
+        found.append(replace(index, domain=domain))
+        at += max(1, sum(index.fixed_at(i) is None for i in range(len(index.names))))
     return found

@@ -21,6 +21,7 @@ from gpusched_dsl.language.checked import (
     RandomRef,
     SetOperation,
     Shift,
+    SliceSet,
     StringLiteral,
     TypedIndexing,
     TypedSet,
@@ -70,6 +71,9 @@ class Constancy:
                 for element in part.element:
                     yield from self._changes(element)
                 yield from self._membership_changes(part.domain)
+                return
+            case SliceSet() if not self._jobs_in(part):  # of a job's own elements
+                yield from self._membership_changes(part)
                 return
             case TypedSet() if self._jobs_in(part):
                 yield f"`{part.span.text}` depends on the present jobs"
@@ -123,6 +127,11 @@ class Constancy:
                 found = self._changes_by_name.get(domain.name)
                 if found is not None:
                     yield found
+            case SliceSet():
+                yield from self._membership_changes(domain.domain)
+                for fixed in domain.fixed:
+                    if fixed is not None:
+                        yield from self._changes(fixed)
             case ComprehensionSet():
                 over = sum(self._jobs_in(iterator.domain) for iterator in domain.indexing.iterators)
                 if over > self._jobs_in(domain):

@@ -69,7 +69,7 @@ class Formulas:
         before: tuple[str, str] | None = None
         for index in indexing.indices:
             domain = self.of(index.domain)
-            names = [symbol(n.text) for n in index.names]
+            names = self.index_names(index)
             element = ", ".join(names) if not index.is_tuple else f"({', '.join(names)})"
             if before is not None and before[1] == domain and not index.is_tuple and names:
                 parts[-1] = rf"{before[0]}, {element} \in {domain}"
@@ -79,6 +79,11 @@ class Formulas:
                 before = (element, domain) if names and not index.is_tuple else None
         text = separator.join(parts)
         return text if indexing.where is None else rf"{text} \,:\, {self.of(indexing.where)}"
+
+    def index_names(self, index: tree.Index) -> list[str]:
+        """The names of an index; components that select are expressions."""
+        fixed = [index.fixed_at(at) for at in range(len(index.names))]
+        return [symbol(n.text) if e is None else self.of(e) for n, e in zip(index.names, fixed, strict=True)]
 
     # --- one method per kind of node: the text and its precedence ----------------------------------------------------
 

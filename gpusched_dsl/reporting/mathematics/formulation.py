@@ -180,9 +180,14 @@ class _Writer:
         over: list[str] = []
         for index in indexing.indices:
             domain = self.formulas.of(index.domain)
-            letters = [n.text for n in index.names] or self._default_letters(index.domain, names)
-            names += letters
-            letters_text = ", ".join(map(symbol, letters))
+            if index.names:  # components that select give no position
+                fixed = [index.fixed_at(at) is not None or n.text in names for at, n in enumerate(index.names)]
+                names += [n.text for n, selects in zip(index.names, fixed, strict=True) if not selects]
+                letters = self.formulas.index_names(index)
+            else:
+                names += (own := self._default_letters(index.domain, names))
+                letters = [symbol(n) for n in own]
+            letters_text = ", ".join(letters)
             over.append(rf"{letters_text if len(letters) == 1 else f'({letters_text})'} \in {domain}")
         where = "" if indexing.where is None else rf" \,:\, {self.formulas.of(indexing.where)}"
         return self.formulas.with_subscripts(name, tuple(map(symbol, names))), r",\ ".join(over) + where
@@ -241,6 +246,8 @@ def _letters(flat: FlatModel) -> dict[str, tuple[str, ...]]:
     for statement in flat.statements:
         for node in nodes_in(statement, tree.Index):
             if node.names and isinstance(node.domain, tree.Name):
+                if node.fixed:
+                    continue
                 names = tuple(n.text for n in node.names)
                 uses.setdefault(node.domain.text, Counter())[names] += 2
         for member in nodes_in(statement, tree.Binary):  # `(j, v, g) in Runnable` names them too

@@ -16,7 +16,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     ValueType,
 )
-from gpusched_dsl.language.checking.indexings import IGNORED
+from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.checking.kinds import describe, same_kind
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics

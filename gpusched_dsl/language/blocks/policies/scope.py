@@ -6,8 +6,8 @@ from gpusched_dsl.language.blocks.policies.names import Decisions, slot_of
 from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Constant, IndexVar, Iterator, Numeric, TypedIndexing
 from gpusched_dsl.language.checked_policy import NOW, REMAINING
 from gpusched_dsl.language.checking import EMPTY, Binding, Scope
+from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.checking.conversion import unit_in
-from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.symbols import SubscriptSlot, slots_of
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import UNITS, Unit

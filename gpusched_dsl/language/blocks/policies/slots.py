@@ -19,8 +19,8 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedRule, CheckedSlots
 from gpusched_dsl.language.checking import ExpressionChecker, Scope
+from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.checking.conversion import fit, unit_in
-from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.kinds import same_kind
 from gpusched_dsl.language.checking.walk import walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean

@@ -11,8 +11,8 @@ from gpusched_dsl.language.blocks.policies.stage_table import CHOICE, JOB, KIND,
 from gpusched_dsl.language.checked import CheckedParam, NamedSet, Numeric, RandomRef, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedStage
 from gpusched_dsl.language.checking import EMPTY, Binding, ExpressionChecker, Scope
+from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.checking.conversion import agree, fit, unit_in
-from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible
