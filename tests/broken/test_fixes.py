@@ -32,14 +32,11 @@ MEANT = {
         "subject to k: b <= 1;": "constraint k: b <= 1;",
         "subject to k{i in I}: x[i] <= 1;": "constraint k[i in I]: x[i] <= 1;",
         "constraint k: sum{i in I: a[i] > 1} x[i] <= 1;": "constraint k: sum[i in I where a[i] > 1] x[i] <= 1;",
-        "constraint k[i in I]: sum[(i, j) in Links] x[j] <= 1;": (
-            "constraint k[i in I]: sum[(i2, j) in Links where i2 == i] x[j] <= 1;"
+        "constraint k: sum[(i, i) in Links] x[i] <= 1;": (
+            "constraint k: sum[(i, i2) in Links where i2 == i] x[i] <= 1;"
         ),
-        "constraint k[i in I]: sum[(i, j) in Links where a[j] > 1 or a[i] > 2] x[j] <= 1;": (
-            "constraint k[i in I]: sum[(i2, j) in Links where i2 == i and (a[j] > 1 or a[i] > 2)] x[j] <= 1;"
-        ),
-        "constraint k[j in I]: sum[(i, j) in Links] x[i] <= 1;": (
-            "constraint k[j in I]: sum[(i, j2) in Links where j2 == j] x[i] <= 1;"
+        "constraint k: sum[(i, i) in Links where a[i] > 1 or a[i] < 0] x[i] <= 1;": (
+            "constraint k: sum[(i, i2) in Links where i2 == i and (a[i] > 1 or a[i] < 0)] x[i] <= 1;"
         ),
         "minimize cost = b;": "minimize cost: b;",
         "constraint k: b ==> d;": "constraint k: b => d;",

@@ -50,6 +50,10 @@ def model_of(statements: str) -> Formulation:
         ),
         ("exec_time + alpha", r"\mathit{exec\_time} + \alpha"),
         ("0.000001 * a", r"10^{-6} \, a"),
+        (
+            "sum[j in J, (j, last(K)) in J cross K] x[j]",
+            r"\sum_{j \in \mathcal{J},\ (j, \operatorname{last}\left(\mathcal{K}\right)) \in \mathcal{J} \times \mathcal{K}} x_{j}",
+        ),
         ("min[j in J] x[j]", r"\min_{j \in \mathcal{J}} x_{j}"),
     ],
 )

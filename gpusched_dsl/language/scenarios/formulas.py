@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     CheckedParam,
     CheckedSet,
-    IndexRef,
     NamedSet,
     Numeric,
     TypedExpr,
@@ -23,7 +21,8 @@ from gpusched_dsl.language.checking.symbols import SubscriptSlot, slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 from gpusched_dsl.language.scenarios.assignments import ONE, ArrayAssignment, ExpressionAssignment
 from gpusched_dsl.language.scenarios.columns import ColumnChecker
-from gpusched_dsl.language.scenarios.values import ValueChecker, label_names
+from gpusched_dsl.language.scenarios.formula_indices import listed_subscripts, literals_within
+from gpusched_dsl.language.scenarios.values import ValueChecker
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.tree_walk import nodes_in
@@ -84,7 +83,7 @@ class FormulaChecker:
 
     def _index_list(self, node: tree.Indexing, target: _Target) -> tuple[TypedIndexing | None, Scope]:
         """The indices of a formula that have names, and their scope."""
-        named = tuple(index for index in _literals_within(node, slots_of(target)) if index.names)
+        named = tuple(index for index in literals_within(node, slots_of(target)) if index.names)
         return self.checker.indexing(tree.Indexing(span=node.span, indices=named, where=node.where))
 
     def _subscripts(
@@ -92,17 +91,10 @@ class FormulaChecker:
     ) -> tuple[TypedExpr, ...] | None:
         """The subscripts of the target: indices of the formula, and fixed labels."""
         slots = slots_of(target)
-        indices = node.indices
-        iterators = iter(indexing.iterators)
-        subscripts: list[tuple[tree.Expr | None, TypedExpr | None, Span]] = []
-        for index in indices:
-            if index.names:
-                variables = next(iterators).variables
-                subscripts += [
-                    (None, IndexRef(span=index.span, type=v.type, variable=v), index.span) for v in variables
-                ]
-            else:
-                subscripts.append((index.domain, None, index.span))
+        subscripts = listed_subscripts(node, indexing, complete=False)
+        tuples = listed_subscripts(node, indexing, complete=True)
+        if len(subscripts) != len(slots) == len(tuples):  # `cap[("a", j) in Links]` of `cap[Links]`
+            subscripts = tuples
         if not self.values.arity_fits(len(subscripts), node.span, target):
             return None
         found = [
@@ -280,18 +272,3 @@ def _unsigned(item: tree.Expr) -> tree.Expr:
 def _has_unit(item: tree.Expr) -> bool:
     number = _unsigned(item)
     return isinstance(number, tree.Number) and number.unit is not None
-
-
-def _literals_within(indexing: tree.Indexing, slots: Sequence[SubscriptSlot]) -> list[tree.Index]:
-    """The indices, with `j in { a, b }` as `j in Jobs inter { "a", "b" }`: the labels belong to the index set."""
-    found: list[tree.Index] = []
-    at = 0
-    for index in indexing.indices:
-        domain = label_names(index.domain) if index.names else index.domain
-        own = slots[at].domain if at < len(slots) else None
-        if isinstance(domain, tree.SetLiteral) and isinstance(own, NamedSet):
-            name = tree.Name(span=domain.span, text=own.name)
-            domain = tree.Binary(span=domain.span, op="inter", left=name, right=domain)
-        found.append(replace(index, domain=domain))
-        at += max(1, sum(index.fixed_at(i) is None for i in range(len(index.names))))
-    return found

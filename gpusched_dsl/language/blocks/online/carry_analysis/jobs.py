@@ -8,7 +8,15 @@ from gpusched_dsl.language.blocks.online.carry_analysis.slots import WindowView
 from gpusched_dsl.language.blocks.online.slot_counts import slot_count_errors
 from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
 from gpusched_dsl.language.blocks.policies.policy import check_policy
-from gpusched_dsl.language.checked import CheckedPlacementItem, Constant, IndexRef, Negate, Reduction, TypedExpr
+from gpusched_dsl.language.checked import (
+    CheckedPlacementItem,
+    Constant,
+    IndexRef,
+    NamedSet,
+    Negate,
+    Reduction,
+    TypedExpr,
+)
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
 from gpusched_dsl.language.checking.walk import walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
@@ -109,6 +117,13 @@ class _Jobs:
                     "by slots",
                     Severity.WARNING,
                 )
+            elif not self._of_executed_slots(charge):
+                self._report_unit(
+                    charge,
+                    "is charged for all slots of the window, executed or not",
+                    f"only `{self.view.slots}` contains just the executed slots: add `where h in {self.view.slots}`",
+                    "by slots",
+                )
         elif per >= 0 and charge.unit.dimension:
             self._report_unit(
                 charge,
@@ -123,6 +138,11 @@ class _Jobs:
         return any(
             isinstance(p, Reduction) and self.view.slot_variables(p.indexing) for p in self.view.with_lets(charge.value)
         )
+
+    def _of_executed_slots(self, charge: CheckedCharge) -> bool:
+        """Whether an index list or a condition names the set of slots itself."""
+        parts = [*self.view.with_lets(charge.value), *(i.domain for i in charge.indexing.iterators)]
+        return any(isinstance(p, NamedSet) and p.name == self.view.slots for p in parts)
 
     def _report_unit(
         self, charge: CheckedCharge, what: str, help: str, how: str, severity: Severity = Severity.ERROR
