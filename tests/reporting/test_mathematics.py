@@ -51,14 +51,14 @@ def model_of(statements: str) -> Formulation:
         ("exec_time + alpha", r"\mathit{exec\_time} + \alpha"),
         ("0.000001 * a", r"10^{-6} \, a"),
         (
-            "sum[j in J, (j, last(K)) in J cross K] x[j]",
-            r"\sum_{j \in \mathcal{J},\ (j, \operatorname{last}\left(\mathcal{K}\right)) \in \mathcal{J} \times \mathcal{K}} x_{j}",
+            "sum[(j, 1) in J cross L] x[j]",
+            r"\sum_{(j, 1) \in \mathcal{J} \times \mathcal{L}} x_{j}",
         ),
         ("min[j in J] x[j]", r"\min_{j \in \mathcal{J}} x_{j}"),
     ],
 )
 def test_expressions(source: str, latex: str) -> None:
-    declared = "param a; param b; param c; param d; param exec_time; param alpha; param x[J];"
+    declared = "set L = 1..2; param a; param b; param c; param d; param exec_time; param alpha; param x[J];"
     (equation,) = model_of(f"{declared} let y = {source};").definitions
     assert equation.latex == f"y = {latex}"
 

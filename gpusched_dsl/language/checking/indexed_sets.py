@@ -22,7 +22,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     TypedSet,
 )
-from gpusched_dsl.language.checking.indexings import IGNORED
+from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.ranges import check_inside
 from gpusched_dsl.language.checking.references import subscripts_of

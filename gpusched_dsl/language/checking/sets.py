@@ -15,8 +15,8 @@ from gpusched_dsl.language.checked import (
     TypedSet,
     ValueType,
 )
+from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.checking.indexed_sets import check_indexed_reference
-from gpusched_dsl.language.checking.indexings import IGNORED
 from gpusched_dsl.language.checking.kinds import (
     INTEGER_TYPE,
     as_element,
