@@ -119,6 +119,7 @@ class Model(ModelRuns):
         judge: str = "highs",
         relax: bool = False,
         duals: bool = False,
+        method: str | None = None,
     ) -> Result:
         """Build and solve a scenario (the only one if None) by a solver or a policy.
 
@@ -133,6 +134,8 @@ class Model(ModelRuns):
         that completes and verifies the plan of a policy; with `bound` it also proves a bound (within `time_limit`, or
         60 seconds). For policies with `keep running`, the warm start is the previous plan.
 
+        `method` is another name of `backend`, that of the command line.
+
         With `relax`, no variable needs to be integer. With `duals`, the result has duals, reduced costs and ranges:
         those of the linear program in which integer variables are fixed at the solution.
 
@@ -144,6 +147,7 @@ class Model(ModelRuns):
         from gpusched_dsl.workflows.method import choose_method
         from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
 
+        backend = _one_method(backend, method)
         check_option_values(
             scenario=scenario, backend=backend, settings=settings, solver_options=solver_options, monitor=monitor,
             bound=bound, judge=judge, relax=relax, duals=duals,
@@ -181,14 +185,16 @@ class Model(ModelRuns):
         monitor: Monitor | None = None,
         why: bool = True,
         without: Collection[str] = (),
+        method: str | None = None,
     ) -> Explanation:
         """Return sizes, class and reformulations of a scenario; with `why` also why it is infeasible or unbounded.
 
-        `why` needs solves, within `time_limit` seconds (None: no limit). `without` as in `solve`. Raises
+        `why` needs solves, within `time_limit` seconds (None: no limit). `without` and `method` as in `solve`. Raises
         DiagnosticError with all errors in text and data.
         """
         from gpusched_dsl.explaining.explain import explain
 
+        backend = _one_method(backend, method)
         check_option_values(
             scenario=scenario, backend=backend, time_limit=time_limit, settings=settings, monitor=monitor
         )
@@ -276,6 +282,7 @@ class Model(ModelRuns):
         settings: Mapping[str, Setting] | None = None,
         judge: str = "highs",
         bound: bool = False,
+        without: Collection[str] = (),
         monitor: Monitor | None = None,
     ) -> Comparison:
         """Compare solvers and policies on a scenario (the only one if None): `.table`, `.best`, `.to_dict()`.
@@ -294,7 +301,7 @@ class Model(ModelRuns):
         check_values({"methods": methods})
         for seed in seeds:
             check_option_values(seed=seed)
-        options = plain_options(SolveOptions(time_limit, gap, threads))
+        options = plain_options(SolveOptions(time_limit, gap, threads, without=_names(without)))
         checked = self._scenario(scenario, settings)
         config = CompareConfig(
             scenario=self._select(checked),
@@ -328,6 +335,14 @@ class _SolverRelease(Listener):
 
     def has_read(self, built: Built) -> None:
         self.model.close()
+
+
+def _one_method(backend: str, method: str | None) -> str:
+    """Return the method, if it is given by that name."""
+    if method is None:
+        return backend
+    check_option_values(method=method)
+    return method
 
 
 def _names(without: Collection[str]) -> frozenset[str]:

@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 
     from gpusched_dsl.cli.output import Output
 
+COMPLETE = "--complete"  # the scripts of `gsdsl completion` call this
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (see `gsdsl --help`); raise only SystemExit, for help and version."""
     if argv is None:
         gc.set_threshold(100_000, 50, 50)  # trees and tables remain until the end of the process
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == [COMPLETE]:
+        from gpusched_dsl.cli.completion import print_candidates
+
+        return print_candidates(arguments[1:])
     _never_fail_at_printing()
     try:
         code = _guard(arguments)
@@ -119,6 +125,10 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.why import run
         case "trace":
             from gpusched_dsl.cli.trace import run
+        case "show":
+            from gpusched_dsl.cli.inventory import run
+        case "completion":
+            from gpusched_dsl.cli.completion import run
         case _:
             from gpusched_dsl.cli.new import run
     return run(options, output)

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     config = CompareConfig(
         scenario=scenario,
         methods=methods,
-        options=SolveOptions(options.time_limit, options.gap, options.threads),
+        options=SolveOptions(options.time_limit, options.gap, options.threads, without=frozenset(options.without)),
         seeds=options.seeds,
         bound_by=judge if options.bound else None,
     )

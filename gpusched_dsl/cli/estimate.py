@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
@@ -18,11 +19,13 @@ from gpusched_dsl.policies.library import is_policy
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.workflows.estimate import estimate
 
-    check_targets(options.json)
+    if options.json == options.csv == STDOUT:
+        raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
+    check_targets(options.json, options.csv)
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
     if is_policy(workspace, options.method):
         announce_compiling(output)
-    if options.json == STDOUT:
+    if STDOUT in (options.json, options.csv):
         output.only_diagnostics()
     with watch_progress(output, show=output.shows_progress) as watch:
         watch.begin("running")
@@ -39,4 +42,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
         output.say(line)
     if options.json is not None:
         write_document(result.json_text(), options.json, output)
+    if options.csv is not None:
+        write_document(result.csv_text(), options.csv, output)
     return exits.OK if result.unfinished < result.samples else exits.NO_SOLUTION_YET

@@ -1,4 +1,4 @@
-"""`gsdsl explain`: sizes, class and reformulations of a problem, the reason for infeasibility, or a policy."""
+"""`gsdsl explain`: sizes, class and reformulations of a problem, the reason for infeasibility, a policy, or a code."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.explain_code import explain_code, is_code
 from gpusched_dsl.cli.instance import LoadedProblem, build_problem, choose_instance
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, watch_progress
@@ -24,27 +25,33 @@ EXITS = {"infeasible": exits.INFEASIBLE, "unbounded": exits.UNBOUNDED}
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.registry import backend
-    from gpusched_dsl.explaining.clock import SearchClock
-    from gpusched_dsl.explaining.explain import describe, search
-    from gpusched_dsl.solving.solve import deadline_of
-
     check_targets(options.json)
+    if options.file is not None and is_code(options.file):
+        return explain_code(options, output)
     if options.policy is not None:
         from gpusched_dsl.cli.explain_policy import explain_policy
 
         return explain_policy(options, output)
     if options.file is None:
         raise UsageError("GSM6002", "the file to explain is missing", "name one, or a policy: `--policy Greedy`")
+    return _explain_problem(options, output)
+
+
+def _explain_problem(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.backends.registry import backend
+    from gpusched_dsl.explaining.clock import SearchClock
+    from gpusched_dsl.explaining.explain import describe, search
+    from gpusched_dsl.solving.solve import deadline_of
+
     watch = ProgressMonitor(output.note)
     try:
         with watch_progress(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
             instance = choose_instance(options, output)
-            _refuse_policy(instance, options.backend)
+            _refuse_policy(instance, options.method)
             loaded = build_problem(instance, output, aggregated=allows_aggregation(options.without))
     except StoppedEarly:
         raise KeyboardInterrupt from None  # there is no explanation yet
-    solver = backend(options.backend)
+    solver = backend(options.method)
     if options.json == STDOUT:
         output.only_diagnostics()
     explanation = describe(

@@ -69,16 +69,20 @@ def _write_or_show(path: Path, text: str, formatted: str, options: argparse.Name
         output.say(_difference(text, formatted, str(path)).rstrip("\n"))
     elif options.check:
         output.say(f"would reformat {path}")
+    elif str(path).startswith("gsdsl:"):
+        message = f"`{path}` is a shipped model, which is not rewritten"
+        raise DiagnosticError([Diagnostic("GSM6008", message, help="copy it, and format the copy")])
     else:
         write_text(path, formatted)
         output.say(f"reformatted {path}")
 
 
 def _read_text(path: Path, output: Output) -> str | None:
-    from gpusched_dsl.language.source_files import Place, read_source
+    from gpusched_dsl.language.source_files import Place, is_library_name, library_place, read_source
 
     diagnostics = Diagnostics()
-    text_and_hash = read_source(Place(path, str(path), None), diagnostics)
+    place = library_place(str(path), diagnostics) if is_library_name(str(path)) else Place(path, str(path), None)
+    text_and_hash = None if place is None else read_source(place, diagnostics)
     output.report(diagnostics)
     return None if text_and_hash is None else text_and_hash[0].text
 

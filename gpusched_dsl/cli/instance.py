@@ -34,6 +34,7 @@ def permissions(options: argparse.Namespace) -> Permissions:
 
 def run_config(options: argparse.Namespace) -> RunConfig:
     """Return the common configuration of `run`, `estimate` and `why`."""
+    from gpusched_dsl.cli.solver_options import solver_options
     from gpusched_dsl.online.run_config import RunConfig
 
     journal = getattr(options, "journal", None)
@@ -45,6 +46,10 @@ def run_config(options: argparse.Namespace) -> RunConfig:
         settings=read_settings(options.set),
         seed=options.seed,
         time_limit=options.time_limit,
+        gap=options.gap,
+        threads=options.threads,
+        solver_options=solver_options(options.solver_option),
+        without=frozenset(options.without),
         journal=None if journal is None else Path(journal),
         permissions=permissions(options),
     )
@@ -125,7 +130,7 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
     from gpusched_dsl.ir.json.codec import from_json
 
     start = time.perf_counter()
-    _refuse_policy(getattr(options, "backend", "highs"), path)
+    _refuse_policy(getattr(options, "method", "highs"), path)
     for value, option in ((options.scenario, "--scenario"), (options.set, "--set")):
         if value:
             message = f"`{option}` needs a `.gsm` file: `{path}` is a compiled problem with fixed data"

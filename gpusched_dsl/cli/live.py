@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
@@ -33,7 +32,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         workspace,
         options.live,
         sys.stdout.buffer,
-        replace(run_config(options), gap=options.gap, threads=options.threads),
+        run_config(options),
         start=options.start,
         report_from=options.tell_from,
         defect=lambda failure: crash_diagnostic(failure, sys.argv),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.source_files import LIBRARY_PREFIX, is_library_name, library_files
 
 SUFFIX = ".gsm"
 
@@ -14,12 +15,17 @@ SUFFIX = ".gsm"
 def gsm_files(names: Iterable[str]) -> list[Path]:
     """Return the named files and the `.gsm` files below the named folders, each once, folders in alphabetical order.
 
+    `gsdsl:` and `gsdsl:FOLDER` are folders of the library.
+
     Raises DiagnosticError (GSM6004) if a folder cannot be read or has no such file. Named files may not exist.
     """
     found: dict[Path, None] = {}
     wrong: list[Diagnostic] = []
     for name in names:
         path = Path(name)
+        if is_library_name(name) and len(shipped := library_files(name)) > 1:
+            found.update(dict.fromkeys(Path(LIBRARY_PREFIX + file) for file in shipped))
+            continue
         if not _is_folder(path):
             found[path] = None
             continue

@@ -16,7 +16,6 @@ from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
-from gpusched_dsl.cli.solver_options import solver_options
 from gpusched_dsl.cli.tables import show_comparison
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.contradiction import CODE
@@ -53,9 +52,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
     output.report(diagnostics)
     config = replace(
         run_config(options),
-        threads=options.threads,
-        gap=options.gap,
-        solver_options=solver_options(options.solver_option),
         replay=options.replay,
         bound=options.bound,
         verify=options.verify,
@@ -99,10 +95,12 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
 
 def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...], output: Output) -> None:
     """Announce the compilation of kernels if a method is a policy; unknown names end the command."""
-    from gpusched_dsl.compiling.build import check_solvable, choose_scenario
+    from gpusched_dsl.compiling.build import check_solvable
+    from gpusched_dsl.online.open import run_scenario
     from gpusched_dsl.workflows.method import choose_method
 
-    scenario, _ = check_solvable(workspace, choose_scenario(workspace, config.scenario), dict(config.settings))
+    name = run_scenario(workspace, config.scenario, config.online)
+    scenario, _ = check_solvable(workspace, name, dict(config.settings))
     chosen_methods = [choose_method(workspace, name, scenario.model) for name in methods]
     if any(method.is_policy for method in chosen_methods):
         announce_compiling(output)

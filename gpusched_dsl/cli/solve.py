@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     instance = choose_instance(options, output)
     method = _method(instance, options)
     if options.bound and not method.is_policy:
-        message = f"`--bound` is only for policies: `{options.backend}` proves a bound itself"
+        message = f"`--bound` is only for policies: `{options.method}` proves a bound itself"
         raise UsageError("GSM6002", message, "remove it")
     if options.show and not isinstance(instance, LoadedProblem):
         check_shown(options.show, instance.scenario.model)
@@ -71,16 +71,16 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _method(instance: SelectedScenario | LoadedProblem, options: argparse.Namespace) -> Method:
-    """Return the solver or policy of `--backend`. With `--verbose`, a solver runs in this process."""
+    """Return the solver or policy of `--method`. With `--verbose`, a solver runs in this process."""
     from gpusched_dsl.backends.isolation.backend import guard
     from gpusched_dsl.backends.registry import backend
 
     load = backend if options.verbose else guard
     if isinstance(instance, LoadedProblem):
-        return SolverMethod(options.backend, load=load, relax=options.relax)
+        return SolverMethod(options.method, load=load, relax=options.relax)
     return choose_method(
         instance.workspace,
-        options.backend,
+        options.method,
         instance.scenario.model,
         judge=options.judge,
         load=load,
@@ -150,7 +150,7 @@ class _Announcer(ProgressListener):
 
     def announce(self, problem: str, *sizes: str) -> None:
         judge = f", completed by {self.options.judge}" if self.method.is_policy else ""
-        for line in (f"{problem}, with {self.options.backend}{judge}", *sizes, ""):
+        for line in (f"{problem}, with {self.options.method}{judge}", *sizes, ""):
             self.output.say(line)
         self.output.flush()
 
@@ -181,7 +181,7 @@ def _solver_options(options: argparse.Namespace) -> SolveOptions:
 
     extra = solver_options(options.solver_option)
     if options.verbose:
-        extra = {**SOLVER_LOG.get(options.backend, {}), **extra}
+        extra = {**SOLVER_LOG.get(options.method, {}), **extra}
     return SolveOptions(
         options.time_limit,
         options.gap,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,8 +112,11 @@ class Built:
 _LISTED = 4
 
 
-def choose_scenario(workspace: Workspace, wanted: str | None = None, *, data_later: bool = False) -> str:
-    """The scenario of that name, or the only one: of the main file if it has any, else of all that it imports.
+def choose_scenario(
+    workspace: Workspace, wanted: str | None = None, *, data_later: bool = False, models: Collection[str] = ()
+) -> str:
+    """The scenario of that name, or the only sensible one (`default_scenario.py`): of the main file if it has any, else
+    of all that it imports. With `models`, only scenarios of these models are sensible.
 
     Without any scenario, the only model that needs no data; its name stands for a scenario without statements. With
     `data_later`, a model that needs data will do if it is the only one.
@@ -131,6 +134,11 @@ def choose_scenario(workspace: Workspace, wanted: str | None = None, *, data_lat
     if len(names) == 1:
         return names[0]
     if names:
+        from gpusched_dsl.compiling.default_scenario import sensible_scenarios
+
+        names = sensible_scenarios(workspace, names, models)
+        if len(names) == 1:
+            return names[0]
         message = f"there are {len(names)} scenarios: {', '.join(f'`{n}`' for n in names)}"
         raise DiagnosticError([Diagnostic("GSM6006", message, help=f"choose one, such as `--scenario {names[0]}`")])
     return _model_without_scenario(workspace, data_later)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ class ModelRuns(ModelScenarios):
         replay: bool = False,
         bound: bool = False,
         verify: str = "sample",
+        without: Collection[str] = (),
         stop: Callable[[], bool] | None = None,
         tell: Callable[[SimulationLoop], None] | None = None,
     ) -> RunResult | RunComparison:
@@ -47,7 +48,8 @@ class ModelRuns(ModelScenarios):
         several methods a `RunComparison`. `time_limit` is in seconds per plan; `fallback` plans if the method finds no
         plan in time; `seed` is the seed of all random draws. `journal` records the run in a file, or continues the run
         in that file; with `replay` its plans are computed again and compared. `bound` bounds runs with windows by the
-        relaxation of the complete horizon. `tell` is called with each plan. Ctrl-C and `stop` (called before each event
+        relaxation of the complete horizon. `without` names passes to skip.
+        `tell` is called with each plan. Ctrl-C and `stop` (called before each event
         and during planning) end the run without the current plan; its journal can resume it.
 
         With `verify` "sample", some plans of policies are verified against the model, and a fast replay at some times;
@@ -66,7 +68,7 @@ class ModelRuns(ModelScenarios):
         config = self._run_config(
             scenario, settings, online=online, method=method if isinstance(method, str) else "highs", seed=seed,
             time_limit=time_limit, gap=gap, threads=threads, fallback=fallback, journal=journal, replay=replay,
-            bound=bound, verify=verify,
+            bound=bound, verify=verify, without=without,
         )  # fmt: skip
         if isinstance(method, str):
             return run_method(self._workspace, config, stop=stop, tell=tell, warnings=self._warnings)
@@ -80,7 +82,7 @@ class ModelRuns(ModelScenarios):
         *,
         method: str = "highs",
         online: str | None = None,
-        at: float | None = None,
+        at: float | str | None = None,
         samples: int = 100,
         seed: int = 0,
         time_limit: float | None = None,
@@ -89,10 +91,10 @@ class ModelRuns(ModelScenarios):
     ) -> Estimate:
         """Estimate the start and end of a job in a run, its share of the cost, and the probability that it is late.
 
-        The run is simulated up to the time `at`, in the unit of its clock (None: the submission of the job), and from
-        there `samples` times to the end of the job, with unknown quantities drawn again: `.quantile("end", 0.9)`,
-        `.late`, `.to_dict()`. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if the job is not in any plan
-        at that time.
+        The run is simulated up to the time `at`, in the unit of its clock or as a text with a unit such as "11.7h"
+        (None: the submission of the job), and from there `samples` times to the end of the job, with unknown
+        quantities drawn again: `.quantile("end", 0.9)`, `.late`, `.to_dict()`. Raises DiagnosticError: GSM6021 for an
+        unknown job, GSM6022 if the job is not in any plan at that time.
         """
         from gpusched_dsl.workflows.estimate import estimate
 
@@ -105,7 +107,7 @@ class ModelRuns(ModelScenarios):
     def why(
         self,
         job: str | int,
-        at: float,
+        at: float | str,
         scenario: str | None = None,
         *,
         method: str = "highs",
@@ -167,12 +169,15 @@ class ModelRuns(ModelScenarios):
         **options: Any,
     ) -> RunConfig:
         """Return the options of a run, each checked (GSM4011), with the values from `set`."""
+        from gpusched_dsl.online.open import run_scenario
         from gpusched_dsl.online.run_config import RunConfig
 
         check_option_values(scenario=scenario, settings=settings, journal=journal, **options)
+        options["without"] = frozenset(options.get("without", ()))
         for name in {"seed", "time_limit", "gap", "threads"} & options.keys():
             options[name] = plain_number(options[name])
-        selected = self._select(self._scenario(scenario, settings))
+        name = run_scenario(self._workspace, scenario, options.get("online"), data_later=True)
+        selected = self._select(self._scenario(name, settings))
         return RunConfig(
             scenario=selected.scenario.name, settings=selected.settings, replaced=selected.replaced,
             journal=None if journal is None else Path(journal), permissions=self._permissions, **options,

@@ -19,6 +19,7 @@ from gpusched_dsl.language.source import Source, Span
 
 LIBRARY_PREFIX = "gsdsl:"
 MAX_BYTES = 4 * MAX_CHARACTERS
+_LISTED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,51 @@ class Place:
 def library_folder() -> Path:
     """The folder of the standard library."""
     return Path(str(files("gpusched_dsl.models"))).resolve()
+
+
+def is_library_name(name: str) -> bool:
+    """Whether a name of a file on the command line or in Python is that of a shipped model: `gsdsl:figure1.gsm`."""
+    return name.startswith(LIBRARY_PREFIX)
+
+
+def library_files(name: str) -> list[str]:
+    """Return the shipped files that a name can mean: by path, or by the end of the path, with or without `.gsm`.
+
+    Names are paths in the library. Files of tests count only if no other file fits. A folder means all of its files.
+    """
+    asked = name.removeprefix(LIBRARY_PREFIX).strip("/")
+    library = library_folder()
+    known = [p.relative_to(library).as_posix() for p in sorted(library.rglob("*.gsm"))]
+    if not asked:
+        return known
+    wanted = (asked, f"{asked}.gsm")
+    exact = [file for file in known if file in wanted]
+    fits = exact or [file for file in known if file.endswith(tuple("/" + each for each in wanted))]
+    fits = [file for file in fits if "/tests/" not in file] or fits
+    return fits or [file for file in known if file.startswith(asked + "/")]
+
+
+def library_place(name: str, diagnostics: Diagnostics) -> Place | None:
+    """Return the place of the one shipped file that a name means; else None and a diagnostic (GSM1001)."""
+    fits, library = library_files(name), library_folder()
+    if len(fits) == 1:
+        return Place(library / fits[0], LIBRARY_PREFIX + fits[0], library)
+    listing = f"`gsdsl show {LIBRARY_PREFIX}` lists the shipped models"
+    if fits:
+        shown = ", ".join(f"`{LIBRARY_PREFIX}{file}`" for file in fits[:_LISTED])
+        more = f" and {len(fits) - _LISTED} more" if len(fits) > _LISTED else ""
+        what = f"`{name}` may be any of {len(fits)} shipped models"
+        diagnostics.error("GSM1001", what, notes=[f"they are {shown}{more}"], help=listing)
+        return None
+    known = library_files(LIBRARY_PREFIX)
+    asked = name.removeprefix(LIBRARY_PREFIX)
+    moved = MOVED.get(asked) or MOVED.get(f"{asked}.gsm")
+    stems = {Path(file).name: file for file in known if "/tests/" not in file}
+    stems |= {Path(file).stem: file for file in known if "/tests/" not in file}
+    near = [moved] if moved else nearest(asked, (*known, *stems))
+    help = suggest(name, [LIBRARY_PREFIX + each for each in near]) or listing
+    diagnostics.error("GSM1001", f"there is no shipped model `{name}`", help=help)
+    return None
 
 
 def read_source(place: Place, diagnostics: Diagnostics, asked: Span | None = None) -> tuple[Source, str] | None:

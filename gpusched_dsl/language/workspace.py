@@ -14,7 +14,14 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.source import Source, Span
-from gpusched_dsl.language.source_files import Place, imported_place, library_folder, read_source
+from gpusched_dsl.language.source_files import (
+    Place,
+    imported_place,
+    is_library_name,
+    library_folder,
+    library_place,
+    read_source,
+)
 
 MAX_FILES = 200
 
@@ -90,7 +97,13 @@ def load_workspace(path: Path, diagnostics: Diagnostics, *, allow_outside: bool 
     Imports are relative to the importing file and may not leave the folder of the main file, also not through symbolic
     links, unless `allow_outside`. `import "gsdsl:name.gsm"` reads from the standard library. Each file is read once, so
     files may import each other. The library is one folder: a file of it may read all others, also as the main file.
+    `gsdsl:figure1.gsm` is a file of the library (`library_place`).
     """
+    if is_library_name(str(path)):
+        shipped = library_place(str(path), diagnostics)
+        if shipped is None:
+            return Workspace(None, allow_outside, incomplete=True)
+        return _load(shipped, diagnostics, allow_outside)
     try:
         resolved = path.resolve()
     except (OSError, ValueError, RuntimeError) as error:
@@ -98,8 +111,12 @@ def load_workspace(path: Path, diagnostics: Diagnostics, *, allow_outside: bool 
         return Workspace(None, allow_outside, incomplete=True)
     library = library_folder()
     root = library if resolved.is_relative_to(library) else resolved.parent
-    workspace = Workspace(root, allow_outside)
-    place = Place(resolved, str(path), root)
+    return _load(Place(resolved, str(path), root), diagnostics, allow_outside)
+
+
+def _load(place: Place, diagnostics: Diagnostics, allow_outside: bool) -> Workspace:
+    """Read and parse a file and all of its imports."""
+    workspace = Workspace(place.root, allow_outside)
     read = read_source(place, diagnostics)
     if read is None:
         workspace.incomplete = True

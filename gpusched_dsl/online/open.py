@@ -55,6 +55,20 @@ def online_named(workspace: Workspace, name: str | None, scenario: CheckedScenar
     return online
 
 
+def run_scenario(workspace: Workspace, wanted: str | None, online: str | None, *, data_later: bool = False) -> str:
+    """The scenario of that name, or the only sensible one for the online block; raises as `choose_scenario` does."""
+    blocks = workspace.onlines
+    models: list[str] = []
+    for name in [online] if online is not None else blocks:
+        block, seen = blocks.get(name), set[str]()
+        while block is not None and block.model is None and block.extends is not None and block.name.text not in seen:
+            seen.add(block.name.text)
+            block = blocks.get(block.extends.text)
+        if block is not None and block.model is not None:
+            models.append(block.model.text)
+    return choose_scenario(workspace, wanted, data_later=data_later, models=models)
+
+
 def open_run(
     workspace: Workspace,
     config: RunConfig,
@@ -74,7 +88,7 @@ def open_run(
 def setup_of(workspace: Workspace, config: RunConfig, *, external: bool = False) -> RunSetup:
     """The setup of a run. Raises DiagnosticError with everything wrong in text, data and names."""
     allowed = config.permissions
-    name = choose_scenario(workspace, config.scenario)
+    name = run_scenario(workspace, config.scenario, config.online)
     found, _ = check_solvable(workspace, name, config.settings)
     block = online_named(workspace, config.online, found)
     planner = planner_named(workspace, config.method, block, config)  # before the data: a process starts

@@ -19,8 +19,8 @@ class RunConfig:
     """The configuration of a run.
 
     `online` and `scenario` may be None where the text has only one. `method`, a policy or a solver, makes the plans,
-    `fallback` those that it fails to make; each has `time_limit` seconds. `gap`, `threads` and `solver_options` are for
-    solvers. All draws follow from `seed`. The run ends after `most_events` events.
+    `fallback` those that it fails to make; each has `time_limit` seconds. `gap`, `threads`, `solver_options` and
+    `without` (skipped passes) are for solvers. All draws follow from `seed`. The run ends after `most_events` events.
 
     `journal` records the run, or resumes the one in the file. With `replay` its plans are made again and compared.
     With `bound`, runs in windows are bounded by the relaxation of the whole horizon. `verify` says which plans and
@@ -38,6 +38,7 @@ class RunConfig:
     gap: float = 1e-4
     threads: int | None = None
     solver_options: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+    without: frozenset[str] = frozenset()
     most_events: int = MOST_EVENTS
     journal: Path | None = None
     replay: bool = False
@@ -49,4 +50,4 @@ class RunConfig:
     @property
     def for_solver(self) -> SolveOptions:
         """Return the request of every plan of a solver; its time limit comes with the plan."""
-        return SolveOptions(gap=self.gap, threads=self.threads, extra=dict(self.solver_options))
+        return SolveOptions(gap=self.gap, threads=self.threads, extra=dict(self.solver_options), without=self.without)

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.text.durations import has_unit
 
 LARGEST_SEED = 2**31 - 1
 MOST_THREADS = 2**31 - 1
@@ -34,6 +35,12 @@ def _number_check(least: float) -> Check:
             return False
 
     return accepts
+
+
+def _is_time(value: Value) -> bool:
+    if isinstance(value, str):
+        return has_unit(value) or bool(_WITH_UNIT.fullmatch(value))
+    return _number_check(0.0)(value)
 
 
 def _integer_check(least: int, most: float = math.inf) -> Check:
@@ -80,7 +87,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "threads": ("the number of threads must be an integer of at least 1", _integer_check(1, MOST_THREADS)),
     "seed": (f"the seed must be an integer from 0 to {LARGEST_SEED}", _integer_check(0, LARGEST_SEED)),
     "samples": ("the number of samples must be an integer of at least 1", _integer_check(1)),
-    "at": ("the time `at` must be a nonnegative finite number", _number_check(0.0)),
+    "at": ('the time `at` must be a nonnegative finite number, or a text such as "11.7h"', _is_time),
     "backend": ("the backend must be the name of a solver or policy", _is_text),
     "method": ("the method must be the name of a solver or policy", _is_text),
     "methods": ("methods must be a list of names of solvers and policies", _is_names),

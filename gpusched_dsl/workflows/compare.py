@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from gpusched_dsl.backends.isolation.backend import is_crash
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built, with_counts
+from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limit
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -54,7 +55,7 @@ def compare(
         with observer.working_context(), deadline_of(None, monitor):
             built = config.scenario.build(full=False)
             with limit(clock.rest_of(config.options.time_limit)):
-                built = with_counts(built, aggregated=True)
+                built = with_counts(built, aggregated=allows_aggregation(config.options.without))
     except StoppedEarly:
         raise KeyboardInterrupt from None  # no method has run
     observer.has_built(built)

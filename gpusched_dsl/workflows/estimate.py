@@ -15,6 +15,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mea
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import count_text, percent_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.clock_time import clock_time
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.branching import Loop, fork, is_drawn, run_until
 from gpusched_dsl.online.loops.setup import RunSetup
@@ -102,6 +103,12 @@ class Estimate(Report):
             **quantities,
         }
 
+    def csv_text(self) -> str:
+        """Return the values of all runs as CSV, one line per run, empty where the job did not get that far."""
+        rows = zip(self.start, self.end, self.cost, self.tardiness, strict=True)
+        lines = [",".join("" if np.isnan(value) else repr(float(value)) for value in row) for row in rows]
+        return "\n".join(["start,end,cost,tardiness", *lines]) + "\n"
+
     def lines(self) -> list[str]:
         """Return the output of `gsdsl estimate`."""
         when = f"submitted at {with_unit(short(self.submitted), self.unit)}"
@@ -155,7 +162,7 @@ def estimate(
     job: str | int,
     config: RunConfig,
     *,
-    at: float | None = None,
+    at: float | str | None = None,
     samples: int = SAMPLES,
     stop: Callable[[], bool] | None = None,
     tell: Callable[[int], None] | None = None,
@@ -169,7 +176,7 @@ def estimate(
     loop = open_run(workspace, config)
     code = job_code(loop.setup, job)
     arrival = float(loop.world.arrival[code])
-    when = arrival if at is None else at
+    when = arrival if at is None else clock_time(at, loop.unit)
     _run_to_time(loop, code, str(job), when)
     state, drawn = STATES[int(loop.world.status[code])], is_drawn(loop)
     run_count = max(1, samples) if drawn or _draws(loop) else 1

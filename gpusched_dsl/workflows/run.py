@@ -10,7 +10,7 @@ from typing import Any
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Silent
-from gpusched_dsl.compiling.build import check_solvable, choose_scenario
+from gpusched_dsl.compiling.build import check_solvable
 from gpusched_dsl.ir.deadline import READING, StoppedEarly, limit, stage
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -21,7 +21,7 @@ from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
-from gpusched_dsl.online.open import loop_of, setup_of
+from gpusched_dsl.online.open import loop_of, run_scenario, setup_of
 from gpusched_dsl.online.planners.protocol import AS_BEFORE
 from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
 from gpusched_dsl.online.progress import CostSamples
@@ -210,7 +210,7 @@ def _run_to_end(loop: EventLoop | SlotLoop) -> tuple[RunOutcome, tuple[Diagnosti
 
 def _run_info(workspace: Workspace, setup: RunSetup, warnings: Sequence[Diagnostic]) -> RunInfo:
     config, instance = setup.config, setup.base.instance
-    name = choose_scenario(workspace, config.scenario)
+    name = run_scenario(workspace, config.scenario, config.online)
     _, scenario_warnings = check_solvable(workspace, name, config.settings)
     options: dict[str, Any] = {
         "seed": config.seed,
@@ -219,6 +219,7 @@ def _run_info(workspace: Workspace, setup: RunSetup, warnings: Sequence[Diagnost
         "threads": config.threads,
         "solver_options": dict(config.solver_options),
         "most_events": config.most_events,
+        **({"without": sorted(config.without)} if config.without else {}),
     }
     return RunInfo(
         method=config.method,

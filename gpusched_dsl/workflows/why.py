@@ -20,6 +20,7 @@ from gpusched_dsl.explaining.decisions.counterfactuals import (
 from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
 from gpusched_dsl.language.text.numbers import count_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.clock_time import clock_time
 from gpusched_dsl.online.loops.inspection import Moment, job_in, moment_at
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.policy import PolicyPlanner
@@ -149,7 +150,7 @@ def _forced_lines(what: str, forced: ForcedDecision, before: Cost) -> Iterator[s
 def why(
     workspace: Workspace,
     job: str | int,
-    at: float,
+    at: float | str,
     config: RunConfig,
     *,
     judge: Backend | str = "highs",
@@ -170,6 +171,7 @@ def why(
 
             steps = RecordedSteps(stack.enter_context(Journal.read(config.journal)))
         loop = loop_of(setup, journal=steps)
+        at = clock_time(at, loop.unit)
         moment = moment_at(loop, at)
     unit = "" if loop.unit == "1" else loop.unit
     inner = None if moment is None else job_in(moment, loop.jobs_root, code)

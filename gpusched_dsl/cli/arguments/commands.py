@@ -5,7 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from gpusched_dsl.cli.arguments.explaining import add_explain_options, add_policies_options
+from gpusched_dsl.cli.arguments.explaining import (
+    add_completion_options,
+    add_explain_options,
+    add_policies_options,
+    add_show_options,
+)
 from gpusched_dsl.cli.arguments.model_files import (
     add_check_options,
     add_export_options,
@@ -30,7 +35,11 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "why": ("explain why a job runs on its node, or waits, at a time of a run", add_why_options),
     "compare": ("solve a scenario with several solvers and policies, in one table", add_compare_options),
     "policies": ("list the policies for a model, and the rules of policies", add_policies_options),
-    "explain": ("explain a problem (sizes, reformulations, conflicts) or a policy", add_explain_options),
+    "explain": (
+        "explain a problem (sizes, reformulations, conflicts), a policy or a diagnostic code",
+        add_explain_options,
+    ),
+    "show": ("list the models, options, scenarios and sizes of a file, or the shipped models", add_show_options),
     "check": ("check syntax, names, units and data without solving", add_check_options),
     "test": ("run the test blocks of models", add_test_options),
     "fmt": ("format files", add_fmt_options),
@@ -38,6 +47,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "profile": ("learn execution times from measured profiles, or summarise samples", add_profile_options),
     "trace": ("show a trace of jobs or a table of prices, and write it in standard columns", add_trace_options),
     "new": ("create a starter project", add_new_options),
+    "completion": ("write a script that completes commands and options in a shell", add_completion_options),
 }
 
 
@@ -48,7 +58,7 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
         description="Models of scheduling deep-learning jobs on GPU clusters: check, solve, test, export.",
         epilog=EXITS + "\n\n`gsdsl COMMAND --help` explains a command.",
     )
-    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("-V", "--version", action="version", version=_version())
     add_output_options(parser, None)
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     commands: dict[str, Parser] = {}

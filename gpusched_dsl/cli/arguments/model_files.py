@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from gpusched_dsl.cli.arguments.parser import Parser
-from gpusched_dsl.cli.arguments.shared import PROBLEM_HELP, add_allow_outside, add_instance_options
-from gpusched_dsl.cli.arguments.values import path, positive_number
+from gpusched_dsl.cli.arguments.shared import (
+    FILES_HELP,
+    PROBLEM_HELP,
+    add_allow_outside,
+    add_instance_options,
+    add_json,
+    add_memory_limit,
+    add_method,
+)
+from gpusched_dsl.cli.arguments.values import path
 
 TARGETS = ("lp", "mps", "json", "latex", "markdown")
 
 
 def add_check_options(parser: Parser) -> None:
-    parser.add_argument("files", nargs="+", type=path, metavar="FILE", help=".gsm files or folders of them")
+    parser.add_argument("files", nargs="+", type=path, metavar="FILE", help=FILES_HELP)
     add_allow_outside(parser)
 
 
 def add_test_options(parser: Parser) -> None:
-    parser.add_argument("files", nargs="+", type=path, metavar="FILE", help=".gsm files or folders of them")
+    parser.add_argument("files", nargs="+", type=path, metavar="FILE", help=FILES_HELP)
     parser.add_argument("--filter", metavar="TEXT", default="", help="only tests whose name contains TEXT")
-    parser.add_argument("--backend", metavar="NAME", help="only the runs with this backend or policy")
+    add_method(parser, "only the runs with this solver or policy", default=None)
     parser.add_argument(
         "--every-backend",
         action="store_true",
-        help="also run all other backends on the tests that they support",
+        help="also run all other solvers on the tests that they support",
     )
-    parser.add_argument(
-        "--memory-limit",
-        type=positive_number,
-        metavar="GIB",
-        help="largest memory for data and problem (default: half of the machine, at most 8)",
-    )
+    add_memory_limit(parser)
+    add_json(parser, "the outcome of every run")
     add_allow_outside(parser)
 
 
@@ -52,7 +56,7 @@ def add_export_options(parser: Parser) -> None:
         required=True,
         help="LP or MPS text, the problem as JSON, or the formulation as mathematics",
     )
-    parser.add_argument("--out", type=path, metavar="FILE", help="output file (default: standard output)")
+    parser.add_argument("-o", "--out", type=path, metavar="FILE", help="output file (default: standard output)")
     parser.add_argument(
         "--model", metavar="NAME", help="name of the model to write as mathematics (default: all models of the file)"
     )

@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
-
 from gpusched_dsl.cli.arguments.parser import Parser
-from gpusched_dsl.cli.arguments.shared import add_instance_options, add_judge, add_solver_option
-from gpusched_dsl.cli.arguments.values import (
-    names,
-    nonnegative_integer,
-    nonnegative_number,
-    path,
-    sample_count,
-    thread_count,
+from gpusched_dsl.cli.arguments.shared import (
+    ONLINE_HELP,
+    add_csv,
+    add_html,
+    add_instance_options,
+    add_json,
+    add_judge,
+    add_limits,
+    add_method,
+    add_methods,
+    add_seed,
+    add_solver_option,
+    add_time_limit,
+    add_without,
 )
+from gpusched_dsl.cli.arguments.values import nonnegative_integer, path, sample_count, time_of_run
+
+METHOD_HELP = "method that plans: a solver, or a policy such as Greedy"
 
 
 def add_run_options(parser: Parser) -> None:
-    parser.add_argument("file", type=path, metavar="FILE", help="a .gsm file that has or imports an `online` block")
-    parser.add_argument("--online", metavar="NAME", help="name of the online block (needed if there are several)")
+    parser.add_argument("file", type=path, metavar="FILE", help=ONLINE_HELP)
+    _add_online(parser)
     add_instance_options(parser)
     one = parser.add_mutually_exclusive_group()
-    _add_method(one)
-    one.add_argument(
-        "--methods",
-        type=names,
-        metavar="A,B,...",
-        help="run each of these methods separately, and compare them in one table",
-    )
+    add_method(one, METHOD_HELP)
+    add_methods(one, "run each of these methods separately, and compare them in one table")
     _add_fallback_and_seed(parser)
-    parser.add_argument(
-        "--gap",
-        type=nonnegative_number,
-        default=1e-4,
-        metavar="G",
-        help="relative gap at which a plan of a solver counts as optimal (default: 0.0001)",
-    )
-    parser.add_argument("--time-limit", type=nonnegative_number, metavar="SECONDS", help="time limit of each plan")
-    parser.add_argument("--threads", type=thread_count, metavar="N", help="threads of the solver")
+    add_limits(parser, "relative gap at which a plan of a solver counts as optimal", "time limit of each plan")
     add_solver_option(parser)
+    add_without(parser)
     parser.add_argument(
         "--journal",
         type=path,
@@ -73,25 +68,15 @@ def add_run_options(parser: Parser) -> None:
         action="store_true",
         help="for runs with windows: a bound from the linear relaxation of the complete horizon",
     )
-    parser.add_argument("--json", type=path, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
-    parser.add_argument(
-        "--csv",
-        type=path,
-        metavar="OUT",
-        help="write tables into a folder; for several methods: the table (`-`: to standard output)",
-    )
-    parser.add_argument("--html", type=path, metavar="OUT", help="write a page with charts (`-`: to standard output)")
+    add_json(parser, "the result")
+    add_csv(parser, "write tables into a folder; for several methods: the table (`-`: to standard output)")
+    add_html(parser)
 
 
 def add_estimate_options(parser: Parser) -> None:
-    parser.add_argument("file", type=path, metavar="FILE", help="a .gsm file that has or imports an `online` block")
+    parser.add_argument("file", type=path, metavar="FILE", help=ONLINE_HELP)
     parser.add_argument("--job", required=True, metavar="JOB", help="name of the job")
-    parser.add_argument(
-        "--at",
-        type=nonnegative_number,
-        metavar="TIME",
-        help="time of the estimate, in the unit of the run's clock (default: the submission of the job)",
-    )
+    _add_at(parser, "time of the estimate (default: the submission of the job)")
     parser.add_argument(
         "--samples",
         type=sample_count,
@@ -100,48 +85,40 @@ def add_estimate_options(parser: Parser) -> None:
         help="number of simulated runs from that time, with unknown quantities drawn again (default: 100)",
     )
     _add_run_choice(parser)
-    parser.add_argument("--json", type=path, metavar="OUT", help="write the estimate as JSON (`-`: to standard output)")
+    add_json(parser, "the estimate")
+    add_csv(parser, "write the start, end, cost and tardiness of all runs as CSV (`-`: to standard output)")
 
 
 def add_why_options(parser: Parser) -> None:
-    parser.add_argument("file", type=path, metavar="FILE", help="a .gsm file that has or imports an `online` block")
+    parser.add_argument("file", type=path, metavar="FILE", help=ONLINE_HELP)
     parser.add_argument("--job", required=True, metavar="JOB", help="name of the job")
-    parser.add_argument(
-        "--at",
-        type=nonnegative_number,
-        required=True,
-        metavar="TIME",
-        help="time of the explained plan, in the unit of the run's clock",
-    )
+    _add_at(parser, "time of the explained plan", required=True)
     _add_run_choice(parser)
     parser.add_argument("--journal", type=path, metavar="DB", help="take the recorded plans from this journal")
     add_judge(parser)
-    parser.add_argument(
-        "--patience",
-        type=nonnegative_number,
-        default=60.0,
-        metavar="SECONDS",
-        help="time limit for the cost of other plans (default: 60)",
-    )
-    parser.add_argument("--json", type=path, metavar="OUT", help="write the answer as JSON (`-`: to standard output)")
+    add_time_limit(parser, "time limit for the cost of other plans", "--patience", default=60.0)
+    add_json(parser, "the answer")
+
+
+def _add_online(parser: Parser) -> None:
+    parser.add_argument("--online", metavar="NAME", help="name of the online block (needed if there are several)")
+
+
+def _add_at(parser: Parser, help: str, *, required: bool = False) -> None:
+    """Add a time of the run, with a unit or in that of the clock."""
+    shown = f"{help}, such as 11.7h, or 11.7 in the unit of the run's clock"
+    parser.add_argument("--at", type=time_of_run, required=required, metavar="TIME", help=shown)
 
 
 def _add_run_choice(parser: Parser) -> None:
     """Add the options that choose a run: its online block, scenario, method and seed."""
-    parser.add_argument("--online", metavar="NAME", help="name of the online block (needed if there are several)")
+    _add_online(parser)
     add_instance_options(parser)
-    _add_method(parser)
+    add_method(parser, METHOD_HELP)
     _add_fallback_and_seed(parser)
-    parser.add_argument("--time-limit", type=nonnegative_number, metavar="SECONDS", help="time limit of each plan")
-
-
-def _add_method(parser: Parser | argparse._MutuallyExclusiveGroup) -> None:
-    parser.add_argument(
-        "--method",
-        default="highs",
-        metavar="NAME",
-        help="method that plans: a solver, or a policy such as Greedy (default: highs)",
-    )
+    add_limits(parser, "relative gap at which a plan of a solver counts as optimal", "time limit of each plan")
+    add_solver_option(parser)
+    add_without(parser)
 
 
 def _add_fallback_and_seed(parser: Parser) -> None:
@@ -150,10 +127,4 @@ def _add_fallback_and_seed(parser: Parser) -> None:
         metavar="NAME",
         help="method that plans if the main method finds no plan in time (default: that of the online block)",
     )
-    parser.add_argument(
-        "--seed",
-        type=nonnegative_integer,
-        default=0,
-        metavar="N",
-        help="random seed of the run, solvers and policies (default: 0)",
-    )
+    add_seed(parser, "random seed of the run, solvers and policies")

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from gpusched_dsl.cli.arguments.parser import Parser
 from gpusched_dsl.cli.arguments.shared import (
+    FILE_HELP,
     PROBLEM_HELP,
+    add_csv,
     add_instance_options,
+    add_json,
     add_judge,
     add_limits,
+    add_method,
+    add_methods,
+    add_seed,
+    add_seeds,
     add_solver_option,
     add_without,
 )
-from gpusched_dsl.cli.arguments.values import names, nonnegative_integer, path, seeds
+from gpusched_dsl.cli.arguments.values import names, path
 
 
 def add_solve_options(parser: Parser) -> None:
     parser.add_argument("file", type=path, metavar="FILE", help=PROBLEM_HELP)
     add_instance_options(parser)
-    parser.add_argument(
-        "--backend",
-        default="highs",
-        metavar="NAME",
-        help="highs, scip, cvxpy, or a policy such as Greedy (default: highs)",
-    )
+    add_method(parser, "highs, scip, cvxpy, or a policy such as Greedy")
     add_limits(parser)
-    parser.add_argument(
-        "--seed",
-        type=nonnegative_integer,
-        default=0,
-        metavar="N",
-        help="the random seed of the solver or policy (default: 0)",
-    )
+    add_seed(parser, "the random seed of the solver or policy")
     add_judge(parser)
     parser.add_argument(
         "--bound",
@@ -70,28 +66,16 @@ def add_solve_options(parser: Parser) -> None:
         metavar="A,B,...",
         help="print all values of these variables, reports and parameters (`all`: of every variable)",
     )
-    parser.add_argument("--json", type=path, metavar="OUT", help="write the result as JSON (`-`: to standard output)")
-    parser.add_argument("--csv", type=path, metavar="DIR", help="write one CSV file per variable into a folder")
-    parser.add_argument("--verbose", action="store_true", help="show the solver's own log")
+    add_json(parser, "the result")
+    add_csv(parser, "write one CSV file per variable into a folder", "DIR")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show the solver's own log")
 
 
 def add_compare_options(parser: Parser) -> None:
-    parser.add_argument("file", type=path, metavar="FILE", help="a .gsm file")
+    parser.add_argument("file", type=path, metavar="FILE", help=FILE_HELP)
     add_instance_options(parser)
-    parser.add_argument(
-        "--methods",
-        type=names,
-        required=True,
-        metavar="A,B,...",
-        help="solvers and policies, such as highs,FIFO,Greedy",
-    )
-    parser.add_argument(
-        "--seeds",
-        type=seeds,
-        default=(0,),
-        metavar="N,N,...",
-        help="run randomised policies once for each seed (default: 0)",
-    )
+    add_methods(parser, "solvers and policies, such as highs,FIFO,Greedy", only=True)
+    add_seeds(parser, "run randomised policies once for each seed (default: 0)")
     add_limits(parser)
     add_judge(parser)
     parser.add_argument(
@@ -99,7 +83,6 @@ def add_compare_options(parser: Parser) -> None:
         action="store_true",
         help="let the judge prove a bound even if no method is a solver (at most --time-limit or 60 seconds)",
     )
-    parser.add_argument(
-        "--json", type=path, metavar="OUT", help="write the comparison as JSON (`-`: to standard output)"
-    )
-    parser.add_argument("--csv", type=path, metavar="OUT", help="write the table as CSV (`-`: to standard output)")
+    add_without(parser)
+    add_json(parser, "the comparison")
+    add_csv(parser, "write the table as CSV (`-`: to standard output)")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 
+from gpusched_dsl.language.text.durations import has_unit, seconds_of
+
 MOST_THREADS = 4096
 
 
@@ -42,6 +44,34 @@ def nonnegative_number(text: str) -> float:
     if (value := number(text)) < 0:
         raise argparse.ArgumentTypeError(f"`{text}` is negative")
     return value
+
+
+def duration(text: str) -> float:
+    """Read a duration in seconds: `90`, `90s`, `5m`, `1h30m`, `5[min]`."""
+    if has_unit(text):
+        try:
+            return seconds_of(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+    try:
+        seconds = number(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a duration, such as 90, 90s, 5m or 1h30m") from None
+    if seconds < 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is negative")
+    return seconds
+
+
+def fraction(text: str) -> float:
+    """Read a fraction: `0.01` or `1%`."""
+    share = text.strip()
+    return nonnegative_number(share[:-1]) / 100 if share.endswith("%") else nonnegative_number(text)
+
+
+def time_of_run(text: str) -> str:
+    """Check a time of a run: `11.7` in the unit of its clock, or `11.7h`, which the run converts."""
+    duration(text)
+    return text.strip()
 
 
 def positive_number(text: str) -> float:
