@@ -24,6 +24,7 @@ if not (_here / "backends").is_dir() and (_here.parent / "backends" / "__init__.
 
 if TYPE_CHECKING:
     from gpusched_dsl.api import Model, compile, load, loads
+    from gpusched_dsl.data.sources.settings_file import read_settings
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.ir.solver_result import Status
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -37,6 +38,7 @@ _HOMES = {
     "compile": "gpusched_dsl.api",
     "load": "gpusched_dsl.api",
     "loads": "gpusched_dsl.api",
+    "read_settings": "gpusched_dsl.data.sources.settings_file",
     "Status": "gpusched_dsl.ir.solver_result",
     "Problem": "gpusched_dsl.ir.problem",
     "Diagnostic": "gpusched_dsl.language.diagnostics.diagnostic",
@@ -55,6 +57,7 @@ __all__ = [
     "compile",
     "load",
     "loads",
+    "read_settings",
 ]
 
 

@@ -94,8 +94,9 @@ class Model(ModelRuns):
     def ground(self, scenario: str | None = None, *, settings: Mapping[str, Setting] | None = None) -> Problem:
         """Return the problem of a scenario (the only one if None), with the values from `set`.
 
-        `settings` are options and parameters without indices, written as in a scenario: `{"period": "30[min]",
-        "node_rule": "force"}`. Raises DiagnosticError with all errors.
+        `settings` are options, parameters without indices, single values and options of generators, written as in a
+        scenario: `{"period": "30[min]", "node_rule": "force", "deadline[j1]": "20[h]", "seed": 2}`; `read_settings`
+        reads them from a CSV file. Raises DiagnosticError with all errors.
         """
         return self._build(scenario, settings).problem
 

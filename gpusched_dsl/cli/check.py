@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
-from gpusched_dsl.compiling.build import Permissions
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.workspace import Workspace, load_workspace
@@ -15,18 +18,25 @@ from gpusched_dsl.workflows.check import check_all
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    permissions = Permissions(outside=options.allow_outside)
+    if options.method is not None and not options.deep:
+        raise UsageError("GSM6002", "`--method` is only for `--deep`", "add `--deep`, which grounds for this solver")
+    allowed, deep = permissions(options), (options.method or "highs") if options.deep else None
     several = len(files := gsm_files(options.files)) > 1
     for path in files:
         before = output.errors
         diagnostics = Diagnostics()
         workspace = load_workspace(path, diagnostics, allow_outside=options.allow_outside)
         if not diagnostics.has_errors:
-            check_all(workspace, diagnostics, permissions)
-        output.report(diagnostics)
+            check_all(workspace, diagnostics, allowed, deep=deep)
+        output.report(map(_as_error, diagnostics) if options.strict else diagnostics)
         if output.errors == before:
-            output.say(f"{f'{path}: ' if several else ''}ok: {contents(workspace)}")
+            grounded = ", grounded" if options.deep else ""
+            output.say(f"{f'{path}: ' if several else ''}ok: {contents(workspace)}{grounded}")
     return exits.BAD_INPUT if output.errors else exits.OK
+
+
+def _as_error(diagnostic: Diagnostic) -> Diagnostic:
+    return replace(diagnostic, severity=Severity.ERROR)
 
 
 def contents(workspace: Workspace) -> str:

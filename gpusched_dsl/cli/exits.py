@@ -14,7 +14,11 @@ BROKEN_PIPE = 141  # whoever read the output has gone
 
 TABLE = (
     (OK, "solved: a solution was found (optimal, or the best at a limit or Ctrl-C); or nothing wrong"),
-    (BAD_INPUT, "bad input: diagnostics with errors; failed tests; files that are not formatted (fmt --check)"),
+    (
+        BAD_INPUT,
+        "bad input: diagnostics with errors (check --strict: also warnings); failed tests; files that are not "
+        "formatted (fmt --check)",
+    ),
     (USAGE, "wrong usage of the command line"),
     (INFEASIBLE, "infeasible (or infeasible or unbounded); the plan of a policy violates the model"),
     (UNBOUNDED, "unbounded"),

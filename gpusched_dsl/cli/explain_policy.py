@@ -56,7 +56,7 @@ def _policy(options: argparse.Namespace, output: Output) -> CheckedPolicy:
         return any_policy_named(workspace, options.policy, options.model)
     try:
         name = choose_scenario(workspace, options.scenario)
-        scenario, _ = check_solvable(workspace, name, read_settings(options.set))
+        scenario, _ = check_solvable(workspace, name, read_settings(options))
         return policy_named(workspace, options.policy, scenario.model)
     except DiagnosticError as error:
         if options.scenario is not None or not {d.code for d in error.diagnostics} <= NO_SCENARIO:

@@ -57,7 +57,7 @@ def _write_formulation(options: argparse.Namespace, output: Output, out: str) ->
     from gpusched_dsl.reporting.mathematics.rendering import to_latex, to_markdown
 
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
-    settings = read_settings(options.set)
+    settings = read_settings(options)
     models = [formulation(workspace, name, settings) for name in _models(workspace, options.model)]
     text = to_latex(models) if options.to == "latex" else to_markdown(models)
     if out == STDOUT:

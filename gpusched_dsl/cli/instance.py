@@ -43,7 +43,7 @@ def run_config(options: argparse.Namespace) -> RunConfig:
         scenario=options.scenario,
         method=options.method,
         fallback=options.fallback,
-        settings=read_settings(options.set),
+        settings=read_settings(options),
         seed=options.seed,
         time_limit=options.time_limit,
         gap=options.gap,
@@ -87,7 +87,7 @@ def build_problem(
 def open_scenario(options: argparse.Namespace, output: Output) -> SelectedScenario:
     """Return the scenario of a `.gsm` file that the command line selects; report its warnings."""
     start = time.perf_counter()
-    settings = read_settings(options.set)
+    settings = read_settings(options)
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
     scenario, warnings = check_solvable(workspace, choose_scenario(workspace, options.scenario), settings)
     output.report(warnings)
@@ -110,17 +110,37 @@ def read_workspace(path: Path, allow_outside: bool, output: Output) -> Workspace
     return workspace
 
 
-def read_settings(texts: list[str]) -> dict[str, str]:
-    """Return `["period=30[min]"]` as a dictionary; the last value of a name wins. Raises DiagnosticError (GSM6003)."""
+def read_settings(options: argparse.Namespace) -> dict[str, str]:
+    """Return the settings of `--set-file` and `--set`, which win, by name; the last value of a name wins.
+
+    Raises DiagnosticError (GSM6003) for malformed ones.
+    """
+    from gpusched_dsl.data.sources import settings_file
+
     settings: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            help = "write `name=value`, such as `--set period=30[min]`"
+    for file in options.set_file:
+        for name, value in settings_file.read_settings(file).items():
+            settings_file.put_setting(settings, name, value)
+    for text in options.set:
+        name, value = _split_setting(text)
+        if not name.strip() or not value.strip():
+            help = "write `name=value`, such as `--set period=30[min]`, or `--set 'deadline[j1]=20[h]'`"
             raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` does not set a value", help=help)])
-        settings.pop(name.strip(), None)
-        settings[name.strip()] = value.strip()
+        settings_file.put_setting(settings, name.strip(), value.strip())
     return settings
+
+
+def _split_setting(text: str) -> tuple[str, str]:
+    """Split at the first `=` outside brackets and quotes: `weight[j in Jobs where kind[j] == "a=b"]=2`."""
+    depth, quoted = 0, False
+    for at, letter in enumerate(text):
+        if letter == '"':
+            quoted = not quoted
+        elif not quoted:
+            depth += (letter == "[") - (letter == "]")
+            if letter == "=" and depth <= 0:
+                return text[:at], text[at + 1 :]
+    return text, ""
 
 
 def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
@@ -131,7 +151,11 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
 
     start = time.perf_counter()
     _refuse_policy(getattr(options, "method", "highs"), path)
-    for value, option in ((options.scenario, "--scenario"), (options.set, "--set")):
+    for value, option in (
+        (options.scenario, "--scenario"),
+        (options.set, "--set"),
+        (options.set_file, "--set-file"),
+    ):
         if value:
             message = f"`{option}` needs a `.gsm` file: `{path}` is a compiled problem with fixed data"
             raise DiagnosticError([Diagnostic("GSM6016", message)])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gpusched_dsl.compiling.build import Built, Permissions, check_solvable, choose_scenario
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.python_values import AssignedValues
+from gpusched_dsl.data.sources.settings_file import put_setting
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace
@@ -63,18 +64,19 @@ class ModelScenarios:
         """Return the diagnostics of reading that are not errors."""
         return self._warnings
 
-    def check(self, *, strict: bool = True) -> tuple[Diagnostic, ...]:
+    def check(self, *, strict: bool = True, deep: bool = False, method: str = "highs") -> tuple[Diagnostic, ...]:
         """Return all diagnostics of the text and the data of its scenarios that need no solver.
 
         These are the diagnostics of `gsdsl check`: names, types and units of all blocks, with and without scenarios,
-        then the data of each complete scenario. Returns the warnings; raises DiagnosticError if there is an error,
-        unless `strict` is False: then errors are in the tuple. Values from `set` are ignored.
+        then the data of each complete scenario. With `deep`, also the problem of each complete scenario is built for
+        the solver `method`, without solving. Returns the warnings; raises DiagnosticError if there is an error, unless
+        `strict` is False: then errors are in the tuple. Values from `set` are ignored.
         """
         from gpusched_dsl.workflows.check import check_all
 
         diagnostics = Diagnostics()
         diagnostics.extend(self._warnings)
-        check_all(self._workspace, diagnostics, self._permissions)
+        check_all(self._workspace, diagnostics, self._permissions, deep=method if deep else None)
         if strict:
             diagnostics.raise_if_errors()
         return tuple(diagnostics)
@@ -118,4 +120,7 @@ class ModelScenarios:
 
 
 def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
-    return {name: v if isinstance(v, str) else repr(plain_number(v)) for name, v in (settings or {}).items()}
+    texts: dict[str, str] = {}
+    for name, value in (settings or {}).items():
+        put_setting(texts, name, value if isinstance(value, str) else repr(plain_number(value)))
+    return texts

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from gpusched_dsl.compiling.build import Permissions, read_data
+from gpusched_dsl.compiling.build import Permissions, build, read_data
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.blocks import check_blocks
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, CheckedSet
@@ -15,14 +16,22 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario, missing_targets
 from gpusched_dsl.language.workspace import Workspace
 
+if TYPE_CHECKING:
+    from gpusched_dsl.backends.protocol import Backend
+
 # A generator or the online loop may still provide these data: warnings here, errors for `solve`.
 WEAKENED = frozenset({"GSM2001"})
 INCOMPLETE = "GSM2115"
 SHOWN = 3
 
 
-def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions) -> None:
-    """Check names, types and units of all blocks, then the data of every complete scenario."""
+def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions, *, deep: str | None = None) -> None:
+    """Check names, types and units of all blocks, then the data of every complete scenario.
+
+    With `deep`, the name of a solver, also ground the problem of every complete scenario and reformulate it for this
+    solver: this finds all errors that a solve would find before it starts the solver.
+    """
+    solver = None if deep is None else _solver_named(deep)
     check_workspace(workspace, found)
     check_blocks(workspace, found, _methods(workspace))
     models: set[str] = set()
@@ -30,12 +39,12 @@ def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions
         scenario = check_scenario(workspace, name, {}, found)
         if scenario is not None:
             models.add(scenario.model.name)
-            _check_data(workspace, scenario, found, permissions)
-    _check_models_without_scenarios(workspace, models, found, permissions)
+            _check_data(workspace, scenario, found, permissions, solver)
+    _check_models_without_scenarios(workspace, models, found, permissions, solver)
 
 
 def _check_models_without_scenarios(
-    workspace: Workspace, models: set[str], found: Diagnostics, permissions: Permissions
+    workspace: Workspace, models: set[str], found: Diagnostics, permissions: Permissions, solver: Backend | None
 ) -> None:
     """Check the values of models of the main file that need no data and have no scenario."""
     extended = {m.extends.text for m in workspace.models.values() if m.extends is not None}
@@ -43,7 +52,13 @@ def _check_models_without_scenarios(
         if isinstance(block, tree.ModelBlock) and not {block.name.text} & (models | extended):
             scenario = check_scenario(workspace, block.name.text, {}, Diagnostics())
             if scenario is not None and not missing_targets(scenario):
-                _check_data(workspace, scenario, found, permissions)
+                _check_data(workspace, scenario, found, permissions, solver)
+
+
+def _solver_named(name: str) -> Backend:
+    from gpusched_dsl.backends.registry import backend
+
+    return backend(name)
 
 
 def _methods(workspace: Workspace) -> set[str] | None:
@@ -56,17 +71,42 @@ def _methods(workspace: Workspace) -> set[str] | None:
     return {*backend_names(), *policy_names(workspace)}
 
 
-def _check_data(workspace: Workspace, scenario: CheckedScenario, found: Diagnostics, permissions: Permissions) -> None:
+def _check_data(
+    workspace: Workspace,
+    scenario: CheckedScenario,
+    found: Diagnostics,
+    permissions: Permissions,
+    solver: Backend | None,
+) -> None:
     missing = missing_targets(scenario)
     if missing:
         if _stands_alone(workspace, scenario.name):
             found.add(_incomplete(scenario, missing))
         return
     model = scenario.model
+    if solver is not None and model.variables:
+        _ground(workspace, scenario, found, permissions, solver)
+        return
     if not scenario.assignments and not (model.sets or model.params or model.checks):
         return
     try:
         found.extend(read_data(workspace, scenario, permissions=permissions).notes)
+    except DiagnosticError as error:
+        found.extend(map(_weaken_if_incomplete, error.diagnostics))
+
+
+def _ground(
+    workspace: Workspace, scenario: CheckedScenario, found: Diagnostics, permissions: Permissions, solver: Backend
+) -> None:
+    """Build the problem as a solve does, and reformulate it for the solver."""
+    from gpusched_dsl.backends.protocol import target_of
+    from gpusched_dsl.compiling.passes.pipeline import reformulate
+
+    try:
+        built = build(workspace, scenario, permissions=permissions, aggregated=True)
+        found.extend(built.warnings)
+        problem = built.problem if built.aggregated is None else built.aggregated.problem
+        reformulate(problem, target_of(solver, problem))
     except DiagnosticError as error:
         found.extend(map(_weaken_if_incomplete, error.diagnostics))
 

@@ -85,7 +85,7 @@ def test_shipped_models_by_name(gsdsl: Run, tmp_path: Path, monkeypatch: pytest.
     done = gsdsl("solve", "gsdsl:figure1.gsm", "--json", "out.json")
     assert done.code == 0
     assert done.out.startswith("CapacityPlanning, scenario Figure1, ")
-    inputs = json.loads(Path("out.json").read_text())["about"]["inputs_sha256"]
+    inputs = json.loads(Path("out.json").read_text())["inputs_sha256"]
     assert FIGURE1 in inputs
     assert gsdsl("check", "gsdsl:figure1").out.startswith("ok")
     assert "model.gsm: ok" in gsdsl("check", "gsdsl:allocation").out
@@ -101,7 +101,7 @@ def test_shipped_models_by_name(gsdsl: Run, tmp_path: Path, monkeypatch: pytest.
         ("gsdsl:", "`gsdsl show gsdsl:` lists"),
         ("gsdsl:online/capacity_planning.gsm", "did you mean `gsdsl:capacity_planning/online.gsm`?"),
         ("gsdsl:nothing_like_it", "there is no shipped model"),
-        ("gsdsl:week.gsm", "there are 6 scenarios: `WeekAtOnce`"),
+        ("gsdsl:day.gsm", "there are 3 scenarios: `DayByNode`"),
     ],
 )
 def test_names_that_mean_no_shipped_model(gsdsl: Run, name: str, words: str) -> None:

@@ -19,6 +19,14 @@ TARGETS = ("lp", "mps", "json", "latex", "markdown")
 
 def add_check_options(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", type=path, metavar="FILE", help=FILES_HELP)
+    parser.add_argument(
+        "--deep",
+        action="store_true",
+        help="also build the problem of every scenario, to find all errors that `solve` finds, without solving",
+    )
+    parser.add_argument("--strict", action="store_true", help="report warnings as errors")
+    add_method(parser, "with --deep: the solver that the problems are built for, instead of highs", default=None)
+    add_memory_limit(parser)
     add_allow_outside(parser)
 
 

@@ -49,7 +49,16 @@ def add_instance_options(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="set a parameter or an option of the model, such as period=30[min]",
+        help="set an option, a parameter or a single value, such as period=30[min] or 'deadline[j1]=20[h]', or an "
+        "option of a generator, such as seed=2",
+    )
+    parser.add_argument(
+        "--set-file",
+        action="append",
+        type=path,
+        default=[],
+        metavar="CSV",
+        help="set the values of a CSV file with the columns name, value and, optionally, unit",
     )
     add_memory_limit(parser)
     add_allow_outside(parser)

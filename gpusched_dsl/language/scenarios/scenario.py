@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment
 from gpusched_dsl.language.scenarios.dependency_order import order_of_data
-from gpusched_dsl.language.scenarios.settings import read_setting
+from gpusched_dsl.language.scenarios.settings import GeneratorArgument, options_of_data, read_setting, with_options
 from gpusched_dsl.language.scenarios.statements import AssignmentTable, report_twice
 from gpusched_dsl.language.source import Span
 
@@ -56,13 +56,16 @@ def check_scenario(
 
     All errors are in `diagnostics`, except those of unreadable texts, which were reported before.
 
-    `overrides` are texts for options and scalar parameters (`{"period": "30[min]"}`), `settings` the same as trees;
-    both are applied after the scenario's own statements. `at` is the place that names the scenario.
+    `overrides` are texts for options, parameters without indices and single values (`{"period": "30[min]",
+    "deadline[j1]": "20[h]"}`), and for options of generators and data formats (`{"seed": "2"}`, `{"capacity_jobs.seed":
+    "2"}`); `settings` are trees. Both are applied after the scenario's own statements. `at` is the place that names the
+    scenario.
     """
     found = Diagnostics()
     read = [read_setting(target, text, found) for target, text in overrides.items()]
-    arguments = [*settings, *(argument for argument in read if argument is not None)]
-    checked = _check(workspace, name, arguments, at, found)
+    arguments = [*settings, *(setting for setting in read if isinstance(setting, tree.NamedArgument))]
+    patches = [setting for setting in read if isinstance(setting, tree.Assign)]
+    checked = _check(workspace, name, arguments, patches, at, found)
     diagnostics.extend(found)
     return None if found.has_errors else checked
 
@@ -94,6 +97,7 @@ def _check(
     workspace: HasScenarios,
     name: str,
     settings: Sequence[tree.NamedArgument],
+    patches: Sequence[tree.Assign],
     at: Span | None,
     diagnostics: Diagnostics,
 ) -> CheckedScenario | None:
@@ -113,9 +117,13 @@ def _check(
     if model is None:
         return None
     table = AssignmentTable(model, diagnostics, workspace.lost)
+    settings = [s for s in settings if s.name.text not in known or isinstance(s, GeneratorArgument)]
+    of_data = _data_settings(chain, settings, table, diagnostics)
     for level, part in enumerate(chain):
-        table.add_level(level, [s for s in part.statements if not _is_option(s, known)])
-    table.add_settings(len(chain), [s for s in settings if s.name.text not in known])
+        statements = with_options(part, of_data).statements
+        table.add_level(level, [s for s in statements if not _is_option(s, known)])
+    table.add_settings(len(chain), [s for s in settings if s not in of_data and not isinstance(s, GeneratorArgument)])
+    table.add_level(len(chain), patches)
     given = table.result()
     order = order_of_data(model, given, diagnostics)
     return CheckedScenario(
@@ -125,6 +133,47 @@ def _check(
         given,
         scenario.doc,
     )
+
+
+def _data_settings(
+    chain: Sequence[tree.Scenario],
+    settings: Sequence[tree.NamedArgument],
+    table: AssignmentTable,
+    diagnostics: Diagnostics,
+) -> list[tree.NamedArgument]:
+    """The settings of options of generators and data formats: names that are not those of the model."""
+    if not settings:
+        return []
+    options = options_of_data(chain)
+    table.other_names = tuple(options)
+    generators = sorted(set().union(*options.values()))
+    found: list[tree.NamedArgument] = []
+    for setting in settings:
+        name = setting.name.text
+        if not isinstance(setting, GeneratorArgument):
+            if name in options and not table.declares(name):
+                found.append(setting)
+        elif setting.generator.text in options.get(name, ()):
+            found.append(setting)
+        elif setting.generator.text in generators:
+            own = [option for option, users in options.items() if setting.generator.text in users]
+            diagnostics.error(
+                "GSM1519",
+                f"`{setting.generator.text}` has no option `{name}`",
+                setting.name.span,
+                "unknown",
+                help=did_you_mean(name, own) or f"its options are {', '.join(own)}",
+            )
+        else:
+            listed = f"it uses {', '.join(generators)}" if generators else "it uses none"
+            diagnostics.error(
+                "GSM1518",
+                f"the scenario does not use a generator or data format `{setting.generator.text}`",
+                setting.name.span,
+                "not used",
+                help=did_you_mean(setting.generator.text, generators) or listed,
+            )
+    return found
 
 
 # --- which scenarios, which model ------------------------------------------------------------------------------------
@@ -238,7 +287,7 @@ def _options(
             _choose(chosen, statement.target, statement.value, diagnostics)
     given: dict[str, tree.Identifier] = {}
     for setting in settings:
-        if setting.name.text in known:
+        if setting.name.text in known and not isinstance(setting, GeneratorArgument):
             report_twice(given, setting.name, diagnostics)
             _choose(chosen, setting.name, setting.value, diagnostics)
     return chosen

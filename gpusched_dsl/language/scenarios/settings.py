@@ -1,52 +1,168 @@
-"""Settings from outside a text, such as `--set period=30[min]`, read like the assignments of a scenario."""
+"""Settings from outside a text, such as `--set period=30[min]`, read like the statements of a scenario."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any, TypeVar
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeAlias, TypeVar
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
+from gpusched_dsl.language.scenarios.formats import describe_format
 from gpusched_dsl.language.source import Source, Span
 
 N = TypeVar("N", bound=tree.Node)
 SOURCE_NAME = "--set"
+HELP = "write `name=value`, such as `period=30[min]`, or `name[key]=value`, such as `deadline[j1]=20[h]`"
+_OF_GENERATOR = re.compile(r"\s*(\w+)\s*\.\s*(\w+)\s*", re.ASCII)  # `capacity_jobs.seed`
+
+ReadSetting: TypeAlias = tree.NamedArgument | tree.Assign
 
 
-def read_setting(name: str, text: str, diagnostics: Diagnostics) -> tree.NamedArgument | None:
-    """`name` and the expression `text`, with spans in a source that reads `name=text`; reports GSM1513."""
+class FileText(str):
+    """The text of a value of a settings file, with the place of its row."""
+
+    row: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratorArgument(tree.NamedArgument):
+    """`capacity_jobs.seed = 2`: an option of the statements that use one generator or data format."""
+
+    generator: tree.Identifier
+
+
+def read_setting(name: str, text: str, diagnostics: Diagnostics) -> ReadSetting | None:
+    """Read `name=text` (NamedArgument), or for `name[key]=text` a statement; reports GSM1513.
+
+    Spans are in a source that reads `name=text`, or are the row of a settings file.
+    """
     source = Source(SOURCE_NAME, f"{name}={text}")
-    head = f"scenario s {{ {name} = "
+    whole = text.row if isinstance(text, FileText) else source.span(0, len(source.text))
+    qualified = _OF_GENERATOR.fullmatch(name)
+    shown = qualified[2] if qualified else name
+    head = f"scenario s {{ {shown} = "
     found = Diagnostics()
     blocks = parse(Source(SOURCE_NAME, f"{head}{text}\n; }}"), found).blocks
     statements = blocks[0].statements if len(blocks) == 1 and isinstance(blocks[0], tree.Scenario) else ()
     statement = statements[0] if len(statements) == 1 else None
-    whole = source.span(0, len(source.text))
-    one_value = isinstance(statement, tree.Assign) and not statement.subscripts and statement.indexing is None
-    if found.has_errors or not one_value or not isinstance(statement, tree.Assign):
+    if found.has_errors or not isinstance(statement, tree.Assign):
         notes = [diagnostic.message for diagnostic in found][:1]
-        diagnostics.error(
-            "GSM1513",
-            f"malformed setting `{source.text}`",
-            whole,
-            notes=notes,
-            help="write `name=value`, such as `period=30[min]`",
-        )
+        diagnostics.error("GSM1513", f"malformed setting `{source.text}`", whole, notes=notes, help=HELP)
         return None
-    value = _move(statement.value, source, len(name) + 1 - len(head))
-    return tree.NamedArgument(
-        span=whole, name=tree.Identifier(span=source.span(0, len(name)), text=statement.target.text), value=value
-    )
+
+    def placed(node: N) -> N:
+        if isinstance(text, FileText):
+            return _at(node, text.row)
+        before = node.span.start < len(head) - 3  # in the name; the text follows ` = `
+        return _move(node, source, -len("scenario s { ") if before else len(name) + 1 - len(head))
+
+    if statement.subscripts or statement.indexing is not None:
+        keys = tuple(item for key in statement.subscripts for item in _parts(key))
+        return tree.Assign(
+            span=whole,
+            target=placed(statement.target),
+            value=placed(statement.value),
+            subscripts=tuple(map(placed, keys)),
+            indexing=None if statement.indexing is None else placed(statement.indexing),
+        )
+    place = text.row if isinstance(text, FileText) else source.span(0, len(name))
+    identifier = tree.Identifier(span=place, text=statement.target.text)
+    value = placed(statement.value)
+    if qualified:
+        generator = tree.Identifier(span=place, text=qualified[1])
+        return GeneratorArgument(span=whole, name=identifier, value=value, generator=generator)
+    return tree.NamedArgument(span=whole, name=identifier, value=value)
+
+
+def _parts(key: tree.Expr) -> Sequence[tree.Expr]:
+    """The components of a key: `(j1, n1)` is the same as `j1, n1`."""
+    return key.items if isinstance(key, tree.TupleExpr) else (key,)
 
 
 def _move(node: N, source: Source, by: int) -> N:
     """The same tree with its spans in another source."""
-    changes: dict[str, Any] = {"span": Span(source, node.span.start + by, node.span.end + by)}
+    return _with_spans(node, lambda span: Span(source, span.start + by, span.end + by))
+
+
+def _at(node: N, place: Span) -> N:
+    """The same tree with all spans at one place."""
+    return _with_spans(node, lambda span: place)
+
+
+def _with_spans(node: N, change: Any) -> N:
+    changes: dict[str, Any] = {"span": change(node.span)}
     for field in fields(node):
         value = getattr(node, field.name)
         if isinstance(value, tree.Node):
-            changes[field.name] = _move(value, source, by)
+            changes[field.name] = _with_spans(value, change)
         elif isinstance(value, tuple):
-            changes[field.name] = tuple(_move(v, source, by) if isinstance(v, tree.Node) else v for v in value)
+            changes[field.name] = tuple(_with_spans(v, change) if isinstance(v, tree.Node) else v for v in value)
     return replace(node, **changes)
+
+
+# --- options of generators and data formats --------------------------------------------------------------------------
+
+
+def options_of_data(parts: Iterable[tree.Scenario]) -> dict[str, set[str]]:
+    """Return the options of the generators and data formats that scenarios use: option to names of generators."""
+    found: dict[str, set[str]] = {}
+    for statement in _statements(parts):
+        for option in _options_of(statement):
+            found.setdefault(option, set()).add(_name_of(statement).text)
+    return found
+
+
+def with_options(part: tree.Scenario, settings: Sequence[tree.NamedArgument]) -> tree.Scenario:
+    """Return a scenario in which generators and data formats have other values of their options.
+
+    A setting replaces the option in every statement that has it; a GeneratorArgument only in those of one generator.
+    """
+    if not settings:
+        return part
+    changed = tuple(
+        _with_options(statement, settings) if isinstance(statement, tree.Data | tree.Generate) else statement
+        for statement in part.statements
+    )
+    return replace(part, statements=changed)
+
+
+def _with_options(
+    statement: tree.Data | tree.Generate, settings: Sequence[tree.NamedArgument]
+) -> tree.Data | tree.Generate:
+    known = _options_of(statement)
+    own: Mapping[str, tree.NamedArgument] = {
+        setting.name.text: tree.NamedArgument(span=setting.span, name=setting.name, value=setting.value)
+        for setting in settings
+        if setting.name.text in known
+        and (not isinstance(setting, GeneratorArgument) or setting.generator.text == _name_of(statement).text)
+    }
+    if not own:
+        return statement
+    kept = tuple(option for option in statement.options if option.name.text not in own)
+    return replace(statement, options=(*kept, *own.values()))
+
+
+def _statements(parts: Iterable[tree.Scenario]) -> Iterator[tree.Data | tree.Generate]:
+    for part in parts:
+        for statement in part.statements:
+            if isinstance(statement, tree.Generate) or (isinstance(statement, tree.Data) and statement.format):
+                yield statement
+
+
+def _name_of(statement: tree.Data | tree.Generate) -> tree.Identifier:
+    name = statement.generator if isinstance(statement, tree.Generate) else statement.format
+    assert name is not None
+    return name
+
+
+def _options_of(statement: tree.Data | tree.Generate) -> set[str]:
+    generated = isinstance(statement, tree.Generate)
+    if not generated and statement.format is None:
+        return set()
+    try:
+        return {option.name for option in describe_format(_name_of(statement).text, generated).options}
+    except KeyError:
+        return set()  # reported with the statement

@@ -10,6 +10,7 @@ from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet
 from gpusched_dsl.language.checking import ExpressionChecker, Symbols
 from gpusched_dsl.language.checking.randoms import check_law, scope_of
 from gpusched_dsl.language.checking.scope import EMPTY
+from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import (
@@ -48,8 +49,13 @@ class AssignmentTable:
         self.formulas = FormulaChecker(checker, self.values, self.columns)
         self.matrices = MatrixChecker(model, self.columns, diagnostics)
         self.formats = FormatChecker(diagnostics)
+        self.other_names: tuple[str, ...] = ()  # options of generators: settings may have these names
         self._given: dict[str, list[Assignment]] = {}
         self._table_keys: dict[str, TableAssignment | MatrixAssignment] = {}
+
+    def declares(self, name: str) -> bool:
+        """Whether the model declares something of this name."""
+        return name in self.lost or self.checker.symbols.span_of(name) is not None
 
     def add_level(self, level: int, statements: Iterable[tree.Statement]) -> None:
         """Check the statements of one scenario, which replace or patch the values of older ones."""
@@ -65,7 +71,7 @@ class AssignmentTable:
         self._table_keys.update(keys)
 
     def add_settings(self, level: int, settings: Iterable[tree.NamedArgument]) -> None:
-        """Settings from outside: scalar parameters only."""
+        """Settings from outside without subscripts: scalar parameters only."""
         seen: dict[str, tree.Identifier] = {}
         for setting in settings:
             target = self._target(setting.name)
@@ -80,7 +86,7 @@ class AssignmentTable:
                     setting.name.span,
                     what,
                     secondary=[declaration_label(target)],
-                    help="give it in a scenario that extends this one",
+                    help=_help_to_set(target),
                 )
                 continue
             value = self.values.parameter(setting.value, target)
@@ -384,7 +390,7 @@ class AssignmentTable:
                 secondary=[Label(where, "declared here")],
             )
         else:
-            known = [*self.model.sets, *self.model.params, *self.model.options]
+            known = [*self.model.sets, *self.model.params, *self.model.options, *self.other_names]
             self.diagnostics.error(
                 "GSM1504",
                 f"model `{self.model.name}` has no set, parameter or option `{name.text}`",
@@ -410,6 +416,15 @@ class AssignmentTable:
             if first.target in self.model.params
             else "keep one of them",
         )
+
+
+def _help_to_set(target: CheckedParam | CheckedSet) -> str:
+    """Return how to set an indexed parameter or a set from outside."""
+    if isinstance(target, CheckedSet):
+        return "give it in a scenario that extends this one"
+    count = len(slots_of(target))
+    keys = ", ".join(f"key{n}" for n in range(1, count + 1)) if count > 1 else "key"
+    return f"set single values on the command line, `--set '{target.name}[{keys}]=...'`, or give all in a scenario"
 
 
 def report_twice(seen: dict[str, tree.Identifier], target: tree.Identifier, diagnostics: Diagnostics) -> None:
