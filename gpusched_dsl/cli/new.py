@@ -7,14 +7,24 @@ import re
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.starter import starter_files
+from gpusched_dsl.cli.starters import TEMPLATES, starter_files
 from gpusched_dsl.data.sources.writing import cannot_write, make_folder, write_text
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
+    if options.list:
+        for template, (purpose, _) in TEMPLATES.items():
+            output.say(f"{template:<10} {purpose}")
+        return exits.OK
+    if options.name is None:
+        raise UsageError("GSM6002", "the name of the project is missing", "`gsdsl new NAME`, or `gsdsl new --list`")
+    if options.template not in TEMPLATES:
+        help = did_you_mean(options.template, TEMPLATES) or f"the templates are {', '.join(TEMPLATES)}"
+        raise UsageError("GSM6002", f"unknown template `{options.template}`", help)
     folder = Path(options.name)
     name = folder.name
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name, re.ASCII):
@@ -29,10 +39,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
         )
     _refuse_taken(folder)
     make_folder(folder)
-    for file, text in starter_files(name).items():
+    for file, text in starter_files(name, options.template).items():
         write_text(folder / file, text)
         output.say(f"wrote {folder / file}")
-    output.say(f"\nnext: gsdsl solve {folder / name}.gsm")
+    output.say(f"\nnext: gsdsl solve {folder / name}.gsm, gsdsl run {folder / name}.gsm")
     return exits.OK
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import highspy
 import pytest
 
-from gpusched_dsl.cli.starter import starter_files
+from gpusched_dsl.cli.starters import TEMPLATES, starter_files
 from gpusched_dsl.ir.json.codec import from_json
 
 Run = Callable[..., object]
@@ -111,12 +111,37 @@ def test_the_starter_project_works_as_it_stands(gsdsl: Run, tmp_path: Path) -> N
     model = folder / "my-cluster.gsm"
     assert f"next: gsdsl solve {model}" in done.out
     done = gsdsl("check", model)
-    assert (done.code, done.out, done.err) == (0, "ok: 1 model, 1 scenario, 1 test\n", "")
+    assert (done.code, done.out, done.err) == (0, "ok: 1 model, 1 scenario, 1 test, 1 online block\n", "")
     assert "2 passed" in gsdsl("test", model).out
     assert gsdsl("fmt", "--check", model).code == 0
     found = json.loads(gsdsl("solve", model, "--json", "-").out)
     assert found["status"] == "optimal"
     assert len(found["placement"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("template", "passed", "ended"),
+    [("decision", "2 passed", "finished"), ("events", "3 passed", "finished"), ("windows", "2 passed", "horizon")],
+)
+def test_every_template_works_at_once(gsdsl: Run, tmp_path: Path, template: str, passed: str, ended: str) -> None:
+    gsdsl("new", tmp_path / "demo", "--template", template)
+    model = tmp_path / "demo" / "demo.gsm"
+    assert gsdsl("check", "--deep", "--strict", model).code == 0
+    assert gsdsl("fmt", "--check", model).code == 0
+    assert json.loads(gsdsl("solve", model, "--json", "-").out)["status"] == "optimal"
+    run = json.loads(gsdsl("run", model, "--json", "-").out)
+    assert run["ended"] == ended
+    assert run["metrics"]["jobs_unfinished"] == 0
+    assert passed in gsdsl("test", model).out
+    assert f"gsdsl run   {'' if template != 'events' else '  '}demo.gsm" in model.read_text()
+
+
+def test_templates_are_listed(gsdsl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [line.split()[0] for line in gsdsl("new", "--list").out.splitlines()] == list(TEMPLATES)
+    assert "did you mean `windows`?" in gsdsl("new", "demo", "--template", "window").err
+    assert gsdsl("new").code == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_as_mathematics(gsdsl: Run, tmp_path: Path) -> None:
@@ -155,6 +180,8 @@ def test_names_that_make_no_project(gsdsl: Run, tmp_path: Path, monkeypatch: pyt
 
 
 def test_starter_files_name_the_project() -> None:
-    files = starter_files("demo")
-    assert "gsdsl solve demo.gsm" in files["demo.gsm"]
-    assert "{" + "name}" not in "".join(files.values())
+    for template in TEMPLATES:
+        files = starter_files("demo", template)
+        assert "gsdsl solve" in files["demo.gsm"]
+        assert "{" + "name}" not in "".join(files.values())
+        assert "{{" not in "".join(files.values())

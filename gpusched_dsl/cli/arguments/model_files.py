@@ -72,4 +72,8 @@ def add_export_options(parser: Parser) -> None:
 
 
 def add_new_options(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of the project and of its new folder")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="name of the project and of its new folder")
+    parser.add_argument(
+        "--template", default="decision", metavar="NAME", help="decision, events or windows (default: decision)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the templates")

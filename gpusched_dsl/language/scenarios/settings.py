@@ -159,9 +159,9 @@ def _name_of(statement: tree.Data | tree.Generate) -> tree.Identifier:
 
 
 def _options_of(statement: tree.Data | tree.Generate) -> set[str]:
-    generated = isinstance(statement, tree.Generate)
-    if not generated and statement.format is None:
+    if isinstance(statement, tree.Data) and statement.format is None:
         return set()
+    generated = isinstance(statement, tree.Generate)
     try:
         return {option.name for option in describe_format(_name_of(statement).text, generated).options}
     except KeyError:

@@ -1,4 +1,4 @@
-"""The files of a starter project, as `gsdsl new` writes them. Braces are doubled, for `str.format`."""
+"""The template `decision`: one decision for the waiting jobs, repeated when jobs arrive and complete."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ MODEL = """\
 #
 #   gsdsl check {name}.gsm
 #   gsdsl solve {name}.gsm
+#   gsdsl run   {name}.gsm
 #   gsdsl test  {name}.gsm
 
 model Cluster "Jobs on the nodes of a small cluster, until the next decision" {{
@@ -15,6 +16,7 @@ model Cluster "Jobs on the nodes of a small cluster, until the next decision" {{
 
   param gpus[Nodes] integer >= 1 "GPUs of a node";
   param price[Nodes] in $/h >= 0 "rent of one GPU";
+  param submitted[Jobs] in h >= 0 "arrival, for `gsdsl run`; `gsdsl solve` decides on all jobs at once";
   param needs[Jobs] integer >= 1 "requested GPUs";
   param hours[Jobs] in h > 0 "execution time";
   param value[Jobs] in $ >= 0 "cost of postponing the job";
@@ -48,55 +50,34 @@ scenario Today for Cluster {{
 
   data "jobs.csv" {{
     Jobs = job;
+    submitted[job] = submitted[min];
     needs[job] = gpus;
     hours[job] = minutes[min];
     value[job] = value[$];
   }}
 }}
 
+online Events for Cluster "Decide again when a job arrives or completes" {{
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion;
+  carry hours[j] = hours[j] * remaining[j];
+}}
+
 test Today "the known optimum, with every solver" {{
   solve Today with highs, scip;
   expect status == optimal;
-  expect total == 57.55;
+  expect total == 77.55;
   expect runs["search"] == 0;
 }}
 """
 
 JOBS = """\
-job,gpus,minutes,value
-resnet,2,90,20
-bert,4,240,60
-whisper,1,30,5
-search,8,600,40
-tuning,4,120,15
+job,submitted,gpus,minutes,value
+resnet,0,2,90,20
+bert,0,4,240,60
+whisper,30,1,30,5
+search,45,8,600,60
+tuning,90,4,120,15
 """
 
-README = """\
-# {name}
-
-A model for [gsdsl]: which job runs on which node of a small cluster.
-
-| file | content |
-| --- | --- |
-| `{name}.gsm` | the model, a scenario and a test |
-| `jobs.csv` | the jobs of the scenario |
-
-    gsdsl check {name}.gsm      # names, units and data, without solving
-    gsdsl solve {name}.gsm      # the schedule
-    gsdsl test {name}.gsm       # compare results with known values
-    gsdsl fmt {name}.gsm        # format the file
-
-Replace the model, the data and the test by your own: add the rules of your cluster, your jobs, and results that you
-know.
-
-[gsdsl]: gsdsl --help
-"""
-
-
-def starter_files(name: str) -> dict[str, str]:
-    """File name to text of a project called `name`."""
-    return {
-        f"{name}.gsm": MODEL.format(name=name),
-        "jobs.csv": JOBS,
-        "README.md": README.format(name=name),
-    }
+FILES = {"{name}.gsm": MODEL, "jobs.csv": JOBS}
