@@ -154,8 +154,8 @@ class Model(ModelRuns):
             bound=bound, judge=judge, relax=relax, duals=duals,
         )  # fmt: skip
         checked = self._scenario(scenario, settings)
-        method = choose_method(self._workspace, backend, checked.scenario.model, judge=judge, relax=relax)
-        if bound and not method.is_policy:
+        chosen = choose_method(self._workspace, backend, checked.scenario.model, judge=judge, relax=relax)
+        if bound and not chosen.is_policy:
             raise ValueError(f"`bound` is only for policies: `{backend}` proves a bound itself")
         options = plain_options(
             SolveOptions(
@@ -165,7 +165,7 @@ class Model(ModelRuns):
         )  # fmt: skip
         config = SolveConfig(
             scenario=self._select(checked),
-            method=method,
+            method=chosen,
             options=options,
             warm_start=warm_start,
             bound=bound,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -91,7 +91,8 @@ def _contents(workspace: Workspace, options: argparse.Namespace, output: Output)
     """Return models, options, scenarios with their sizes, and the names of the other blocks."""
     from gpusched_dsl.language import tree
 
-    own = {block.name.text for block in workspace.main_blocks() if not isinstance(block, tree.Import)}
+    named = tree.ModelBlock | tree.Scenario | tree.Test | tree.Policy | tree.Online
+    own = {block.name.text for block in workspace.main_blocks() if isinstance(block, named)}
     scenarios = [name for name in workspace.scenarios if name in own] or list(workspace.scenarios)
     if options.scenario is not None:
         from gpusched_dsl.compiling.build import choose_scenario
@@ -120,8 +121,9 @@ def _model(workspace: Workspace, name: str, output: Output) -> dict[str, Any] | 
         output.report(found)
         return None
     block = workspace.models[name]
-    derived = [each.name for each in (*model.sets.values(), *model.params.values()) if each.value is not None]
-    names = (
+    derived = [name for name, each in model.sets.items() if each.value is not None]
+    derived += [name for name, each in model.params.items() if each.value is not None]
+    names: tuple[Iterable[str], ...] = (
         [each for each in model.sets if each not in derived],
         [each for each in model.params if each not in derived],
         derived,
@@ -187,9 +189,9 @@ def _show_contents(document: dict[str, Any], output: Output) -> None:
     if document["scenarios"]:
         show_grid(_scenario_grid(document["scenarios"]), output, indent="")
         output.say()
-    for title, names in (("tests", "tests"), ("policies", "policies"), ("online", "onlines")):
-        if document[names]:
-            text = ", ".join(document[names])
+    for title, kind in (("tests", "tests"), ("policies", "policies"), ("online", "onlines")):
+        if document[kind]:
+            text = ", ".join(document[kind])
             output.say(fill(text, _WIDTH, initial_indent=f"{title:<8}  ", subsequent_indent=" " * 10))
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import gpusched_dsl as gs
+
 Run = Callable[..., object]
 TOUR = ["campaign.gsm", "capacity_planning.gsm", "figure1.gsm", "price_aware.gsm", "speed_profile.gsm"]
 
@@ -113,3 +115,45 @@ def test_garbage_is_told(gsdsl: Run, tmp_path: Path, content: bytes) -> None:
     for done in (gsdsl("check", path), gsdsl("solve", path), gsdsl("test", path), gsdsl("fmt", path)):
         assert done.code == 1
         assert "error[GSM10" in done.err
+
+
+# --- deep and strict -------------------------------------------------------------------------------------------------
+
+BROKEN = Path(__file__).parents[1] / "broken"
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("30xx/3001_product_of_huge_ranges.gsm", "GSM3001"),
+        ("30xx/3002_decided_subscript.gsm", "GSM3002"),
+        ("33xx/3304_product.gsm", "GSM3201"),
+    ],
+)
+def test_deep_finds_what_a_solve_finds(gsdsl: Run, file: str, code: str) -> None:
+    assert gsdsl("check", BROKEN / file).code == 0
+    done = gsdsl("check", "--deep", BROKEN / file)
+    assert done.code == 1
+    assert f"error[{code}]" in done.err
+
+
+def test_deep_builds_for_a_solver(gsdsl: Run, pack: Path) -> None:
+    product = BROKEN / "33xx" / "3304_product.gsm"
+    assert gsdsl("check", "--deep", product, "--method", "scip").out == "ok: 1 model, 1 scenario, grounded\n"
+    assert gsdsl("check", "--deep", pack).out == "ok: 1 model, 1 scenario, 1 test, grounded\n"
+    assert "only for `--deep`" in gsdsl("check", pack, "--method", "scip").err
+    assert "GSM4001" in gsdsl("check", "--deep", pack, "--method", "scp").err
+    with pytest.raises(gs.DiagnosticError, match="GSM3201"):
+        gs.load(product).check(deep=True)
+    assert gs.load(product).check(deep=True, method="scip") == gs.load(product).check() == ()
+
+
+def test_strict_makes_warnings_errors(gsdsl: Run, variant: Callable[..., Path], pack: Path) -> None:
+    missing = variant("room = 7[GB];", 'data "none.csv" { room = room[GB]; }')
+    done = gsdsl("check", missing)
+    assert (done.code, "warning[GSM2001]" in done.err) == (0, True)
+    done = gsdsl("check", "--strict", missing)
+    assert (done.code, "error[GSM2001]" in done.err, done.out) == (1, True, "")
+    incomplete = variant("room = 7[GB];", "")
+    assert (gsdsl("check", incomplete).code, gsdsl("check", "--strict", incomplete).code) == (0, 1)
+    assert gsdsl("check", "--strict", pack).code == 0
