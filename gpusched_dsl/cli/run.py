@@ -16,7 +16,7 @@ from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
-from gpusched_dsl.cli.tables import show_comparison
+from gpusched_dsl.cli.tables import show_comparison, show_grid
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.contradiction import CODE
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.online.run_config import RunConfig
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.runs.seeds import SeedComparison
 
 FINISHED = ("finished", "horizon")
 
@@ -60,6 +61,20 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if STDOUT in (options.json, options.csv, options.html):
         output.only_diagnostics()
     watch = RunProgressMonitor(output.note)
+    if options.seeds is not None:
+        from gpusched_dsl.workflows.run_seeds import run_seeds
+
+        with watch_progress(output, show=output.shows_progress, watch=watch):
+            over_seeds = run_seeds(
+                workspace,
+                methods,
+                config,
+                options.seeds,
+                stop=watch.wants_to_stop,
+                tell=watch.observe,
+                begin=watch.begin,
+            )
+        return _report_seeds(over_seeds, options, output)
     if len(methods) == 1:
         with watch_progress(output, show=output.shows_progress, watch=watch):
             config = replace(config, method=methods[0])
@@ -74,12 +89,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
     """Reject contradictory options and unwritable files before a long run."""
-    several = len(methods) > 1
+    several = len(methods) > 1 or options.seeds is not None
     if options.journal is not None and several:
         raise UsageError(
             "GSM6002",
-            "`--journal` records one run, but there are several methods",
-            "run each method separately, with its own journal",
+            f"`--journal` records one run, but there are several {'methods' if len(methods) > 1 else 'seeds'}",
+            "run each one separately, with its own journal",
         )
     if options.replay and options.journal is None:
         raise UsageError("GSM6002", "`--replay` needs the journal to compare with", "add `--journal DB`")
@@ -148,6 +163,30 @@ def _report_comparison(comparison: RunComparison, options: argparse.Namespace, o
     return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
 
 
+def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, output: Output) -> int:
+    """Print the means of the methods, and write all runs."""
+    _show_title(comparison.results[0], output)
+    show_grid(comparison.grid(), output)
+    output.say()
+    for line in comparison.footer():
+        output.say(line)
+    rows = [row for _, each in comparison.comparisons for row in each.rows]
+    output.report(d for row in rows for d in row.diagnostics)
+    warnings = (warning for result in comparison.results for warning in result.warnings if warning.code != CODE)
+    output.report((*warnings, *comparison.contradictions))
+    if options.json is not None:
+        write_document(comparison.json_text(), options.json, output)
+    if options.csv is not None:
+        write_document(comparison.csv_text(), options.csv, output)
+    if options.html is not None:
+        from gpusched_dsl.reporting.runs.page import page
+
+        write_document(page(comparison.results, comparison.grid(), comparison.footer()), options.html, output)
+    if comparison.contradictions:
+        return exits.INTERNAL
+    return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
+
+
 def exit_code(results: list[RunResult]) -> int:
     """Return 70 if a total is below its bound, 1 after an error, 130 after Ctrl-C, 5 if a run did not end, else 0."""
     ends = {result.ended for result in results}
@@ -162,14 +201,17 @@ def exit_code(results: list[RunResult]) -> int:
 
 def _show(comparison: RunComparison, output: Output) -> None:
     """Print the methods, the table and the lines below it."""
-    first = comparison.results[0]
-    online, scenario = first.outcome.online, first.run_info.scenario
-    output.say(f"{online.base.name}, online block {online.name}{f', scenario {scenario}' if scenario else ''}")
-    output.say()
+    _show_title(comparison.results[0], output)
     show_comparison(comparison, output)
     output.say()
     for line in comparison.footer():
         output.say(line)
+
+
+def _show_title(first: RunResult, output: Output) -> None:
+    online, scenario = first.outcome.online, first.run_info.scenario
+    output.say(f"{online.base.name}, online block {online.name}{f', scenario {scenario}' if scenario else ''}")
+    output.say()
 
 
 # --- progress --------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from gpusched_dsl.cli.arguments.shared import (
     add_method,
     add_methods,
     add_seed,
+    add_seeds,
     add_solver_option,
     add_time_limit,
     add_without,
@@ -31,6 +32,7 @@ def add_run_options(parser: Parser) -> None:
     add_method(one, METHOD_HELP)
     add_methods(one, "run each of these methods separately, and compare them in one table")
     _add_fallback_and_seed(parser)
+    add_seeds(parser, "run every method once for each of these seeds, and show the means", default=None)
     add_limits(parser, "relative gap at which a plan of a solver counts as optimal", "time limit of each plan")
     add_solver_option(parser)
     add_without(parser)
