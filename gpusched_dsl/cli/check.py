@@ -27,7 +27,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         diagnostics = Diagnostics()
         workspace = load_workspace(path, diagnostics, allow_outside=options.allow_outside)
         if not diagnostics.has_errors:
-            check_all(workspace, diagnostics, allowed, deep=deep)
+            check_all(workspace, diagnostics, allowed, deep)
         output.report(map(_as_error, diagnostics) if options.strict else diagnostics)
         if output.errors == before:
             grounded = ", grounded" if options.deep else ""

@@ -25,7 +25,7 @@ INCOMPLETE = "GSM2115"
 SHOWN = 3
 
 
-def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions, *, deep: str | None = None) -> None:
+def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions, deep: str | None = None) -> None:
     """Check names, types and units of all blocks, then the data of every complete scenario.
 
     With `deep`, the name of a solver, also ground the problem of every complete scenario and reformulate it for this
