@@ -292,7 +292,7 @@ class IfThenElse(TypedExpr):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function(TypedExpr):
-    """`min max abs floor ceil round exp log sqrt all_different` of scalar arguments."""
+    """`min max abs floor ceil round exp log sqrt all_different` of scalar arguments; `div` and `mod` of two."""
 
     name: str
     arguments: tuple[TypedExpr, ...]

@@ -21,6 +21,7 @@ from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_element
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
 from gpusched_dsl.ir.deadline import checkpoint
+from gpusched_dsl.ir.definitions import quotient
 from gpusched_dsl.language.checked import (
     Arithmetic,
     ComparisonChain,
@@ -294,6 +295,10 @@ class Evaluator(References):
             columns = [np.broadcast_to(self._numbers_or_codes(a, frame), (frame.size,)) for a in expr.arguments]
             groups = np.tile(np.arange(frame.size, dtype=np.int64), len(columns))
             return self._are_distinct(np.concatenate(columns), groups, frame.size)
+        if expr.name in ("div", "mod"):
+            number, divisors = self.numbers(expr.arguments[0], frame), self.divisors(expr, frame)
+            times = quotient(number, divisors)
+            return times if expr.name == "div" else number - times * divisors
         arguments = [self.numbers(a, frame) for a in expr.arguments]
         if expr.name in ("min", "max"):
             result: Values = arguments[0]
@@ -310,6 +315,13 @@ class Evaluator(References):
             message, label = f"`{expr.name}` has no finite value", f"`{expr.name}` of {first:g}"
             self.refuse_where(wrong, "GSM3004", message, expr, frame, label)
         return result
+
+    def divisors(self, expr: Function, frame: Frame) -> Floats:
+        """The divisors of `a div b` and `a mod b`; raises (GSM3003) where they are not positive."""
+        divisors = self.numbers(expr.arguments[1], frame)
+        message = f"the divisor of `{expr.name}` must be positive"
+        self.refuse_where(divisors < 1, "GSM3003", message, expr.arguments[1], frame, "zero or less")
+        return divisors
 
     def _SetFunction(self, expr: SetFunction, frame: Frame) -> Values:
         if free_variables(expr.domain):

@@ -44,6 +44,7 @@ class AuxiliaryColumns:
         )  # of the declared columns and the results of the first `_ranged` definitions
         self._ranged = 0
         self._integer: list[Bools] = []
+        self._unbounded: list[Bools] = []
         # Products known so far: sorted keys of their pairs of columns, and the results in the same order.
         self._pairs = np.zeros(0, dtype=np.int64)
         self._products = np.zeros(0, dtype=np.int32)
@@ -70,8 +71,10 @@ class AuxiliaryColumns:
         unit: str = "",
         zero_one: bool | Bools = False,
         integer: bool = False,
+        unbounded: bool = False,
     ) -> Int32s:
-        """Add columns with the definition of `make`; `zero_one` if their values are always 0 or 1.
+        """Add columns with the definition of `make`; `zero_one` if their values are always 0 or 1, `integer` if the
+        columns are declared binary, `unbounded` if they are declared integer without bounds.
 
         Over nothing there is no definition, so that a problem whose terms are all over empty sets is linear.
         """
@@ -83,7 +86,8 @@ class AuxiliaryColumns:
         self.definitions.append(definition)
         self.columns += domain.size
         self._zero_one.append(np.broadcast_to(np.asarray(zero_one, dtype=np.bool_), (domain.size,)))
-        self._integer.append(np.full(domain.size, integer))
+        self._integer.append(np.full(domain.size, integer or unbounded))
+        self._unbounded.append(np.full(domain.size, unbounded))
         return results
 
     def ranges(self, affines: Affines) -> tuple[Floats, Floats]:
@@ -206,7 +210,8 @@ class AuxiliaryColumns:
         """Lower and upper bounds and integrality of the auxiliary columns."""
         integer = np.concatenate([np.zeros(0, dtype=np.bool_), *self._integer])
         lower, upper = np.full(len(integer), -INFINITY), np.full(len(integer), INFINITY)
-        lower[integer], upper[integer] = 0.0, 1.0
+        binary = integer & ~np.concatenate([np.zeros(0, dtype=np.bool_), *self._unbounded])
+        lower[binary], upper[binary] = 0.0, 1.0
         return lower, upper, integer
 
 

@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, assemble
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
 from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
-from gpusched_dsl.ir.definitions import Affines, MinMax, Power, Unary, unary_starts
+from gpusched_dsl.ir.definitions import Affines, MinMax, Power, Quotient, Unary, unary_starts
 from gpusched_dsl.ir.domains import Domain, Packing, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Matrix
 from gpusched_dsl.language.checked import (
@@ -55,6 +55,8 @@ class Nonlinear:
                 return self.define(
                     expr, frame, lambda inner: self._power_definition(expr, expr.arguments[0], 0.5, inner)
                 )
+            case Function(name="div" | "mod"):
+                return self.define(expr, frame, lambda inner: self._integer_quotient(expr, inner), unbounded=True)
             case Reduction(op="min" | "max"):
                 return self.define(expr, frame, lambda inner: self._extreme_over(expr, inner))
         raise self.refusal(expr)
@@ -69,6 +71,7 @@ class Nonlinear:
         *,
         zero_one: bool = False,
         integer: bool = False,
+        unbounded: bool = False,
     ) -> Affine:
         """The columns of a definition, one per distinct tuple of the indices that `expr` needs.
 
@@ -81,7 +84,7 @@ class Nonlinear:
             kind, make = build(inner)
             unit = expr.type.unit.text if isinstance(expr.type, Numeric) else ""
             results = self.terms.add(
-                kind, self._domain(inner), make, expr.span, "" if unit == "1" else unit, zero_one, integer
+                kind, self._domain(inner), make, expr.span, "" if unit == "1" else unit, zero_one, integer, unbounded
             )
             key = (tuple(inner.columns), tuple(inner.columns.values()), inner.size, results)
             self._known.setdefault(id(expr), (expr, []))[1].append(key)
@@ -171,6 +174,14 @@ class Nonlinear:
         if not expr.left.decision:
             return divisor.scale(np.broadcast_to(self.ev.numbers(expr.left, frame), (frame.size,)))
         return self.product(self.linear.affine(expr.left, frame), divisor, expr)
+
+    def _integer_quotient(self, expr: Function, inner: Frame) -> tuple[str, Making]:
+        arguments = self.arguments(expr.arguments[0], inner)
+        divisors = np.array(np.broadcast_to(self.ev.divisors(expr, inner), (inner.size,)))
+        starts, name, rest = unary_starts(inner.size), shorten(expr.span.text), expr.name == "mod"
+        return "rest" if rest else "quotient", lambda results: Quotient(
+            results, starts, arguments, expr.span, name, divisors, rest
+        )  # fmt: skip
 
     # --- powers ------------------------------------------------------------------------------------------------------
 

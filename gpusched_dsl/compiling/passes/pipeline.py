@@ -22,6 +22,7 @@ from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.integer_arguments import IntegerArguments
 from gpusched_dsl.compiling.passes.integer_products import IntegerProducts
+from gpusched_dsl.compiling.passes.integer_quotients import IntegerQuotients
 from gpusched_dsl.compiling.passes.min_max import MinMaxTerms
 from gpusched_dsl.compiling.passes.names import EVERY
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
@@ -51,6 +52,7 @@ ABANDONED = "tightening"  # the maker of the note about passes for which no time
 
 PASSES: tuple[Pass, ...] = (
     EqualTerms(),
+    IntegerQuotients(),
     DistinctValues(),
     ChosenValues(),
     ReifiedSteps(),

@@ -18,6 +18,7 @@ from gpusched_dsl.ir.definitions.partial_expectation import PartialExpectation
 from gpusched_dsl.ir.definitions.piecewise import Piecewise
 from gpusched_dsl.ir.definitions.power import Power
 from gpusched_dsl.ir.definitions.product import Product
+from gpusched_dsl.ir.definitions.quotient import Quotient, quotient
 from gpusched_dsl.ir.definitions.reified import Reified, within_steps
 from gpusched_dsl.ir.definitions.unary import Unary
 
@@ -32,9 +33,11 @@ __all__ = [
     "Piecewise",
     "Power",
     "Product",
+    "Quotient",
     "Reified",
     "Unary",
     "complete",
+    "quotient",
     "unary_starts",
     "within_steps",
 ]

@@ -1,4 +1,4 @@
-"""`+ - * / ^` on numbers with units, and shifts of elements of ordered sets."""
+"""`+ - * / ^ div mod` on numbers with units, and shifts of elements of ordered sets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from gpusched_dsl.language.checked import (
     Arithmetic,
     Constant,
     Element,
+    Function,
     IndexRef,
     NamedSet,
     Negate,
@@ -43,6 +44,8 @@ def check_binary(checker: Checker, expr: tree.Binary, scope: Scope) -> TypedExpr
             return _sum(checker, expr, left, right)
         case "*" | "/":
             return _product(expr, left, right)
+        case "div" | "mod":
+            return _integer_division(checker, expr, left, right)
         case _:
             return _power(checker, expr, left, right)
 
@@ -68,6 +71,31 @@ def _product(expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr:
     if expr.op == "/":
         return _make(expr.span, "/", left, right, Numeric(False, one.unit / other.unit))
     return _make(expr.span, "*", left, right, Numeric(one.integer and other.integer, one.unit * other.unit))
+
+
+def _integer_division(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr | None:
+    """`a div b` rounds down, `a mod b` is the rest, from 0 up to b - 1: integers, b positive data in the unit of a."""
+    pair = agree(checker, [left, right])
+    if pair is None or not checker.data_only(pair[1], f"the divisor of `{expr.op}`"):
+        return None
+    sound = checker.require_integer(pair[0])
+    if not (checker.require_integer(pair[1]) and sound):
+        return None
+    divisor = pair[1]
+    if isinstance(divisor, Constant) and divisor.value <= 0:
+        checker.error(
+            "GSM3003",
+            f"the divisor of `{expr.op}` must be positive",
+            divisor.span,
+            f"is {divisor.value:g}",
+        )
+        return None
+    kind = numeric_type(pair[0])
+    assert kind is not None
+    unit = kind.unit if expr.op == "mod" else DIMENSIONLESS
+    return Function(
+        span=expr.span, type=Numeric(True, unit), decision=left.decision, name=expr.op, arguments=(pair[0], divisor)
+    )
 
 
 def _power(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr | None:

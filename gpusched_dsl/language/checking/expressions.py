@@ -97,7 +97,7 @@ class ExpressionChecker:
                 return logic.check_membership(self, expr, scope)
             case tree.Binary(op="and" | "or" | "=>" | "<=>"):
                 return logic.check_logic(self, expr, scope)
-            case tree.Binary(op="+" | "-" | "*" | "/" | "^"):
+            case tree.Binary(op="+" | "-" | "*" | "/" | "^" | "div" | "mod"):
                 return arithmetic.check_binary(self, expr, scope)
             case tree.Compare():
                 return logic.check_comparison(self, expr, scope)

@@ -24,6 +24,8 @@ _BY_OTHERS = {
     "pow": (2, "({0} ^ {1})"),
     "power": (2, "({0} ^ {1})"),
     "square": (1, "({0} ^ 2)"),
+    "mod": (2, "({0} mod {1})"),
+    "div": (2, "({0} div {1})"),
     "log10": (1, "(log({plain}) / log(10))"),
     "log2": (1, "(log({plain}) / log(2))"),
 }
@@ -32,8 +34,6 @@ _CHOICES = {
     "sqr": "`a ^ 2` for the square, `sqrt(a)` for the root",
     "trunc": "`floor(a)` or `ceil(a)`",
     "int": "`floor(a)` or `ceil(a)`",
-    "mod": "`a - b * floor(a / b)` for nonnegative data",
-    "div": "`floor(a / b)` for nonnegative data",
 }
 _ATOM = re.compile(r"\w+(\.\d+)?|\w+\[[^\[\]()]*\]")
 

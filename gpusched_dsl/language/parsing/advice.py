@@ -59,7 +59,9 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
     if token.type == "TILDE" and reader.state.accepts("NOT"):
         return "write `not`", foreign.space("not", "", reader.source.text[token.end_pos : (token.end_pos or 0) + 1])
     if str(token) == "%" and not reader.state.accepts("NAME"):
-        return foreign.ADVICE["mod"], None
+        return "write `a mod b` for the rest of an integer quotient", foreign.space(
+            "mod", _char(reader, -1), _char(reader, 1)
+        )
     if token.type in ("IF", "ANY", "ALL", "NOT") and reader.state.accepts("LPAR"):
         return f"put parentheses around the complete `{token} ...`", None
     if token.type == "ELSE" and any(o.token.type == "LPAR" for o in reader.open):

@@ -92,8 +92,6 @@ ADVICE = {
     "xor": "write `not (a <=> b)`",
     "nand": "write `not (a and b)`",
     "nor": "write `not (a or b)`",
-    "mod": "for nonnegative data write `a - b * floor(a / b)`",
-    "div": "for nonnegative data write `floor(a / b)`",
     "unless": "write `condition => ...`",
 }
 

@@ -141,7 +141,7 @@ def _mend(
         )
         return "STRING", quoted
     if text == "//" and foreign.after_operand(tokens):
-        help = "write `floor(a / b)` for nonnegative data; comments begin with `#`"
+        help = "write `a div b` for an integer quotient, rounded down; comments begin with `#`"
         diagnostics.error("GSM1017", "`//` is not an operator of this language", span, help=help)
         return "SLASH", "/"
     if kind == "foreign_comment":

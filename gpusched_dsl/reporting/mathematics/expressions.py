@@ -14,6 +14,7 @@ _BINARY: dict[str, tuple[str, int, int, int]] = {  # sign, own level, levels of 
     "+": (" + ", SUM, SUM, OVER),
     "-": (" - ", SUM, SUM, OVER),
     "*": (r" \, ", PRODUCT, PRODUCT, SIGN),
+    "mod": (r" \bmod ", PRODUCT, PRODUCT, SIGN),
     "and": (r" \wedge ", AND, AND, NOT),
     "or": (r" \vee ", OR, OR, AND),
     "=>": (r" \Rightarrow ", IMPLIES, OR, OR),
@@ -114,6 +115,8 @@ class Formulas:
     def _Binary(self, expr: tree.Binary) -> tuple[str, int]:
         if expr.op == "/":
             return rf"\frac{{{self.of(expr.left)}}}{{{self.of(expr.right)}}}", SIGN
+        if expr.op == "div":
+            return rf"\left\lfloor \frac{{{self.of(expr.left)}}}{{{self.of(expr.right)}}} \right\rfloor", ATOM
         if expr.op == "^":
             return rf"{self.of(expr.left, ATOM)}^{{{self.of(expr.right)}}}", POWER
         sign, own, left, right = _BINARY[expr.op]
