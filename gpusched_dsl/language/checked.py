@@ -443,7 +443,10 @@ class CheckedSet:
 
 @dataclass(frozen=True, slots=True)
 class CheckedParam:
-    """`type` is Numeric (in the declared unit), Element or TextType; `kind`: real, integer, binary, symbol, element."""
+    """`type` is Numeric (in the declared unit), Element or TextType; `kind`: real, integer, binary, symbol, element.
+
+    `recursive`: its value reads the parameter itself at other indices.
+    """
 
     name: str
     span: Span
@@ -455,6 +458,7 @@ class CheckedParam:
     default: TypedExpr | None = None
     value: TypedExpr | None = None
     doc: str | None = None
+    recursive: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,7 @@ WRONG = [
     ("GSM1406", "a", "option rule in { a, b, a } default a;"),
     ("GSM1406", "q", "option r in { a, b } default a; when r == a { option q in { c, d } default c; }"),
     ("GSM1407", "b", "param a = b + 1; param b = a;"),
-    ("GSM1407", "acc", "param acc[h in Slots] = (acc[h-1] else 0) + 1;"),
+    ("GSM1407", "acc", "param acc[h in Slots] <= (acc[h-1] else 0) + 1;"),
     ("GSM1407", "high", "param low <= high; param high >= low;"),
     ("GSM1407", "good", "set Some = { j in Jobs where good[j] >= 1 }; param good[Some];"),
     ("GSM1408", "3", "param p default 3 = 2;"),

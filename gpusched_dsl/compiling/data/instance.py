@@ -19,6 +19,7 @@ from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlic
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.recursion import recursive_values
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
 from gpusched_dsl.data.binding import (
     BoundParam,
@@ -306,7 +307,10 @@ class _Builder:
             evaluate: Callable[[TypedExpr, Frame], Values] = self.ev.numbers
             if isinstance(declared.type, Element | TextType):
                 evaluate = self.ev.codes if isinstance(declared.type, Element) else self.ev.values
-            computed = np.broadcast_to(evaluate(formula, frame), (frame.size,))
+            if declared.recursive:
+                computed = recursive_values(self.ev, declared, domain, frame, evaluate)
+            else:
+                computed = np.broadcast_to(evaluate(formula, frame), (frame.size,))
         if declared.value is None:
             bound = bind_param(declared, domain, self._chunks(declared, domain), computed, self.diagnostics, within)
         else:

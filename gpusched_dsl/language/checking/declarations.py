@@ -25,10 +25,12 @@ from gpusched_dsl.language.checked import (
     ValueType,
 )
 from gpusched_dsl.language.checking.conversion import because_declared, ratio_as_number, unit_in
+from gpusched_dsl.language.checking.dependencies import is_recursive
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.indexed_sets import declaration_is_complete, of_tuples
 from gpusched_dsl.language.checking.kinds import describe_all, same_kind
 from gpusched_dsl.language.checking.randoms import check_law
+from gpusched_dsl.language.checking.recursions import reads_itself_plainly
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
@@ -164,9 +166,15 @@ def check_param(checker: ExpressionChecker, decl: tree.ParamDecl) -> CheckedPara
             return None
         kind, type_ = "element", within.types[0]
     value: TypedExpr | None = None
+    recursive = is_recursive(decl)
     if decl.value is not None:
+        if recursive:
+            own = CheckedParam(decl.name.text, decl.name.span, type_, kind, indexing, within=within)
+            checker.symbols.values[decl.name.text] = own
         value = _param_value(checker, decl, type_, scope)
-        if value is None:
+        if recursive:
+            del checker.symbols.values[decl.name.text]
+        if value is None or (recursive and not reads_itself_plainly(checker, decl.name.text, value)):
             return None
         if decl.unit is None and within is None:
             kind, type_ = _infer(checker, kind, value)
@@ -174,7 +182,9 @@ def check_param(checker: ExpressionChecker, decl: tree.ParamDecl) -> CheckedPara
     default = _default(checker, decl, type_, scope)
     if bounds is None or (decl.default is not None and default is None):
         return None
-    return CheckedParam(decl.name.text, decl.name.span, type_, kind, indexing, bounds, within, default, value, decl.doc)
+    return CheckedParam(
+        decl.name.text, decl.name.span, type_, kind, indexing, bounds, within, default, value, decl.doc, recursive
+    )
 
 
 def _param_type(kind: str, unit: Unit) -> ValueType:

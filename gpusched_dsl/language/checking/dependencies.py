@@ -36,11 +36,22 @@ def order(declarations: list[Ordered], diagnostics: Diagnostics, also: Mapping[s
         needs[name] = {}
         for word, span in _names_in(_definition(declaration), frozenset()):
             used = given_by.get(word, word)
-            if used in by_name:
+            if used in by_name and not (used == name and is_recursive(declaration)):
                 needs[name].setdefault(used, span)
     if _already_ordered(needs):
         return Order(tuple(declarations), {})
     return _sort(by_name, needs, diagnostics)
+
+
+def is_recursive(declaration: Ordered) -> bool:
+    """Whether the value of a parameter with indices reads the parameter itself, and nothing else of it does."""
+    if not isinstance(declaration, tree.ParamDecl) or declaration.indexing is None:
+        return False
+    own = declaration.name.text
+    rest = [p for p in _definition(declaration) if p is not declaration.value]
+    indices = declaration.indexing
+    in_value = any(name == own for name, _ in _names_in([indices, declaration.value], frozenset()))
+    return in_value and all(name != own for name, _ in _names_in(rest, frozenset()))
 
 
 def _already_ordered(needs: Needs) -> bool:
@@ -103,7 +114,7 @@ def _report_circle(circle: list[str], by_name: Mapping[str, Ordered], needs: Nee
         notes=["the cycle is " + " -> ".join(f"`{name}`" for name in [*circle, circle[0]])],
         help="state the condition in a `check` instead of a bound"
         if bounds
-        else "a derived value cannot depend on itself, not even at another index"
+        else "only the value of a parameter with indices may read the parameter, at other indices"
         if len(circle) == 1
         else "define one of them without the others",
     )

@@ -219,6 +219,7 @@ CODES: dict[str, str] = {
     "GSM3013": "identical elements with different data",
     "GSM3016": "placement that policies cannot use",
     "GSM3017": "invalid number in a profile or admission",
+    "GSM3018": "values of a parameter that need each other",
     # 31xx random quantities
     "GSM3101": "invalid argument of a distribution",
     "GSM3102": "random quantity without a sample",

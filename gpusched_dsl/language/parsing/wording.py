@@ -10,8 +10,8 @@ from gpusched_dsl.language.parsing.grammar import vocabulary
 
 # fmt: off
 _OPERATORS = [
-    "PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET", "DOTS", "EQ", "NE", "LE", "GE", "LT", "GT", "IMPLIES", "IFF",
-    "AND", "OR", "IN", "NOT", "UNION", "DIFF", "INTER", "CROSS", "_STEP", "LSQB", "LPAR",
+    "PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET", "DOTS", "EQ", "NE", "LE", "GE", "LT", "GT", "IMPLIES",
+    "IFF", "AND", "OR", "IN", "NOT", "UNION", "DIFF", "INTER", "CROSS", "_STEP", "LSQB", "LPAR",
 ]
 _EXPRESSION = [
     "NAME", "NUMBER", "STRING", "LPAR", "LBRACE", "TRUE", "FALSE", "IF", "NOT", "PLUS", "MINUS", "SUM", "PROD", "MIN",

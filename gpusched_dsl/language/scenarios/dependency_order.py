@@ -116,9 +116,10 @@ def _names_in_declaration(model: CheckedModel, declared: CheckedSet | CheckedPar
     types = declared.types if isinstance(declared, CheckedSet) else (declared.type,)
     if isinstance(declared, CheckedParam):
         parts += [declared.indexing, declared.default, *(bound.value for bound in declared.bounds)]
+    itself = isinstance(declared, CheckedParam) and declared.recursive
     for part in parts:
         if part is not None:
-            yield from _names(model, part)
+            yield from (name for name in _names(model, part) if not (itself and name == declared.name))
     yield from (kind.root for kind in types if isinstance(kind, Element) and kind.root != declared.name)
 
 

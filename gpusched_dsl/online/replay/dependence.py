@@ -11,6 +11,7 @@ from typing import Final
 
 from gpusched_dsl.language.checked import (
     Arithmetic,
+    CheckedParam,
     Constant,
     Function,
     IfThenElse,
@@ -82,6 +83,8 @@ class Dependences:
         if expr.name in self.still.carried or declared is None or declared.value is None:
             return None
         if self.still.change_in_listed(declared.indexing) is not None:
+            return None
+        if isinstance(declared, CheckedParam) and declared.recursive:
             return None
         pairs = zip(declared.indexing.variables, expr.subscripts, strict=True)
         return self.of(declared.value, frozenset(variable for variable, sub in pairs if _is_own(sub, own)))
