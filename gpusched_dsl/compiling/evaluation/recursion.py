@@ -42,7 +42,7 @@ def recursive_values(
     assert declared.value is not None
     readers, read = _Reads(ev, declared.name, domain).of(declared.value, frame)
     kind: type = object if isinstance(declared.type, TextType) else np.int64
-    values = np.zeros(domain.size, dtype=np.float64 if isinstance(declared.type, Numeric) else kind)
+    values: Values = np.zeros(domain.size, dtype=np.float64 if isinstance(declared.type, Numeric) else kind)
     ev.store.params[declared.name] = Param(domain, values)
     try:
         for level in _levels(ev, declared, domain, readers, read):
@@ -153,8 +153,8 @@ class _Reads:
                 grown = self.ev.expand(frame, part.indexing, part.span)
                 self._collect(part.body, grown.frame, entry[grown.parents()])
             case _:
-                for inner in children(part):
-                    self._collect(inner, frame, entry)
+                for child in children(part):
+                    self._collect(child, frame, entry)
 
     def _reference(self, expr: ParamRef, frame: Frame, entry: Codes) -> Codes:
         place = np.broadcast_to(self.ev.place(self.domain, expr.subscripts, frame), (frame.size,))
