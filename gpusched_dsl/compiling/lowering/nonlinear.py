@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, assemble
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
 from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
-from gpusched_dsl.ir.definitions import Affines, MinMax, Power, Quotient, Unary, unary_starts
+from gpusched_dsl.ir.definitions import Affines, IntegerQuotient, MinMax, Power, Unary, unary_starts
 from gpusched_dsl.ir.domains import Domain, Packing, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Matrix
 from gpusched_dsl.language.checked import (
@@ -179,7 +179,7 @@ class Nonlinear:
         arguments = self.arguments(expr.arguments[0], inner)
         divisors = np.array(np.broadcast_to(self.ev.divisors(expr, inner), (inner.size,)))
         starts, name, rest = unary_starts(inner.size), shorten(expr.span.text), expr.name == "mod"
-        return "rest" if rest else "quotient", lambda results: Quotient(
+        return "rest" if rest else "quotient", lambda results: IntegerQuotient(
             results, starts, arguments, expr.span, name, divisors, rest
         )  # fmt: skip
 

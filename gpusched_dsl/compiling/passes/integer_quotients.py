@@ -20,12 +20,12 @@ from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rows import RowBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
-from gpusched_dsl.ir.definitions import Quotient
+from gpusched_dsl.ir.definitions import IntegerQuotient
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 class IntegerQuotients:
-    """Quotient -> rows."""
+    """Integer quotients -> rows."""
 
     name: ClassVar[str] = "integer quotients"
 
@@ -35,16 +35,16 @@ class IntegerQuotients:
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         for definition in analysis.problem.definitions:
-            if isinstance(definition, Quotient) and _is_taken(definition, target):
+            if isinstance(definition, IntegerQuotient) and _is_taken(definition, target):
                 _reformulate(builder, analysis, definition)
         return builder.step()
 
 
 def _is_taken(definition: object, target: Target) -> bool:
-    return isinstance(definition, Quotient) and definition.size > 0 and not target.takes(definition.op)
+    return isinstance(definition, IntegerQuotient) and definition.size > 0 and not target.takes(definition.op)
 
 
-def _refuse_endless(analysis: Analysis, definition: Quotient) -> None:
+def _refuse_endless(analysis: Analysis, definition: IntegerQuotient) -> None:
     ends = analysis.bounds.of(definition.arguments)
     endless = np.flatnonzero(~np.isfinite(ends[0])), np.flatnonzero(~np.isfinite(ends[1]))
     if any(map(len, endless)):
@@ -53,7 +53,7 @@ def _refuse_endless(analysis: Analysis, definition: Quotient) -> None:
         raise DiagnosticError(missing)
 
 
-def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Quotient) -> None:
+def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: IntegerQuotient) -> None:
     every = np.arange(definition.size, dtype=np.int64)
     divisors, span = definition.divisors, definition.span
     columns = builder.columns

@@ -18,7 +18,7 @@ from gpusched_dsl.ir.definitions.partial_expectation import PartialExpectation
 from gpusched_dsl.ir.definitions.piecewise import Piecewise
 from gpusched_dsl.ir.definitions.power import Power
 from gpusched_dsl.ir.definitions.product import Product
-from gpusched_dsl.ir.definitions.quotient import Quotient, quotient
+from gpusched_dsl.ir.definitions.quotient import IntegerQuotient, quotient
 from gpusched_dsl.ir.definitions.reified import Reified, within_steps
 from gpusched_dsl.ir.definitions.unary import Unary
 
@@ -28,12 +28,12 @@ __all__ = [
     "Curves",
     "Definition",
     "Distinct",
+    "IntegerQuotient",
     "MinMax",
     "PartialExpectation",
     "Piecewise",
     "Power",
     "Product",
-    "Quotient",
     "Reified",
     "Unary",
     "complete",

@@ -14,7 +14,7 @@ from gpusched_dsl.ir.definitions.partial_expectation import PartialExpectation
 from gpusched_dsl.ir.definitions.piecewise import Piecewise
 from gpusched_dsl.ir.definitions.power import Power
 from gpusched_dsl.ir.definitions.product import Product
-from gpusched_dsl.ir.definitions.quotient import Quotient
+from gpusched_dsl.ir.definitions.quotient import IntegerQuotient
 from gpusched_dsl.ir.definitions.reified import Reified
 from gpusched_dsl.ir.definitions.unary import Unary
 from gpusched_dsl.language.entry_points import load_entry_points
@@ -29,7 +29,7 @@ BUILT_IN: tuple[type[Definition], ...] = (
     PartialExpectation,
     Reified,
     Distinct,
-    Quotient,
+    IntegerQuotient,
 )
 
 

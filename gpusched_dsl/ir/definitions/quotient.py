@@ -38,11 +38,11 @@ class QuotientBlock(Block, tag="quotient"):
             raise Broken(f"{place}.divisors has a number that is not a positive integer")
 
     def definition(self, common: dict[str, Any], laws: Sequence[Distribution]) -> Definition:
-        return Quotient(**common, divisors=np.array(self.divisors, dtype=np.float64), rest=self.rest)
+        return IntegerQuotient(**common, divisors=np.array(self.divisors, dtype=np.float64), rest=self.rest)
 
 
 @dataclass(frozen=True, eq=False)
-class Quotient(Definition):
+class IntegerQuotient(Definition):
     """`a div k` of an integer argument a and a positive integer k, rounded down; with `rest`, `a mod k`."""
 
     divisors: Floats = field(default_factory=lambda: np.zeros(0))

@@ -13,7 +13,7 @@ from every_way import solve_every_way
 
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.data.instance import build_instance
-from gpusched_dsl.ir.definitions import Quotient
+from gpusched_dsl.ir.definitions import IntegerQuotient
 from gpusched_dsl.ir.json.codec import from_json, to_json
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
@@ -84,7 +84,7 @@ def test_definitions() -> None:
     x, y = draft.columns("x", 2, -7, 9)
     entries = [[{x: 1, y: 2}], [{x: 3, None: -1}]]
     for rest in (False, True):
-        draft.define("q", Quotient, entries, divisors=np.array([4.0, 5.0]), rest=rest)
+        draft.define("q", IntegerQuotient, entries, divisors=np.array([4.0, 5.0]), rest=rest)
     draft.minimize(x)
     problem = from_json(to_json(draft.problem()))
     quotients, rests = problem.definitions
