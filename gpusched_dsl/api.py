@@ -121,6 +121,7 @@ class Model(ModelRuns):
         relax: bool = False,
         duals: bool = False,
         method: str | None = None,
+        reasons: bool = False,
     ) -> Result:
         """Build and solve a scenario (the only one if None) by a solver or a policy.
 
@@ -138,7 +139,8 @@ class Model(ModelRuns):
         `method` is another name of `backend`, that of the command line.
 
         With `relax`, no variable needs to be integer. With `duals`, the result has duals, reduced costs and ranges:
-        those of the linear program in which integer variables are fixed at the solution.
+        those of the linear program in which integer variables are fixed at the solution. With `reasons`, it has why
+        jobs wait (`result.waiting`), as far as 3 more seconds show.
 
         An infeasible or unbounded problem is a result, not an error, and so is a plan that violates the model. Raises
         DiagnosticError with all errors in text, data and options and wrong claims of the solver; ValueError for `bound`
@@ -151,7 +153,7 @@ class Model(ModelRuns):
         backend = _one_method(backend, method)
         check_option_values(
             scenario=scenario, backend=backend, settings=settings, solver_options=solver_options, monitor=monitor,
-            bound=bound, judge=judge, relax=relax, duals=duals,
+            bound=bound, judge=judge, relax=relax, duals=duals, reasons=reasons,
         )  # fmt: skip
         checked = self._scenario(scenario, settings)
         chosen = choose_method(self._workspace, backend, checked.scenario.model, judge=judge, relax=relax)
@@ -170,6 +172,7 @@ class Model(ModelRuns):
             warm_start=warm_start,
             bound=bound,
             duals=duals,
+            reasons=reasons,
         )
         solved = solve_scenario(config, clock=clock, monitor=monitor, listener=_SolverRelease(self))
         self.close()

@@ -15,8 +15,10 @@ from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.schedule import schedule, totals
 from gpusched_dsl.reporting.summary import result_lines
 from gpusched_dsl.reporting.values import ALL, dual_tables, value_tables
+from gpusched_dsl.reporting.waiting import WaitingJobs
 
 MOST_ROWS = 400  # of the table; files have the complete schedule
+MOST_WAITING = 40  # of the jobs that wait
 
 
 def show_result(result: Result, output: Output, names: Sequence[str] = ()) -> None:
@@ -31,6 +33,9 @@ def show_result(result: Result, output: Output, names: Sequence[str] = ()) -> No
     if result.placed is not None:
         output.say()
         show_placement(result.placed, output)
+    if result.waiting_jobs is not None and result.waiting_jobs.labels:
+        output.say()
+        _show_waiting(result.waiting_jobs, output)
 
 
 def check_shown(names: Sequence[str], model: CheckedModel) -> None:
@@ -60,6 +65,15 @@ def _show_values(result: Result, output: Output, names: Sequence[str]) -> None:
         if found.left_out:
             more = f"{found.left_out:,} more; `--show` with a name prints all, `--csv` and `--json` write them"
             output.say(f"  ... and {more}")
+
+
+def _show_waiting(waiting: WaitingJobs, output: Output) -> None:
+    """Print how many jobs wait, and each with the reason."""
+    output.say(waiting.caption)
+    grid = waiting.grid()
+    show_grid(grid.head(MOST_WAITING), output)
+    if grid.rows > MOST_WAITING:
+        output.say(f"  ... and {grid.rows - MOST_WAITING:,} more; `--csv` and `--json` write all of them")
 
 
 def show_placement(placed: Placement, output: Output) -> None:

@@ -60,6 +60,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             warm_start=options.warm_start,
             bound=options.bound,
             duals=options.duals,
+            reasons=True,
         )
         result = _solve_scenario(config, clock, listener)
     output.report(result.warnings)

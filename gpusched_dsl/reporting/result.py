@@ -129,10 +129,14 @@ class Result(ResultData, Report):
         own: dict[str, Any] = {"relaxed": True} if self.relaxed else {}
         if self.reports:
             own["reports"] = report_document(self)
+        if self.waiting_jobs is not None:
+            own["waiting"] = self.waiting_jobs.records()
         return {**document(self), **finite(own if duals is None else {**own, "duals": duals})}
 
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write one CSV per variable (nonzeros) and report, and `placement.csv`, into a folder, created if necessary.
+
+        Jobs that wait are in `waiting.csv`.
 
         A variable with the name `placement` keeps it, and the placement becomes `placement_2.csv`. Returns the files.
         Raises DiagnosticError: GSM6008 if a file cannot be written, GSM6010 without a point.
@@ -144,6 +148,8 @@ class Result(ResultData, Report):
         if self.placement is not None:
             (name,) = distinct(["placement"], tuple(tables))
             tables[name] = self.placement
+        if self.waiting is not None and len(self.waiting):
+            tables[distinct(["waiting"], tuple(tables))[0]] = self.waiting
         for name, frame in self.reports.items():
             tables[distinct([name], tuple(tables))[0]] = frame
         for name, frame in self._sensitivity_tables().items():

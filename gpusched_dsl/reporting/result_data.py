@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.reporting.placement import Placement, placement_of
+from gpusched_dsl.reporting.waiting import WaitingJobs, WaitingReason, waiting_jobs
 from gpusched_dsl.version import __version__
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class ResultData:
     rebuilt: str | None = None
     sensitivity: Sensitivity | None = None
     relaxed: bool = False
+    waiting_reasons: tuple[WaitingReason, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -145,3 +147,21 @@ class ResultData:
         `costs`, `cost`.
         """
         return None if self.placed is None else self.placed.table
+
+    @cached_property
+    def waiting_jobs(self) -> WaitingJobs | None:
+        """The jobs without a placement, with the reasons of a solve with `reasons`; None if the placement names no
+        jobs.
+        """
+        provenance = self.provenance
+        if self.placed is None or provenance.model is None or provenance.store is None:
+            return None
+        found = waiting_jobs(provenance.model, provenance.store, self.placed)
+        return found if found is None else replace(found, reasons=self.waiting_reasons)
+
+    @property
+    def waiting(self) -> pl.DataFrame | None:
+        """Return the jobs that wait, a row per job: `job`, `reason`, `binds`, `row`, `needs`, `free`, `unit`,
+        `change`, `text`; None without a placement that names its jobs. Reasons need a solve with `reasons`.
+        """
+        return None if self.waiting_jobs is None else self.waiting_jobs.table

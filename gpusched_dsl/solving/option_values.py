@@ -102,6 +102,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "bound": ("`bound` must be True or False", _is_flag),
     "relax": ("`relax` must be True or False", _is_flag),
     "duals": ("`duals` must be True or False", _is_flag),
+    "reasons": ("`reasons` must be True or False", _is_flag),
     "replay": ("`replay` must be True or False", _is_flag),
     "verify": ('`verify` must be "none", "sample" or "full"', VERIFY.__contains__),
     "settings": ("settings must be a dictionary of values by name", _is_mapping),
@@ -110,7 +111,8 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "stop": ("`stop` must be a function without arguments", callable),
     "tell": ("`tell` must be a function of the run", callable),
 }
-NEEDED = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "relax", "duals", "replay", "verify")
+NEEDED = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "relax", "duals", "reasons",
+          "replay", "verify")  # fmt: skip
 
 
 def value_diagnostics(values: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:

@@ -11,7 +11,8 @@ class Listener:
     """Receives the steps of a solve or of a comparison. This class ignores them."""
 
     def working_context(self) -> AbstractContextManager[object]:
-        """Return the context of long work. It is entered twice: until the problem is built, and to solve it."""
+        """Return the context of long work. It is entered until the problem is built, to solve it, and to find
+        why jobs wait."""
         return nullcontext()
 
     def has_read(self, built: Built) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as registered_backend
@@ -22,6 +22,9 @@ from gpusched_dsl.solving.relaxation import relax_integers
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.workflows.warm_start import Start, with_plan
+
+if TYPE_CHECKING:
+    from gpusched_dsl.explaining.waiting import WaitingSearch
 
 DEFAULT = "highs"
 Load = Callable[[str], Backend]  # creates a backend by name: in this process, or in a process of its own
@@ -47,6 +50,10 @@ class Method(Protocol):
 
     def judge(self) -> Backend:
         """Return the solver that completes plans of policies and checks them."""
+        ...
+
+    def waiting_search(self) -> WaitingSearch:
+        """Return what finds why jobs wait in the plan of this method."""
         ...
 
     def time_to_build(self, left: float | None) -> float | None:
@@ -86,6 +93,11 @@ class SolverMethod:
 
     def judge(self) -> Backend:
         return self.load(self.judge_name)
+
+    def waiting_search(self) -> WaitingSearch:
+        from gpusched_dsl.explaining.waiting import WaitingSearch
+
+        return WaitingSearch(self.judge)
 
     def time_to_build(self, left: float | None) -> float | None:
         return left
@@ -135,6 +147,11 @@ class PolicyMethod:
 
     def judge(self) -> Backend:
         return self.load(self.judge_name)
+
+    def waiting_search(self) -> WaitingSearch:
+        from gpusched_dsl.explaining.waiting import WaitingSearch
+
+        return WaitingSearch(self.judge, self.policy)
 
     def time_to_build(self, left: float | None) -> float | None:
         return None

@@ -32,7 +32,8 @@ class SolveConfig:
     `method`, a solver or a policy, makes the plan. `options` are the time limit, the gap, the threads, the seed, the
     passes to skip, the decomposition, the heuristic and the solver's own options. `warm_start` is a point or a
     policy to start from. With `bound`, the judge of a policy also proves a bound; with `duals`, the result has
-    duals and ranges, those of the linear program with fixed integers if there are integers.
+    duals and ranges, those of the linear program with fixed integers if there are integers; with `reasons` it has why
+    jobs wait.
     """
 
     scenario: SelectedScenario
@@ -41,6 +42,7 @@ class SolveConfig:
     warm_start: WarmStart = None
     bound: bool = False
     duals: bool = False
+    reasons: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +105,21 @@ def solve_scenario(
     rebuilt = None if earlier is None else solved.loading.why_rebuilt(solved.backend.name)
     sensitivity = sensitivity_of(solved) if config.duals and solved.point is not None else None
     relaxed = isinstance(method, SolverMethod) and method.relax
-    result = Result(solved, _with_warnings(provenance, (*start.warnings, *warnings)), rebuilt, sensitivity, relaxed)
+    provenance = _with_warnings(provenance, (*start.warnings, *warnings))
+    result = Result(solved, provenance, rebuilt, sensitivity, relaxed)
+    if config.reasons and not (monitor is not None and monitor.stop_requested):
+        result = _with_reasons(result, method, observer)
     return SolvedScenario(config, result, instance, start.plan)
+
+
+def _with_reasons(result: Result, method: Method, observer: Listener) -> Result:
+    """Add why each waiting job waits."""
+    waiting = result.waiting_jobs
+    if waiting is None or not waiting.labels:
+        return result
+    observer.begin("why jobs wait")
+    with observer.working_context():
+        return replace(result, waiting_reasons=method.waiting_search()(result, waiting))
 
 
 def _with_bound(

@@ -285,6 +285,11 @@ def test_the_placement_is_printed_by_node(gsdsl: Run, tmp_path: Path) -> None:
         "         whisper  1 of 4      0.500        0.900     0.450\n"
         "  large  bert     4 of 8      4.000        2.400     9.600\n"
         "         tuning   4 of 8      2.000        2.400     4.800\n"
+        "\n"
+        "4 of 5 jobs placed; 1 waits\n"
+        "  job     why it waits\n"
+        "  ------  ------------------------------------------\n"
+        "  search  no room: `capacity[large]` needs 8, 0 free\n"
     )
 
 

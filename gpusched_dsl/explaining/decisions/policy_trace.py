@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.blocks.policies.rule_table import PLACE, RuleShape
@@ -67,20 +69,36 @@ def turn_of(policy: CheckedPolicy, moment: Moment, job: int, limits: MemoryLimit
 
     Raises DiagnosticError as `decide` does.
     """
+    return turn_with(at(policy, moment.policy_now), moment.instance.store, moment.running, job, limits)
+
+
+def turn_with(
+    policy: CheckedPolicy,
+    store: ValueStore,
+    running: Mapping[str, VariableValues] | None,
+    job: int,
+    limits: MemoryLimits,
+) -> Turn | None:
+    """The turn of a job (its code in the store); `running` is the previous plan. Otherwise as `turn_of`."""
     if has_slots(policy) or appends(policy):
         return None
-    now = at(policy, moment.policy_now)
-    store = with_stages(now, moment.instance.store, limits)
-    cluster = cluster_of(now.model, store, limits, nodes_differ=binds_nodes(now))
-    lines = instructions_of(now, cluster, store, limits)
-    return _PolicyTracer(now, cluster, lines, Evaluator(now.model, store, limits), moment, job).turn()
+    store = with_stages(policy, store, limits)
+    cluster = cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy))
+    lines = instructions_of(policy, cluster, store, limits)
+    return _PolicyTracer(policy, cluster, lines, Evaluator(policy.model, store, limits), running, job).turn()
 
 
 class _PolicyTracer:
     def __init__(
-        self, policy: CheckedPolicy, cluster: Cluster, lines: Instructions, ev: Evaluator, moment: Moment, job: int
+        self,
+        policy: CheckedPolicy,
+        cluster: Cluster,
+        lines: Instructions,
+        ev: Evaluator,
+        running: Mapping[str, VariableValues] | None,
+        job: int,
     ) -> None:
-        self.policy, self.cluster, self.lines, self.ev, self.moment = policy, cluster, lines, ev, moment
+        self.policy, self.cluster, self.lines, self.ev, self.running = policy, cluster, lines, ev, running
         self.job, self.number = job, int(np.searchsorted(cluster.jobs, job))
         self.names = [str(label) for label in self._labels(cluster.job_at)]
 
@@ -114,10 +132,9 @@ class _PolicyTracer:
         )  # fmt: skip
 
     def _start(self) -> Schedule:
-        running = self.moment.running
-        if running is None or not any(rule.name == "running" for rule in self.policy.keep):
+        if self.running is None or not any(rule.name == "running" for rule in self.policy.keep):
             return empty_schedule(self.cluster.work)
-        return schedule_from(self.cluster, running)
+        return schedule_from(self.cluster, self.running)
 
     # --- keys and ways -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,326 @@
+"""Why jobs wait in a plan: what each would violate if it were placed alone, or by how much the plan would change.
+
+The other jobs remain as placed; all variables besides the placement may change. A row that excludes every such point by
+itself is found from the bounds of its columns. Where no single row excludes a job, the problem with the job is solved.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.explaining.clock import SearchClock
+from gpusched_dsl.explaining.decisions.counterfactuals import Cost
+from gpusched_dsl.explaining.decisions.policy_trace import turn_with
+from gpusched_dsl.explaining.relaxation import relaxations
+from gpusched_dsl.explaining.row_text import COMPILER_MARK, short
+from gpusched_dsl.ir.activity import Activity
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
+from gpusched_dsl.ir.domains import Domain, IntervalDomain
+from gpusched_dsl.ir.matrix import Matrix
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.text.numbers import with_unit
+from gpusched_dsl.reporting.result_data import ResultData
+from gpusched_dsl.reporting.waiting import (
+    CONFLICT,
+    COST,
+    NO_ROOM,
+    NO_WAY,
+    TOO_LARGE,
+    WaitingJobs,
+    WaitingReason,
+)
+from gpusched_dsl.solving.primal.propagation import PropagationDomain
+from gpusched_dsl.solving.primal.rows import entries, rows_of
+from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.solve import solve_problem
+
+SECONDS = 3.0  # for all jobs of a plan
+MOST_JOBS = 50
+MOST_ELEMENTS = 100_000  # of the placement, for all jobs
+MEMORY = 1 << 29
+TOLERANCE = 1e-6
+GAP = 1e-6
+ADDED = "(the job runs)"  # no author can write this name
+CHOSEN = 0.5
+MOST_NAMES = 3
+
+
+@dataclass(frozen=True)
+class WaitingSearch:
+    """Finds why jobs wait in a plan of `policy`, if it is not None. `load` returns the solver."""
+
+    load: Callable[[], Backend]
+    policy: CheckedPolicy | None = None
+    seconds: float = SECONDS
+
+    def __call__(self, result: ResultData, waiting: WaitingJobs) -> tuple[WaitingReason, ...]:
+        """Return a reason for each waiting job; those that time or size exclude are not examined."""
+        model, store = result.provenance.model, result.provenance.store
+        if model is None or store is None or result.placed is None:
+            return tuple(WaitingReason(label) for label in waiting.labels)
+        limits = MemoryLimits(min(MEMORY, (result.provenance.limits or MemoryLimits()).memory))
+        try:
+            found = _Search(model, replace(store, variables={}, point=None), result, waiting, limits, self).reasons()
+        except DiagnosticError:  # too large, or a solver failed: the plan is worth more than the reasons
+            found = {}
+        return tuple(found.get(at, WaitingReason(label)) for at, label in enumerate(waiting.labels))
+
+
+@dataclass(frozen=True, eq=False)
+class _Violations:
+    """The rows that exclude an element by themselves: `column`, `row`, what the element `needs` and what is `free`.
+
+    `alone`: the row excludes the element without other jobs too.
+    """
+
+    column: Ints
+    row: Ints
+    needs: Floats
+    free: Floats
+    most: Floats
+
+    @property
+    def alone(self) -> Bools:
+        return self.needs > self.most + TOLERANCE * np.maximum(1.0, np.abs(self.needs))
+
+
+class _Search:
+    def __init__(
+        self, model: CheckedModel, store: ValueStore, result: ResultData, waiting: WaitingJobs, limits: MemoryLimits,
+        settings: WaitingSearch,
+    ) -> None:  # fmt: skip
+        assert model.placement is not None
+        self.settings, self.waiting, self.result = settings, waiting, result
+        self.store, self.limits = store, limits
+        self.clock = SearchClock(settings.seconds)
+        declared = model.variables[model.placement.variable]
+        domain = Evaluator(model, store, limits).index_domain(declared.indexing, declared.span)
+        place = model.placement.position("job")
+        assert place is not None
+        columns = domain.columns()
+        job = columns[place]
+        at = np.full(int(max(job.max(initial=0), waiting.codes.max(initial=0))) + 1, -1, dtype=np.int64)
+        at[waiting.codes] = np.arange(len(waiting.codes))
+        counts = np.bincount(at[job][at[job] >= 0], minlength=len(waiting.codes))
+        self.has_elements: Bools = counts > 0
+        chosen_jobs = (np.cumsum(counts) <= MOST_ELEMENTS) & (np.cumsum(counts > 0) <= MOST_JOBS)
+        self.examined: Ints = np.flatnonzero(chosen_jobs & (counts > 0))
+        planned = self._planned(domain)
+        candidate = np.isin(at[job], self.examined) & (at[job] >= 0)
+        kept = np.flatnonzero(planned | candidate)
+        codes = tuple(c[kept] for c in columns)
+        values = VariableValues(codes, np.ones(len(kept)))
+        self.problem = ground(model, store, limits, {declared.name: values}) if len(self.examined) else None
+        if self.problem is None:
+            return
+        self.family = self.problem.variable(declared.name)
+        own = self.family.domain.columns()
+        self.owner: Ints = at[own[place]]  # the waiting job of each element, -1 for placed jobs
+        self.first = self.family.first
+        self.lower, self.upper = self.problem.lower.copy(), self.problem.upper.copy()
+        self.candidates: Ints = np.flatnonzero(self.owner >= 0)
+        self.lower[self.first + self.candidates] = 0.0
+
+    def _planned(self, domain: Domain) -> Bools:
+        """The elements of the plan, by their labels: the problem of a result may have fewer columns."""
+        solved = self.result.solved
+        assert solved.point is not None
+        family = solved.problem.variable(self._variable)
+        values = solved.point[family.slice]
+        at = domain.locate([c[values > CHOSEN] for c in family.domain.columns()])
+        planned = np.zeros(domain.size, dtype=np.bool_)
+        planned[at[at >= 0]] = True
+        return planned
+
+    @property
+    def _variable(self) -> str:
+        model = self.result.provenance.model
+        assert model is not None
+        assert model.placement is not None
+        return model.placement.variable
+
+    def reasons(self) -> dict[int, WaitingReason]:
+        """Return the reasons by position of the job; jobs that were not examined are missing."""
+        labels = self.waiting.labels
+        found = {
+            at: WaitingReason(labels[at], NO_WAY, f"no way to run: no element of `{self._variable}`")
+            for at in np.flatnonzero(~self.has_elements).tolist()
+        }
+        if self.problem is None:
+            return found
+        violations = self._violations(self.problem)
+        blocked = np.zeros(self.family.size, dtype=np.bool_)
+        blocked[violations.column] = True
+        for at in self.examined.tolist():
+            own = np.flatnonzero(self.owner == at)
+            if blocked[own].all():
+                found[at] = self._excluded(self.problem, labels[at], own, violations)
+            elif not self.clock.over:
+                found[at] = self._solved(self.problem, at, own[~blocked[own]])
+        return self._with_refusals(found)
+
+    def _with_refusals(self, found: dict[int, WaitingReason]) -> dict[int, WaitingReason]:
+        """Add why the policy left jobs that fit. Loading kernels with the first takes no time of others."""
+        clock: SearchClock | None = None
+        for at, reason in found.items():
+            if reason.kind == COST and (clock is None or not clock.over):
+                refusal = self._refusal(int(self.waiting.codes[at]))
+                clock = clock or SearchClock(self.settings.seconds)
+                found[at] = replace(reason, text=f"{reason.text}; {refusal}") if refusal else reason
+        return found
+
+    # --- single rows -------------------------------------------------------------------------------------------------
+
+    def _violations(self, problem: Problem) -> _Violations:
+        """Return the rows that each candidate violates, whatever the variables besides the placement are."""
+        none = np.zeros(0, dtype=np.int64)
+        if not problem.rows:
+            return _Violations(none, none, none + 0.0, none + 0.0, none + 0.0)
+        open_problem = replace(problem, lower=self.lower, upper=self.upper)
+        rows = rows_of(open_problem)
+        domain = PropagationDomain(open_problem, rows)
+        if not domain.settle():  # a tolerance of the plan: nothing follows from single rows
+            return _Violations(none, none, none + 0.0, none + 0.0, none + 0.0)
+        columns = (self.first + self.candidates).astype(np.int32)
+        at, counts = entries(rows.column_starts, columns)
+        row, value = rows.rows[at].astype(np.int64), rows.column_values[at]
+        column = np.repeat(self.candidates, counts)
+        empty_lower = self.lower.copy()
+        empty_lower[self.family.slice] = 0.0  # without other jobs
+        empty = Activity.of(problem.matrix, empty_lower, self.upper)
+        upper, lower = problem.row_upper[row], problem.row_lower[row]
+        with np.errstate(invalid="ignore"):
+            free = np.where(value > 0, upper - _values(domain.least, domain.least_open, -np.inf)[row],
+                            _values(domain.most, domain.most_open, np.inf)[row] - lower)  # fmt: skip
+            most = np.where(value > 0, upper - empty.smallest_values[row], empty.largest_values[row] - lower)
+        needs = np.abs(value)
+        violated = needs > free + TOLERANCE * np.maximum(1.0, np.maximum(needs, np.abs(free)))
+        return _Violations(column[violated], row[violated], needs[violated], free[violated], most[violated])
+
+    def _excluded(self, problem: Problem, label: str | int, own: Ints, violations: _Violations) -> WaitingReason:
+        """Describe the row that misses least, of the elements of a job that are all excluded."""
+        mine = np.flatnonzero(np.isin(violations.column, own))
+        contested = self._contested(problem)[violations.row[mine]]
+        alone = violations.alone[mine]
+        excluded_alone = bool(np.isin(own, violations.column[mine][alone]).all())
+        needs, free = violations.needs[mine], (violations.most if excluded_alone else violations.free)[mine]
+        relevant = alone if excluded_alone else contested & ~alone if (contested & ~alone).any() else ~alone
+        preferred = contested | excluded_alone
+        order = np.lexsort(((needs - np.maximum(free, 0.0)) / np.maximum(needs, 1e-9), ~preferred, ~relevant))
+        best = int(mine[order[0]])
+        names = [problem.row_family(int(r)).name for r in violations.row[mine[relevant]].tolist()]
+        binds = tuple(name for name, _ in Counter(names).most_common())
+        own_binds = tuple(name for name in binds if COMPILER_MARK not in name) or binds
+        row = int(violations.row[best])
+        family = problem.row_family(row)
+        name, unit = entry_name(family, row), "" if family.unit == "1" else family.unit
+        needed = with_unit(short(float(violations.needs[best])), unit)
+        most, rest = float(max(violations.most[best], 0.0)), float(max(violations.free[best], 0.0))
+        if excluded_alone:
+            text = f"too large: `{name}` needs {needed}, {with_unit(short(most), unit)} at most"
+            return WaitingReason(label, TOO_LARGE, text, own_binds, name, float(violations.needs[best]), most, unit)
+        others = [f"`{n}`" for n in own_binds if n != family.name][:MOST_NAMES]
+        also = f"; elsewhere {', '.join(others)}" if others else ""
+        text = f"no room: `{name}` needs {needed}, {with_unit(short(rest), unit)} free{also}"
+        return WaitingReason(label, NO_ROOM, text, own_binds, name, float(violations.needs[best]), rest, unit)
+
+    def _contested(self, problem: Problem) -> Bools:
+        """The rows with a placed job."""
+        placed = np.zeros(problem.columns, dtype=np.bool_)
+        placed[self.first + np.flatnonzero(self.owner < 0)] = True
+        matrix = problem.matrix
+        contested = np.zeros(problem.rows, dtype=np.bool_)
+        contested[matrix.row_of[placed[matrix.columns] & (matrix.values != 0)]] = True
+        return contested
+
+    # --- the problem with the job ------------------------------------------------------------------------------------
+
+    def _solved(self, problem: Problem, at: int, allowed: Ints) -> WaitingReason:
+        """Require one of the `allowed` elements of a job; return the change, or the rows that exclude it."""
+        label = self.waiting.labels[at]
+        lower, upper = self.lower.copy(), self.upper.copy()
+        upper[self.first + self.candidates] = 0.0
+        own = np.flatnonzero(self.owner == at)
+        upper[self.first + own] = 1.0
+        forced = _with_row(replace(problem, lower=lower, upper=upper), self.first + allowed)
+        found = self._solve(forced)
+        if found.point is not None:
+            return self._costly(problem, at, found)
+        if found.status is not Status.INFEASIBLE:
+            return WaitingReason(label, text="not examined: time")
+        mask = np.zeros(forced.rows, dtype=np.bool_)
+        mask[: problem.rows] = True
+        least = relaxations(forced, mask, mask, self.settings.load(), self.clock) if forced.is_linear else ()
+        if not least:
+            return WaitingReason(label, CONFLICT, "excluded by several constraints together")
+        relaxation = min(least, key=lambda r: len(r.rows))
+        rows = relaxation.rows.tolist()
+        binds = tuple(dict.fromkeys(forced.row_family(r).name for r in rows))
+        family = forced.row_family(rows[0])
+        amount = float(max(relaxation.below[0], relaxation.above[0]))
+        unit = "" if family.unit == "1" else family.unit
+        names = [f"`{entry_name(forced.row_family(r), r)}`" for r in rows[:MOST_NAMES]]
+        more = f" and {len(rows) - MOST_NAMES} more" if len(rows) > MOST_NAMES else ""
+        short_of = f" by {with_unit(short(amount), unit)}" if len(rows) == 1 else ""
+        text = f"excluded: it would violate {', '.join(names)}{more}{short_of}"
+        return WaitingReason(label, CONFLICT, text, binds, entry_name(family, rows[0]), unit=unit)
+
+    def _costly(self, problem: Problem, at: int, found: Solution) -> WaitingReason:
+        """Describe by how much the objectives would change with the job."""
+        label = self.waiting.labels[at]
+        point = found.point
+        assert point is not None
+        own = np.flatnonzero((self.owner == at) & (point[self.family.slice] > CHOSEN))
+        where = f" with `{entry_name(self.family, self.first + int(own[0]))}`" if len(own) else ""
+        if not found.objectives or not self.result.objectives:
+            return WaitingReason(label, COST, f"fits{where}")
+        before, after = Cost.of(self.result.solved), Cost.of(found)
+        changes = [text for text in after.change_text(before).split(" (")[:1] if text]
+        change = after.objectives[0][1] - before.objectives[0][1]
+        return WaitingReason(label, COST, f"fits{where}: {changes[0]}", change=change)
+
+    def _refusal(self, job: int) -> str:
+        """Return why the policy left a job that fits; "" if it is not known."""
+        policy = self.settings.policy
+        if policy is None:
+            return ""
+        turn = turn_with(policy, self.store, None, job, self.limits)
+        return f"{policy.name}: {turn.wait_reason}" if turn is not None and turn.wait_reason else ""
+
+    def _solve(self, problem: Problem) -> Solution:
+        options = SolveOptions(time_limit=self.clock.share(), gap=GAP)
+        found = solve_problem(problem, self.settings.load(), options, monitor=self.clock.monitor)
+        found.close()
+        return found
+
+
+def _values(sums: Floats, infinite: Ints, otherwise: float) -> Floats:
+    """The smallest or largest values of rows; `otherwise` for those with infinite terms."""
+    return np.where(infinite > 0, otherwise, sums)
+
+
+def _with_row(problem: Problem, columns: Codes) -> Problem:
+    """The problem with one more row: one of these columns is 1."""
+    row = Matrix(np.array([0, len(columns)], dtype=np.int64), columns.astype(np.int32), np.ones(len(columns)))
+    return replace(
+        problem,
+        constraints=(*problem.constraints, Family(ADDED, problem.rows, IntervalDomain(0, 0))),
+        matrix=problem.matrix.with_rows_below(row),
+        row_lower=np.append(problem.row_lower, 1.0),
+        row_upper=np.append(problem.row_upper, np.inf),
+    )

@@ -1,0 +1,160 @@
+"""Why jobs wait: each kind of reason, by single rows and by solves, for solvers and policies, in all outputs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+import random
+from pathlib import Path
+
+import pytest
+from json_schemas import complaints, published
+
+import gpusched_dsl as gs
+from gpusched_dsl.reporting.waiting import CONFLICT, COST, NO_ROOM, NO_WAY, NOT_EXAMINED, TOO_LARGE, WaitingReason
+
+MODEL = """
+model Cluster {
+  set Jobs;  set Nodes;
+  param gpus[Nodes] integer;
+  param needs[Jobs] integer;
+  param price[Jobs] in $ default 1[$];
+  param value[Jobs] in $ default 10[$];
+  param most integer default 100;
+  set Ways = { (j, n) : j in Jobs, n in Nodes where needs[j] < 50 };
+  var run[Ways] binary;
+  var open[Nodes] binary;
+  let runs[j in Jobs] = sum[(i, n) in Ways where i == j] run[i, n];
+  minimize total in $ {
+    rent: sum[(j, n) in Ways] price[j] * run[j, n];
+    postponed: sum[j in Jobs] value[j] * (1 - runs[j]);
+  }
+  constraint once[j in Jobs]: runs[j] <= 1;
+  constraint capacity[n in Nodes]: sum[(j, m) in Ways where m == n] needs[j] * run[j, m] <= gpus[n] * open[n];
+  constraint power: sum[n in Nodes] open[n] <= most;
+  placement run[j, n] { job j;  node n;  uses needs[j] of gpus[n];  lasts 1[h];  postponed value[j]; }
+}
+policy First for Cluster { order j in Jobs by needs[j];  place first_fit, new_node, wait; }
+"""
+
+
+def scenario(jobs: str, nodes: str = "a 4  b 8", extra: str = "") -> str:
+    tables = f"table Jobs: needs price[$] = {jobs}; table Nodes: gpus = {nodes};"
+    return f"{MODEL}\nscenario S for Cluster {{ {tables} {extra} }}"
+
+
+def reasons(text: str, backend: str = "highs") -> dict[str, WaitingReason]:
+    result = gs.loads(text).solve(backend=backend, gap=0.0, reasons=True)
+    assert result.waiting_jobs is not None
+    return {str(r.job): r for r in result.waiting_jobs.reasons}
+
+
+def test_capacity_that_other_jobs_use() -> None:
+    found = reasons(scenario("p 4 1  q 8 1  r 3 9.5"))
+    assert set(found) == {"r"}
+    reason = found["r"]
+    assert (reason.kind, reason.binds, reason.needs, reason.free) == (NO_ROOM, ("capacity",), 3.0, 0.0)
+    assert reason.text == "no room: `capacity[a]` needs 3, 0 free"
+
+
+def test_a_job_that_no_node_can_hold_and_one_without_a_way() -> None:
+    found = reasons(scenario("p 4 1  big 9 1  none 60 1"))
+    assert found["big"].kind == TOO_LARGE
+    assert found["big"].text == "too large: `capacity[b]` needs 9, 8 at most"
+    assert found["none"].kind == NO_WAY
+    assert found["none"].text == "no way to run: no element of `run`"
+
+
+def test_a_job_that_costs_more_than_it_is_worth() -> None:
+    found = reasons(scenario("p 4 1  dear 2 12"))
+    assert found["dear"].kind == COST
+    assert found["dear"].change == pytest.approx(2.0)
+    assert found["dear"].text.startswith("fits with `run[dear,")
+    assert found["dear"].text.endswith("total +2 $")
+
+
+def test_rows_that_exclude_a_job_only_together() -> None:
+    """Node b must open for the second job, which `power` forbids: propagation sees this; three nodes need a solve."""
+    found = reasons(scenario("p 4 1  q 4 2", extra="most = 1;", nodes="a 4  b 4"))
+    assert found["q"].kind == NO_ROOM
+    pairs = MODEL.replace("constraint power: ", "var half[Nodes] >= 0 <= 1; constraint halves[n in Nodes]: "
+                          "half[n] + open[n] <= 1; constraint power: sum[n in Nodes] half[n] >= 2 - most; "
+                          "constraint cap: 0.5 * ")  # fmt: skip
+    text = scenario("p 4 1  q 4 2", extra="most = 1;", nodes="a 4  b 4").replace(MODEL, pairs)
+    found = reasons(text)
+    assert found["q"].kind in {CONFLICT, NO_ROOM}
+    assert found["q"].binds
+
+
+def test_a_policy_that_leaves_a_job_although_it_fits() -> None:
+    """The largest job comes first and waits, so the queue stops; the others fit."""
+    text = scenario("p 2 1  q 3 1  r 9 1").replace("by needs[j]", "by -needs[j]")
+    found = reasons(text, "First")
+    assert found["r"].kind == TOO_LARGE
+    assert found["q"].kind == COST
+    assert found["q"].text.endswith("total -9 $; First: the queue stops at `r`, which waits by the rule `wait`")
+
+
+@pytest.mark.parametrize("backend", ["highs", "scip", "First"])
+def test_all_outputs_name_the_jobs(backend: str, tmp_path: Path) -> None:
+    result = gs.loads(scenario("p 4 1  q 8 1  r 3 9.5  s 8 9.6")).solve(backend=backend, gap=0.0, reasons=True)
+    waiting = result.waiting_jobs
+    assert waiting is not None
+    count = 3 if backend == "First" else 2  # the policy tries one node per job
+    assert waiting.caption == f"{4 - count} of 4 jobs placed; {count} wait"
+    assert result.waiting is not None
+    names = result.waiting["job"].to_list()
+    assert len(names) == count
+    document = json.loads(result.json_text())
+    assert [entry["job"] for entry in document["waiting"]] == names
+    assert all(entry["binds"] == ["capacity"] or entry["reason"] == COST for entry in document["waiting"])
+    assert any(entry["reason"] == NO_ROOM for entry in document["waiting"]) == (backend != "First")
+    assert list(complaints(document, published("result.schema.json"))) == []
+    assert "waiting.csv" in {path.name for path in result.to_csv(tmp_path)}
+    assert NOT_EXAMINED not in result.waiting["reason"].to_list()
+
+
+def test_results_with_reasons_are_picklable() -> None:
+    result = gs.loads(scenario("p 4 1  q 8 1  r 3 9.5")).solve(gap=0.0, reasons=True)
+    result.solved.close()
+    waiting = result.waiting_jobs
+    again = pickle.loads(pickle.dumps(waiting))
+    assert waiting is not None
+    assert again.caption == waiting.caption
+
+
+def test_nobody_waits() -> None:
+    result = gs.loads(scenario("p 4 1")).solve(gap=0.0, reasons=True)
+    assert result.waiting_jobs is not None
+    assert result.waiting_jobs.caption == "1 of 1 job placed; 0 wait"
+    assert result.to_dict()["waiting"] == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_reasons_agree_with_brute_force(seed: int) -> None:
+    """`no room` and `too large` exactly if no node has room for the job next to the plan; else the change of cost."""
+    rng = random.Random(seed)
+    needs = [rng.randint(1, 6) for _ in range(5)]
+    prices = [rng.choice([1, 3, 11, 12]) for _ in needs]
+    gpus = [rng.randint(2, 6) for _ in range(2)]
+    jobs = "  ".join(f"j{i} {n} {p}" for i, (n, p) in enumerate(zip(needs, prices, strict=True)))
+    text = scenario(jobs, "  ".join(f"n{i} {g}" for i, g in enumerate(gpus)))
+    result = gs.loads(text).solve(gap=0.0, reasons=True)
+    assert result.waiting_jobs is not None
+    assert result.placement is not None
+    used = dict.fromkeys(("n0", "n1"), 0)
+    for row in result.placement.to_dicts():
+        used[row["node"]] += row["uses"]
+    free = [g - used[f"n{i}"] for i, g in enumerate(gpus)]
+    for reason in result.waiting_jobs.reasons:
+        at = int(str(reason.job)[1:])
+        if all(needs[at] > f for f in free):
+            assert reason.kind == (TOO_LARGE if needs[at] > max(gpus) else NO_ROOM)
+            assert reason.needs == needs[at]
+            assert reason.free in ((max(gpus),) if reason.kind == TOO_LARGE else free)
+        else:
+            assert reason.kind == COST
+            assert reason.change == pytest.approx(prices[at] - 10)
+    placed = set(itertools.chain.from_iterable(result.placement.select("job").rows()))
+    assert placed | {str(r.job) for r in result.waiting_jobs.reasons} == {f"j{i}" for i in range(5)}
