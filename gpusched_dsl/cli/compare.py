@@ -30,7 +30,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.workflows.method import SolverMethod, choose_method
 
     _check_targets(options)
-    clock, watch = Deadline(), ProgressMonitor(output.note)
+    clock, watch = Deadline(), ProgressMonitor(output.note, options.time_limit, for_each=True)
     scenario = open_scenario(options, output)
     methods = [
         choose_method(scenario.workspace, name, scenario.scenario.model, judge=options.judge, load=guard)
@@ -83,8 +83,7 @@ def _check_targets(options: argparse.Namespace) -> None:
 
 def _show(comparison: Comparison, output: Output) -> None:
     if comparison.rows:
-        if not show_comparison(comparison, output):
-            output.note("the terminal is too narrow for the cost by term: `--csv -` and `--json -` show it")
+        show_comparison(comparison, output)
         output.say()
     for line in comparison.footer():
         output.say(line)

@@ -63,8 +63,9 @@ def _show_rules(output: Output) -> None:
                 GridColumn(
                     "meaning",
                     [f"{rule.words}{' (from another package)' if rule.added else ''}" for rule in rules],
+                    wraps=True,
                 ),
-                GridColumn("numbers", ["; ".join(rule.parameters) for rule in rules]),
+                GridColumn("numbers", ["; ".join(rule.parameters) for rule in rules], wraps=True),
             )
         )
         show_grid(grid, output, indent="")

@@ -35,7 +35,9 @@ def leave() -> NoReturn:
 class ProgressMonitor:
     """The monitor of a solve: remembers the last progress and whether the user wants to stop."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], time_limit: float | None = None, *, for_each: bool = False) -> None:
+        """`time_limit` in seconds of the solve, or of each task."""
+        self.time_limit, self._for_each = time_limit, for_each
         self.start_time = time.perf_counter()
         self.latest: SolverProgress | None = None
         self.stop_requested = False
@@ -46,6 +48,8 @@ class ProgressMonitor:
     def begin(self, doing: str) -> None:
         """Set the current stage; its time starts now."""
         self.doing, self.building, self.latest, self.start_time = doing, "", None, time.perf_counter()
+        if not self._for_each:
+            self.time_limit = None  # what follows the solve has limits of its own
 
     def stage(self, name: str) -> None:
         """Note that a stage of building or the solver starts."""
@@ -68,7 +72,14 @@ class ProgressMonitor:
         """
         seconds = time.perf_counter() - self.start_time
         before = f"{self.doing}   " if self.doing else ""
-        return before + self._progress_text(seconds)
+        left = self._seconds_left(seconds)
+        return before + self._progress_text(seconds) + (f"   {left}" if left else "")
+
+    def _seconds_left(self, seconds: float) -> str:
+        """`at most 46.0 s left` if there is a time limit, else nothing."""
+        if self.time_limit is None:
+            return ""
+        return f"at most {seconds_text(max(0.0, self.time_limit - seconds))} left"
 
     def _progress_text(self, seconds: float) -> str:
         if self.building:

@@ -23,6 +23,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text, number_text, seconds_text, with_unit
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 
+LATE = "33"  # yellow
 DISAGREES = "GSM9003"  # a replay that differs from the simulation by events
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.seeds import SeedComparison
 
 FINISHED = ("finished", "horizon")
+ENOUGH_JOBS = 5  # finished ones from which the rest of the time is estimated
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -130,7 +132,8 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
     output.say(title(result))
     output.say()
     for line in (*summary_lines(result), *tables_by_attribute(result)):
-        output.say(line)
+        is_late = line.startswith("tardiness") and result.metrics["jobs_late"]
+        output.say(output.style(line, LATE) if is_late else line)
     output.report(result.warnings)
     if options.json is not None:
         write_document(result.json_text(), options.json, output)
@@ -246,6 +249,16 @@ class RunProgressMonitor(ProgressMonitor):
 
     def wants_to_stop(self) -> bool:
         return self.stop_requested
+
+    def _seconds_left(self, seconds: float) -> str:
+        """`about 20.0 s left`, if the finished jobs say enough about the others."""
+        if self.reader is None:
+            return ""
+        current = self.reader.read()
+        others = current.there + current.to_come
+        if current.done < ENOUGH_JOBS or current.seconds < 1.0 or not others:
+            return ""
+        return f"about {seconds_text(current.seconds * others / current.done)} left"
 
     def _progress_text(self, seconds: float) -> str:
         """`12.5 h   40 done, 3 present, 57 future   12.3 $   210 plans, 42 per second   5.0 s`."""

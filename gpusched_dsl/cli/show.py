@@ -17,6 +17,7 @@ from gpusched_dsl.reporting.summary import result_lines
 from gpusched_dsl.reporting.values import ALL, dual_tables, value_tables
 from gpusched_dsl.reporting.waiting import WaitingJobs
 
+BAD = "31"  # red
 MOST_ROWS = 400  # of the table; files have the complete schedule
 MOST_WAITING = 40  # of the jobs that wait
 
@@ -27,7 +28,8 @@ def show_result(result: Result, output: Output, names: Sequence[str] = ()) -> No
     With `names`, also all values of these. Raises UsageError for a name without values.
     """
     for line in result_lines(result):
-        output.say(line)
+        is_bad = line.startswith("status ") and not result.has_point
+        output.say(output.style(line, BAD) if is_bad else line)
     if result.has_point:
         _show_values(result, output, names)
     if result.placed is not None:

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     method.backend()  # starts its process
     if options.json == STDOUT:
         output.only_diagnostics()
-    listener = _Announcer(options, output, ProgressMonitor(output.note), method)
+    listener = _Announcer(options, output, ProgressMonitor(output.note, options.time_limit), method)
     if isinstance(instance, LoadedProblem):
         result = _solve_compiled(instance, method, solve_options, clock, listener)
     else:

@@ -6,27 +6,26 @@ from typing import Any
 
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.reporting.grid import Grid, plain, rich_table
-from gpusched_dsl.reporting.method_comparison import REMARK, MethodComparison
-
-SPACE = 3  # between columns
+from gpusched_dsl.reporting.method_comparison import MethodComparison
 
 
-def show_grid(grid: Grid, output: Output, *, indent: str = "  ") -> None:
-    if output.is_terminal and not output.quiet:
-        output.console().print(rich_table(grid))
-    else:
+def show_grid(grid: Grid, output: Output, *, indent: str = "  ") -> tuple[str, ...]:
+    """Print a table; return the headings of the columns for which the terminal is too narrow."""
+    if not output.is_terminal or output.quiet:
         output.say(plain(grid, indent=indent).rstrip("\n"))
+        return ()
+    console = output.console()
+    fitting, left_out = grid.fit(console.width)
+    if fitting.least_width > console.width:  # rich would break the names
+        output.say(plain(fitting, indent="").rstrip("\n"))
+    else:
+        console.print(rich_table(fitting, console.width))
+    return left_out
 
 
-def show_comparison(comparison: MethodComparison[Any], output: Output) -> bool:
-    """Show a comparison; return whether the terminal is wide enough for the cost by term, which is left out if not."""
-    grid = comparison.grid()
-    fits = not output.is_terminal or output.quiet or _width(grid) <= output.console().width
-    show_grid(grid if fits else comparison.grid(terms=False), output)
-    return fits
-
-
-def _width(grid: Grid) -> int:
-    """Return the width of the table in characters, without the remarks, which wrap."""
-    columns = [column for column in grid.columns if column.header != REMARK]
-    return sum(max(len(text) for text in (c.header, *c.texts)) + SPACE for c in columns)
+def show_comparison(comparison: MethodComparison[Any], output: Output) -> None:
+    """Print a comparison; a note names the columns for which the terminal is too narrow."""
+    left_out = show_grid(comparison.grid(), output)
+    if left_out:
+        names = ", ".join(f"`{name}`" for name in left_out)
+        output.note(f"the terminal is too narrow for {names}: `--csv` and `--json` write them")

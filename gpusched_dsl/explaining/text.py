@@ -129,8 +129,8 @@ def _constraints(rows: Sequence[ConstraintSize]) -> Grid:
 def _notes(rows: Sequence[Note]) -> Grid:
     return Grid(
         (
-            GridColumn("term", [n.term for n in rows]),
-            GridColumn("reformulation", [n.effect for n in rows]),
+            GridColumn("term", [n.term for n in rows], wraps=True),
+            GridColumn("reformulation", [n.effect for n in rows], wraps=True),
             GridColumn("entries", [f"{n.entries:,}" for n in rows], right=True),
             GridColumn("rows", [f"{n.rows:+,}" for n in rows], right=True),
             GridColumn("columns", [f"{n.columns:+,}" for n in rows], right=True),
@@ -145,8 +145,8 @@ def _tightenings(rows: Sequence[Note]) -> Grid:
     return Grid(
         (
             GridColumn("pass", [n.pass_name for n in rows]),
-            GridColumn("where", [n.term for n in rows]),
-            GridColumn("effect", [n.effect for n in rows]),
+            GridColumn("where", [n.term for n in rows], wraps=True),
+            GridColumn("effect", [n.effect for n in rows], wraps=True),
             GridColumn("entries", [f"{n.entries:,}" for n in rows], right=True),
             GridColumn("rows", [f"{n.rows:+,}" for n in rows], right=True),
             GridColumn("columns", [f"{n.columns:+,}" for n in rows], right=True),

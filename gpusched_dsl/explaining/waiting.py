@@ -24,7 +24,7 @@ from gpusched_dsl.explaining.decisions.policy_trace import turn_with
 from gpusched_dsl.explaining.relaxation import relaxations
 from gpusched_dsl.explaining.row_text import COMPILER_MARK, short
 from gpusched_dsl.ir.activity import Activity
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s, Ints
 from gpusched_dsl.ir.domains import Domain, IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.names import entry_name
@@ -188,14 +188,14 @@ class _Search:
 
     def _violations(self, problem: Problem) -> _Violations:
         """Return the rows that each candidate violates, whatever the variables besides the placement are."""
-        none = np.zeros(0, dtype=np.int64)
+        none, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
         if not problem.rows:
-            return _Violations(none, none, none + 0.0, none + 0.0, none + 0.0)
+            return _Violations(none, none, nothing, nothing, nothing)
         open_problem = replace(problem, lower=self.lower, upper=self.upper)
         rows = rows_of(open_problem)
         domain = PropagationDomain(open_problem, rows)
         if not domain.settle():  # a tolerance of the plan: nothing follows from single rows
-            return _Violations(none, none, none + 0.0, none + 0.0, none + 0.0)
+            return _Violations(none, none, nothing, nothing, nothing)
         columns = (self.first + self.candidates).astype(np.int32)
         at, counts = entries(rows.column_starts, columns)
         row, value = rows.rows[at].astype(np.int64), rows.column_values[at]
@@ -205,9 +205,9 @@ class _Search:
         empty = Activity.of(problem.matrix, empty_lower, self.upper)
         upper, lower = problem.row_upper[row], problem.row_lower[row]
         with np.errstate(invalid="ignore"):
-            free = np.where(value > 0, upper - _values(domain.least, domain.least_open, -np.inf)[row],
+            free: Floats = np.where(value > 0, upper - _values(domain.least, domain.least_open, -np.inf)[row],
                             _values(domain.most, domain.most_open, np.inf)[row] - lower)  # fmt: skip
-            most = np.where(value > 0, upper - empty.smallest_values[row], empty.largest_values[row] - lower)
+            most: Floats = np.where(value > 0, upper - empty.smallest_values[row], empty.largest_values[row] - lower)
         needs = np.abs(value)
         violated = needs > free + TOLERANCE * np.maximum(1.0, np.maximum(needs, np.abs(free)))
         return _Violations(column[violated], row[violated], needs[violated], free[violated], most[violated])
@@ -309,9 +309,10 @@ class _Search:
         return found
 
 
-def _values(sums: Floats, infinite: Ints, otherwise: float) -> Floats:
+def _values(sums: Floats, infinite: Int32s, otherwise: float) -> Floats:
     """The smallest or largest values of rows; `otherwise` for those with infinite terms."""
-    return np.where(infinite > 0, otherwise, sums)
+    found: Floats = np.where(infinite > 0, otherwise, sums)
+    return found
 
 
 def _with_row(problem: Problem, columns: Codes) -> Problem:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 
+from gpusched_dsl.ir.log import log_phase
+
 TIME, INTERRUPT = "time", "interrupt"
 
 POLL = 0.001  # seconds between two checks for a request to stop: a checkpoint in between costs a clock
@@ -152,12 +154,14 @@ def stage(name: str) -> Iterator[None]:
     """
     deadline = _ACTIVE.get()
     if deadline is None:
-        yield
+        with log_phase(name):
+            yield
         return
     deadline.begin(name)
     deadline.check()
     try:
-        yield
+        with log_phase(name):
+            yield
     except KeyboardInterrupt:
         if deadline.is_interrupted:  # it is the second one: leave at once
             raise

@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.solver_result import relative_gap
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.language.text.numbers import column_texts, number_text, seconds_text, with_unit
+from gpusched_dsl.language.text.numbers import column_texts, number_text, with_unit
 from gpusched_dsl.reporting.document import diagnostics_document, finite
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 from gpusched_dsl.reporting.method_comparison import SAME, MethodComparison
@@ -143,21 +143,26 @@ class Comparison(MethodComparison[ComparisonRow]):
             "remark": self.remark(row),
         }
 
-    def grid(self, *, terms: bool = True) -> Grid:
-        """Return the table as texts, with or without the cost by term; `*` marks the best value."""
+    def grid(self) -> Grid:
+        """Return the table as texts; `*` marks the best value."""
         unit = f" [{self.unit}]" if self.unit else ""
-        columns = [GridColumn("method", [row.method for row in self.rows])]
+        columns = [self._methods()]
         if any(row.seed is not None for row in self.rows):
             columns.append(GridColumn("seed", ["" if r.seed is None else str(r.seed) for r in self.rows], right=True))
-        columns.append(GridColumn("status", [row.status for row in self.rows]))
-        for name in self.terms if terms else ():
+        columns.append(GridColumn("status", [row.status for row in self.rows], marks=self._row_marks))
+        for number, name in enumerate(self.terms):
             values = [None if row.result is None else row.result.terms.get(name) for row in self.rows]
-            columns.append(GridColumn(name, column_texts(values, digits=6), right=True))
+            columns.append(GridColumn(name, column_texts(values, digits=6), right=True, optional=number + 3))
         columns.append(self._mark_best(f"{self.objective}{unit}", [row.objective for row in self.rows]))
         if self.bound is not None:
             columns.append(self._gaps())
-        columns.append(GridColumn("time", [seconds_text(row.seconds) for row in self.rows], right=True))
+        seconds = column_texts([row.seconds for row in self.rows], digits=3)
+        columns.append(GridColumn("time [s]", seconds, right=True, optional=2))
         return Grid((*columns, *self._remarks()))
+
+    def is_bad(self, row: ComparisonRow) -> bool:
+        """Whether the method was refused, or its plan violates the model."""
+        return row.status in ("refused", "broken")
 
     def footer(self) -> list[str]:
         """Return the lines below the table: the bound of the gaps, and missing methods."""

@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 GAP = "  "
+GOOD, BAD, WARNING = "good", "bad", "warning"  # marks of cells
+STYLES = {GOOD: "bold green", BAD: "red", WARNING: "yellow"}
+SPACE = 3  # between the columns of a rich table
+LEAST = 16  # characters of a column whose texts wrap
 
 
 @dataclass(frozen=True, slots=True)
 class GridColumn:
-    """`right` aligns numbers; `texts` has one entry per row."""
+    """`right` aligns numbers; `texts` has one entry per row.
+
+    `marks` are empty, or have `good`, `bad`, `warning` or "" for each row. On a narrow terminal the texts of a column
+    that `wraps` are broken between words, and `optional` columns are left out, the largest number first (0: never).
+    """
 
     header: str
     texts: Sequence[str]
     right: bool = False
+    wraps: bool = False
+    optional: int = 0
+    marks: Sequence[str] = ()
+
+    @property
+    def width(self) -> int:
+        """The width without wrapping."""
+        return max(len(self.header.rstrip()), *map(len, self.texts), 0)
+
+    @property
+    def least_width(self) -> int:
+        """The smallest width: that of the longest word of the heading and of texts that do not wrap."""
+        heading = max(map(len, self.header.split()), default=0)
+        longest = max(map(len, self.texts), default=0)
+        return max(heading, min(longest, LEAST) if self.wraps else longest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +59,25 @@ class Grid:
         """The first rows only."""
         if rows >= self.rows:
             return self
-        return Grid(tuple(GridColumn(c.header, c.texts[:rows], c.right) for c in self.columns), self.starts)
+        columns = (replace(c, texts=c.texts[:rows], marks=c.marks[:rows]) for c in self.columns)
+        return Grid(tuple(columns), self.starts)
+
+    @property
+    def least_width(self) -> int:
+        """The smallest width of the rich table."""
+        return sum(c.least_width + SPACE for c in self.columns) - SPACE
+
+    def fit(self, width: int) -> tuple[Grid, tuple[str, ...]]:
+        """Return the table without the optional columns that `width` characters do not fit, and their headings."""
+        columns, left_out = list(self.columns), []
+        while Grid(tuple(columns)).least_width > width:
+            optional = [c for c in columns if c.optional]
+            if not optional:
+                break
+            least_important = max(optional, key=lambda c: c.optional)
+            columns.remove(least_important)
+            left_out.append(least_important.header.strip())
+        return Grid(tuple(columns), self.starts), tuple(left_out)
 
 
 def plain(grid: Grid, indent: str = "  ") -> str:
@@ -50,19 +91,39 @@ def plain(grid: Grid, indent: str = "  ") -> str:
     return "\n".join(lines) + "\n"
 
 
-def rich_table(grid: Grid) -> Table:
-    """The same for a terminal: wraps to its width, groups set apart by lines."""
+def rich_table(grid: Grid, width: int | None = None) -> Table:
+    """The same for a terminal of `width` characters: headings and long texts wrap, groups are set apart by lines."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for column in grid.columns:
-        table.add_column(
-            Text(column.header), justify="right" if column.right else "left", no_wrap=column.right, overflow="fold"
-        )
-    for number, row in enumerate(zip(*(c.texts for c in grid.columns), strict=True)):
+    for column, size in zip(grid.columns, _widths(grid, width), strict=True):
+        table.add_column(Text(column.header), justify="right" if column.right else "left", width=size, overflow="fold")
+    for number in range(grid.rows):
         if number and number in grid.starts:
             table.add_section()
-        table.add_row(*(Text(t) for t in row))
+        table.add_row(*(Text(c.texts[number], style=_style(c, number)) for c in grid.columns))
     return table
+
+
+def _style(column: GridColumn, row: int) -> str:
+    return STYLES.get(column.marks[row], "") if column.marks else ""
+
+
+def _widths(grid: Grid, width: int | None) -> list[int]:
+    """The width of each column: first wrapping texts become narrower, then headings."""
+    widths = [max(len(c.header), c.width) for c in grid.columns]
+    if width is None:
+        return widths
+    excess = sum(w + SPACE for w in widths) - SPACE - width
+    for wraps in (True, False):
+        for at in sorted(range(len(widths)), key=lambda i: -widths[i]):
+            column = grid.columns[at]
+            if excess > 0 and column.wraps == wraps:
+                least = column.least_width
+                if wraps or len(column.header) > least:
+                    smaller = max(least, widths[at] - excess)
+                    excess -= widths[at] - smaller
+                    widths[at] = smaller
+    return widths

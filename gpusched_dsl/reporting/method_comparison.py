@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from gpusched_dsl.ir.contradiction import REMARK as CONTRADICTED
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.language.text.numbers import column_texts, percent_text
-from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
+from gpusched_dsl.language.text.numbers import column_texts, percent_number
+from gpusched_dsl.reporting.grid import BAD, GOOD, Grid, GridColumn, plain
 from gpusched_dsl.reporting.report import Report
 
 if TYPE_CHECKING:
@@ -55,6 +55,10 @@ class MethodComparison(Report, Generic[Row]):
         """The relative distance of a row to the bound; None if one of the two is missing."""
 
     @abstractmethod
+    def is_bad(self, row: Row) -> bool:
+        """Whether the row has no valid plan."""
+
+    @abstractmethod
     def _schema(self) -> dict[str, Any]:
         """The columns of the table with their types."""
 
@@ -63,8 +67,8 @@ class MethodComparison(Report, Generic[Row]):
         """A row of the table."""
 
     @abstractmethod
-    def grid(self, *, terms: bool = True) -> Grid:
-        """The table as texts, `*` at the best value; without `terms` in fewer columns."""
+    def grid(self) -> Grid:
+        """The table as texts, `*` at the best value."""
 
     @abstractmethod
     def footer(self) -> list[str]:
@@ -119,15 +123,25 @@ class MethodComparison(Report, Generic[Row]):
         """Return a column of values, with `*` at the best value and `!` at values better than the bound."""
         marks = ["!" if self.refutes(row) else "*" if self.is_best(row) else " " for row in self.rows]
         texts = [f"{text} {mark}" for text, mark in zip(column_texts(values, digits=6), marks, strict=True)]
-        return GridColumn(f"{header}  ", texts, right=True)
+        return GridColumn(f"{header}  ", texts, right=True, marks=self._row_marks)
+
+    @cached_property
+    def _row_marks(self) -> tuple[str, ...]:
+        """Return `good` for the best rows, and `bad` for rows that have no valid value."""
+        return tuple(
+            GOOD if self.is_best(row) else BAD if self.refutes(row) or self.is_bad(row) else "" for row in self.rows
+        )
+
+    def _methods(self) -> GridColumn:
+        return GridColumn("method", [row.method for row in self.rows], marks=self._row_marks)
 
     def _gaps(self) -> GridColumn:
-        return GridColumn("gap", [percent_text(self.gap(row)) for row in self.rows], right=True)
+        return GridColumn("gap [%]", [percent_number(self.gap(row)) for row in self.rows], right=True, optional=1)
 
     def _remarks(self) -> list[GridColumn]:
         """The column of remarks, if there are any."""
         texts = [self.remark(row) for row in self.rows]
-        return [GridColumn(REMARK, texts)] if any(texts) else []
+        return [GridColumn(REMARK, texts, wraps=True)] if any(texts) else []
 
     def _interruption_note(self) -> list[str]:
         return ["interrupted: the methods after the last row were not run"] if self.interrupted else []

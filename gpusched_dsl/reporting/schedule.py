@@ -9,11 +9,19 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.language.text.numbers import column_texts
-from gpusched_dsl.reporting.grid import Grid, GridColumn
+from gpusched_dsl.reporting.grid import BAD, Grid, GridColumn
 from gpusched_dsl.reporting.placement import Placement
 
 FIRST = ("node", "node_type")  # group by these, in this order
 SUMMED = ("lasts", "cost")
+KEYS = ("node", "job", "uses")  # these do not wrap on a narrow terminal
+HEADINGS = {"lasts": "runs for", "late": "late by"}
+
+
+def heading(name: str, unit: str = "") -> str:
+    """Return the heading of a column of the placement in plain English, with its unit."""
+    words = "rate" if name == "costs" and "/" in unit else HEADINGS.get(name, name.replace("_", " "))
+    return f"{words} [{unit}]" if unit else words
 
 
 def schedule(placed: Placement) -> Grid:
@@ -28,8 +36,7 @@ def schedule(placed: Placement) -> Grid:
     for name in names:
         if name == "of" or name.startswith("of_"):
             continue  # in the column of its `uses`
-        unit = placed.units.get(name)
-        header = f"{name.replace('_', ' ')} [{unit}]" if unit else name.replace("_", " ")
+        header = heading(name, placed.units.get(name, ""))
         values, right = frame[name].to_list(), frame[name].dtype.is_numeric()
         texts = column_texts(values) if right else ["" if v is None else str(v) for v in values]
         capacity = "of" + name.removeprefix("uses")
@@ -40,7 +47,8 @@ def schedule(placed: Placement) -> Grid:
             right = False
         if name in leading:
             texts = [t if row in starts else "" for row, t in enumerate(texts)]
-        columns.append(GridColumn(header, texts, right))
+        marks = [BAD if value else "" for value in values] if name == "late" else ()
+        columns.append(GridColumn(header, texts, right, wraps=not right and name not in KEYS, marks=marks))
     return Grid(tuple(columns), frozenset(starts))
 
 

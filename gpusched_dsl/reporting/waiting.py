@@ -102,7 +102,10 @@ class WaitingJobs:
         """The jobs and the reasons as texts."""
         found = self.known_reasons
         return Grid(
-            (GridColumn("job", [str(r.job) for r in found]), GridColumn("why it waits", [r.text for r in found]))
+            (
+                GridColumn("job", [str(r.job) for r in found]),
+                GridColumn("why it waits", [r.text for r in found], wraps=True),
+            )
         )
 
 

@@ -12,13 +12,16 @@ from gpusched_dsl.compiling.build import Built, with_counts
 from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limit
+from gpusched_dsl.ir.log import log
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.units import DIMENSIONLESS
 from gpusched_dsl.reporting.comparison import Comparison, ComparisonRow
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.solve import deadline_of
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod
+from gpusched_dsl.workflows.solve import outcome_text
 from gpusched_dsl.workflows.solve_by_policy import prove_bound, with_own_columns
 
 
@@ -77,6 +80,8 @@ def _compare(
             interrupted = True
             break
         rows.append(row)
+        found = row.status if row.result is None else outcome_text(row.result)
+        log(f"{scenario_title(built.scenario.model.name, built.scenario.name)} with {method.name}: {found}")
         stopped = row.result is not None and row.result.reason == "interrupt"
         if stopped or (monitor is not None and monitor.stop_requested):
             interrupted = len(rows) < len(planned_runs)

@@ -12,8 +12,10 @@ from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Silent
 from gpusched_dsl.compiling.build import check_solvable
 from gpusched_dsl.ir.deadline import READING, StoppedEarly, limit, stage
+from gpusched_dsl.ir.log import log
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.text.numbers import count_text, seconds_text
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import OTHER_PRICES, UNFINISHED, has_unfinished_jobs, relaxation_bound
 from gpusched_dsl.online.bounds.single_job import RunBound
@@ -30,6 +32,7 @@ from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
 from gpusched_dsl.reporting.runs.result import RunResult
+from gpusched_dsl.reporting.runs.summary import title
 
 Tell = Callable[[SimulationLoop], None]  # called at the start of a run and after every plan
 Stop = Callable[[], bool]
@@ -91,6 +94,9 @@ def _run_method(
     if config.bound and outcome.online.window is not None:
         with CtrlC(control):
             result = replace(result, given_bound=relaxation_bound(result.history, monitor=_StopMonitor(wants_to_stop)))
+    log(
+        f"{title(result)}: {result.ended}, {count_text(len(outcome.steps), 'plan')}, after {seconds_text(info.seconds)}"
+    )
     return result
 
 

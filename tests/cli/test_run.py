@@ -58,7 +58,7 @@ bound        3.5 $   (each job separately, in its cheapest way or mixture of two
 gap          52.1 %
 jobs         3 of 3 finished
 tardiness    1 late (33.3 %), 0.6 h mean, 1.8 h at most
-JCT          4.4667 h mean, 4.2 h median, 5.1 h p95, 5.18 h p99, 5.2 h at most
+completion   4.4667 h mean, 4.2 h median, 5.1 h p95, 5.18 h p99, 5.2 h at most
 makespan     6.2 h
 queueing     2.4 h mean, 4.08 h p95, 4.2 h at most; waiting 2.4 h mean
 use          7.4 GPU-hours of jobs, 6.2 node-hours in use, 100 % of nodes in use

@@ -279,12 +279,12 @@ def test_the_placement_is_printed_by_node(gsdsl: Run, tmp_path: Path) -> None:
     table = done.out[done.out.index("placement") :]
     assert table == (
         "placement: 4 jobs on 2 nodes, cost 17.55 $\n"
-        "  node   job      uses    lasts [h]  costs [$/h]  cost [$]\n"
-        "  -----  -------  ------  ---------  -----------  --------\n"
-        "  fast   resnet   2 of 4      1.500        1.800     2.700\n"
-        "         whisper  1 of 4      0.500        0.900     0.450\n"
-        "  large  bert     4 of 8      4.000        2.400     9.600\n"
-        "         tuning   4 of 8      2.000        2.400     4.800\n"
+        "  node   job      uses    runs for [h]  rate [$/h]  cost [$]\n"
+        "  -----  -------  ------  ------------  ----------  --------\n"
+        "  fast   resnet   2 of 4         1.500       1.800     2.700\n"
+        "         whisper  1 of 4         0.500       0.900     0.450\n"
+        "  large  bert     4 of 8         4.000       2.400     9.600\n"
+        "         tuning   4 of 8         2.000       2.400     4.800\n"
         "\n"
         "4 of 5 jobs placed; 1 waits\n"
         "  job     why it waits\n"

@@ -79,11 +79,11 @@ def test_the_comparison_is_the_one_shown(monkeypatch: pytest.MonkeyPatch, capsys
     assert len(alike) >= 5
     assert main([*words, ",".join(alike)]) == 0
     printed = capsys.readouterr()
-    rows = {line.split()[0]: line.split()[1:-2] for line in printed.out.splitlines() if line.strip()}
+    rows = {line.split()[0]: line.split()[1:-1] for line in printed.out.splitlines() if line.strip()}
     shown = block_after("describes one in plain English")
     for method in alike:
         (line,) = [line for line in shown.splitlines() if line.split()[:1] == [method]]
-        assert line.split()[1:-2] == rows[method]
+        assert line.split()[1:-1] == rows[method]
     assert "GSM" not in printed.err
 
 

@@ -71,10 +71,10 @@ def test_costs_per_time_become_costs(night: gs.Result) -> None:
 def test_slots_are_joined_into_ranges(night: gs.Result) -> None:
     assert night.placed is not None
     assert plain(schedule(night.placed)) == (
-        "  node  job  slot     lasts [min]  cost [$]\n"
-        "  ----  ---  -------  -----------  --------\n"
-        "  n2    a    0..1, 3           45     1.000\n"
-        "        b    5..7              45     1.500\n"
+        "  node  job  slot     runs for [min]  cost [$]\n"
+        "  ----  ---  -------  --------------  --------\n"
+        "  n2    a    0..1, 3              45     1.000\n"
+        "        b    5..7                 45     1.500\n"
     )
 
 

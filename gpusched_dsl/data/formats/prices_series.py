@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 
 LONGEST = 15 * MINUTE  # a longer interval between real-time stamps hides rows that are missing
 LENGTHS = (5, 15, 30, 60)  # min
+Window: TypeAlias = tuple[float, float]  # of times in µs: rows outside it are not reported
+EVERYTHING: Window = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,16 +50,26 @@ class Series:
     dropped: tuple[Dropped, ...] = ()
 
 
-def without_repeats(rows: PriceRows) -> tuple[PriceRows, list[Dropped]]:
-    """In order of time; of rows of one time the last in the file."""
+def is_inside(times: Micros, window: Window) -> Bools:
+    """The times in a window, its end excluded."""
+    found: Bools = (times >= window[0]) & (times < window[1])
+    return found
+
+
+def without_repeats(rows: PriceRows, window: Window = EVERYTHING) -> tuple[PriceRows, list[Dropped]]:
+    """In order of time; of rows of one time the last in the file. Repeats outside the window are not reported."""
     order = np.argsort(rows.times, kind="stable")
     ordered = rows.take(order)
     again = np.append(ordered.times[1:] == ordered.times[:-1], False)
+    inside = is_inside(ordered.times, window)
     equal = (ordered.values[1:] == ordered.values[:-1]) | (np.isnan(ordered.values[1:]) & np.isnan(ordered.values[:-1]))
     same = again & np.append(equal.all(axis=1), False)
     dropped = [
         Dropped(reason, int(mask.sum()), int(ordered.lines[mask].min()))
-        for reason, mask in (("repeated row", same), ("a later row has the same time", again & ~same))
+        for reason, mask in (
+            ("repeated row", same & inside),
+            ("a later row has the same time", again & ~same & inside),
+        )
         if mask.any()
     ]
     return ordered.take(~again), dropped
@@ -70,22 +84,22 @@ def usual_length(times: Micros) -> int | None:
     return LENGTHS[int(np.argmax(counts))] * MINUTE if any(counts) else None
 
 
-def from_ends(rows: PriceRows, nominal: int) -> Series:
+def from_ends(rows: PriceRows, nominal: int, window: Window = EVERYTHING) -> Series:
     """Stamps are ends: an interval begins at the stamp before it, the first one `nominal` before its own.
 
     An interval longer than 15 min (or than `nominal`, where that is longer) hides rows that are missing: its price
     holds for the nominal length before its stamp only, and before that the last price goes on.
     """
-    rows, dropped = without_repeats(rows)
+    rows, dropped = without_repeats(rows, window)
     starts = np.concatenate((rows.times[:1] - nominal, rows.times[:-1]))
     long = rows.times - starts > max(LONGEST, nominal)
     own = np.where(long, rows.times - nominal, starts)
     return _fill_gaps(rows, own, rows.times, np.where(long, rows.times - starts, 0), dropped)
 
 
-def from_starts(rows: PriceRows, nominal: int) -> Series:
+def from_starts(rows: PriceRows, nominal: int, window: Window = EVERYTHING) -> Series:
     """Handle stamps at starts: a price is valid for its interval, or until the next stamp if that is nearer."""
-    rows, dropped = without_repeats(rows)
+    rows, dropped = without_repeats(rows, window)
     ends = rows.times + nominal if rows.ends is None else rows.ends
     if len(ends):
         ends = np.append(np.minimum(ends[:-1], rows.times[1:]), ends[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,7 +11,17 @@ import numpy as np
 
 from gpusched_dsl.data.formats.prices_clock import Passes, to_utc
 from gpusched_dsl.data.formats.prices_files import NOT_COVERED, UNREADABLE_TIME, PriceLines, utc_text
-from gpusched_dsl.data.formats.prices_series import LENGTHS, PriceRows, Series, from_ends, from_starts, usual_length
+from gpusched_dsl.data.formats.prices_series import (
+    EVERYTHING,
+    LENGTHS,
+    PriceRows,
+    Series,
+    Window,
+    from_ends,
+    from_starts,
+    is_inside,
+    usual_length,
+)
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Setting
 from gpusched_dsl.data.formats.slots import MINUTE, Micros, split_at_slots, weighted_means
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
@@ -52,7 +63,8 @@ class PriceTable:
 
 def table_of(prices: PriceTable, settings: Mapping[str, Setting]) -> FormatTable:
     """The slots of a price file; raises Unreadable (GSM2030, GSM2031)."""
-    rows, dropped, notes = _rows(prices)
+    window = _window(prices, settings)
+    rows, dropped, notes = _rows(prices, window)
     name = prices.lines.name
     if not len(rows.times):
         raise Unreadable(Fault(NOT_COVERED, f"data file `{name}` has no prices"))
@@ -67,7 +79,7 @@ def table_of(prices: PriceTable, settings: Mapping[str, Setting]) -> FormatTable
                 help="state the option `interval`",
             )
         )
-    series = (from_ends if prices.at_end else from_starts)(rows, nominal or 0)
+    series = (from_ends if prices.at_end else from_starts)(rows, nominal or 0, window)
     frame, numbers, filled = _slots(series, settings, prices)
     others = prices.rows - prices.lines.rows
     return FormatTable(
@@ -80,7 +92,17 @@ def table_of(prices: PriceTable, settings: Mapping[str, Setting]) -> FormatTable
     )
 
 
-def _rows(prices: PriceTable) -> tuple[PriceRows, list[Dropped], list[str]]:
+def _window(prices: PriceTable, settings: Mapping[str, Setting]) -> Window:
+    """The requested time in UTC: rows outside it are of no interest to the reader of the notes."""
+    origin = _origin(str(settings["from"]), prices)
+    if origin is None:
+        return EVERYTHING
+    wanted, length = int(settings["slots"]), min(float(settings["slot"]), _LONGEST) * MINUTE
+    margin = max(LENGTHS) * MINUTE  # a stamp may be the start or the end of an interval
+    return origin - margin, origin + wanted * length + margin if wanted else math.inf
+
+
+def _rows(prices: PriceTable, window: Window) -> tuple[PriceRows, list[Dropped], list[str]]:
     """Rows in UTC that have a price and a time that exists."""
     times, lines = prices.times, prices.lines
     moments = to_utc(times.micros, prices.zone, prices.marks)
@@ -98,16 +120,17 @@ def _rows(prices: PriceTable) -> tuple[PriceRows, list[Dropped], list[str]]:
     if prices.at_end:  # the interval before the clocks go forward may end in the hour that they leave out
         exists = exists | _first_missing(times.micros, prices.zone)
         utc = np.where(moments.exists | times.has_zone, utc, _shift(times.micros, prices.zone))
+    inside = is_inside(utc, window)
     dropped = [
         Dropped(reason, int(mask.sum()), int(lines.numbers[mask].min()))
         for reason, mask in (
-            ("no price", ~priced),
-            ("a local time that does not exist because the clocks went forward", priced & ~exists),
+            ("no price", ~priced & inside),
+            ("a local time that does not exist because the clocks went forward", priced & ~exists & inside),
         )
         if mask.any()
     ]
     notes: list[str] = []
-    if (assumed := int((moments.assumed & priced & ~times.has_zone).sum())) > 0:
+    if (assumed := int((moments.assumed & priced & ~times.has_zone & inside).sum())) > 0:
         notes.append(
             f"{assumed} times are in an hour that occurs twice, but occur once: read as "
             "the first occurrence of the hour"

@@ -31,6 +31,11 @@ def percent_text(fraction: float | None) -> str:
     return f"{text} %" if fraction < 10 else "above 1000 %"
 
 
+def percent_number(fraction: float | None) -> str:
+    """Return a share for a column with the heading `[%]`: `0`, `0.012`, `3.4`; `-` for None."""
+    return percent_text(fraction).removesuffix(" %").replace("above ", ">")
+
+
 def seconds_text(seconds: float) -> str:
     """`0.03 s`, `12.4 s`, `3 min 20 s`, `2 h 5 min`."""
     if seconds < 10:

@@ -9,16 +9,17 @@ from typing import Any
 
 from gpusched_dsl.ir.contradiction import contradiction
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.language.text.numbers import column_texts, number_text, percent_number, with_unit
 from gpusched_dsl.online.bounds.single_job import RunBound
 from gpusched_dsl.reporting.document import diagnostics_document, finite
-from gpusched_dsl.reporting.grid import Grid, GridColumn
+from gpusched_dsl.reporting.grid import WARNING, Grid, GridColumn
 from gpusched_dsl.reporting.method_comparison import MethodComparison
 from gpusched_dsl.reporting.runs.metrics import METRICS
 from gpusched_dsl.reporting.runs.result import RunResult
 
 FORMAT = "gsdsl-run-comparison/1"
 FINISHED = ("finished", "horizon")
+COMPLETION = "jct_mean"  # ranks methods if nothing is charged
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +68,23 @@ class RunComparison(MethodComparison[RunRow]):
         return tuple(dict.fromkeys(name for result in self.results for name in result.costs))
 
     def rank_value(self, row: RunRow) -> float | None:
+        """Return the total of a finished run; its mean completion time if no method is charged anything."""
+        if row.result is None or row.result.ended not in FINISHED:
+            return None
+        return row.result.total if self.is_charged else _float(row.result.metrics[COMPLETION])
+
+    @cached_property
+    def is_charged(self) -> bool:
+        """Whether a method is charged anything."""
+        return any(result.total or any(result.costs.values()) for result in self.results)
+
+    def _total(self, row: RunRow) -> float | None:
         """Return the total of a finished run."""
         return None if row.result is None or row.result.ended not in FINISHED else row.result.total
 
     def refutes(self, row: RunRow) -> bool:
         """Whether the total of a row is below the bound: then one of the two is wrong."""
-        total = self.rank_value(row)
+        total = self._total(row)
         return total is not None and self.bound is not None and self.bound.is_refuted_by(total)
 
     @property
@@ -98,7 +110,7 @@ class RunComparison(MethodComparison[RunRow]):
 
     def gap(self, row: RunRow) -> float | None:
         """Return (total - bound) / total."""
-        total = self.rank_value(row)
+        total = self._total(row)
         return None if total is None or self.bound is None else self.bound.gap(total)
 
     # --- tables ------------------------------------------------------------------------------------------------------
@@ -124,54 +136,77 @@ class RunComparison(MethodComparison[RunRow]):
             "remark": self.remark(row),
         }
 
-    def grid(self, *, terms: bool = True) -> Grid:
-        """Return the main metrics as texts; `*` marks the smallest total. Without `terms` in fewer columns."""
+    def grid(self) -> Grid:
+        """Return the main metrics as texts; `*` marks the smallest total, or completion time if nothing is charged."""
         first = next(iter(self.results), None)
         money, time = ("", "") if first is None else (first.money, first.unit)
-        columns = [GridColumn("method", [row.method for row in self.rows])]
+        columns = [self._methods()]
         if any(row.status != "finished" for row in self.rows):
-            columns.append(GridColumn("ended", [row.status for row in self.rows]))
-        for name in self.terms if terms and len(self.terms) > 1 else ():
+            columns.append(GridColumn("ended", [row.status for row in self.rows], marks=self._row_marks))
+        if not self.is_charged:
+            values = [None if r.result is None else _float(r.result.metrics[COMPLETION]) for r in self.rows]
+            columns.append(self._mark_best(_header("mean completion", time), values))
+            columns.append(self._number(_header("95 % within", time), "jct_p95", 1))
+            columns.append(self._number(_header("mean wait", time), "queueing_mean", 2))
+            return Grid((*columns, *self._other_columns(time, due=self._counts("jobs_late")), *self._remarks()))
+        for number, name in enumerate(self.terms if len(self.terms) > 1 else ()):
             values = [None if r.result is None else r.result.costs.get(name, 0.0) for r in self.rows]
-            columns.append(GridColumn(name, column_texts(values, digits=6), right=True))
+            columns.append(GridColumn(name, column_texts(values, digits=6), right=True, optional=number + 10))
         totals = [None if r.result is None else r.result.total for r in self.rows]
         columns.append(self._mark_best(_header("total", money), totals))
         if self.bound is not None and self.bound.value is not None:
             columns.append(self._gaps())
-        return Grid((*columns, *self._metric_columns(time, terms), *self._remarks()))
+        late, tardiness, *others = self._other_columns(time)
+        completion = (
+            self._number(_header("mean completion", time), "jct_mean", 3),
+            self._number(_header("95 % within", time), "jct_p95", 5),
+        )
+        return Grid((*columns, late, tardiness, *completion, *others, *self._remarks()))
 
-    def _metric_columns(self, time: str, complete: bool) -> list[GridColumn]:
-        columns = [self._share("late", "late_share")]
-        if complete:
-            columns.append(self._number(_header("tardiness", time), "tardiness_mean"))
-        columns.append(self._number(_header("JCT", time), "jct_mean"))
-        columns.append(self._number("p95", "jct_p95"))
+    def _other_columns(self, time: str, *, due: bool = True) -> list[GridColumn]:
+        columns = []
+        if due:
+            columns.append(self._share("late [%]", "late_share", 2, warn=True))
+            columns.append(self._number(_header("mean tardiness", time), "tardiness_mean", 6))
         used = "cluster_utilisation" if self._has_values("cluster_utilisation") else "utilisation"
         if self._has_values(used):
-            columns.append(self._share("used", used))
-        if complete:
-            columns.append(self._number("moved", "migrations"))
-            columns.append(self._number("halted", "halts"))
-        columns.append(self._number("plans", "plans"))
-        columns.append(GridColumn("plan", [_seconds(row.result, "plan_seconds_mean") for row in self.rows], right=True))
+            columns.append(self._share("GPUs used [%]", used, 4))
+        for header, name in (("moves", "migrations"), ("halts", "halts"), ("plans", "plans")):
+            if self._counts(name):
+                columns.append(self._number(header, name, 8))
+        if not self._counts("plans"):
+            return columns
+        seconds = [None if r.result is None else _float(r.result.metrics["plan_seconds_mean"]) for r in self.rows]
+        columns.append(GridColumn("time per plan [s]", column_texts(seconds, digits=3), right=True, optional=7))
         return columns
 
     def _has_values(self, name: str) -> bool:
         return any(r.metrics[name] is not None for r in self.results)
 
-    def _number(self, header: str, name: str) -> GridColumn:
-        values = [None if row.result is None else row.result.metrics[name] for row in self.rows]
-        return GridColumn(header, column_texts(values), right=True)
+    def _counts(self, name: str) -> bool:
+        return any(r.metrics[name] for r in self.results)
 
-    def _share(self, header: str, name: str) -> GridColumn:
-        texts = [percent_text(None if row.result is None else row.result.metrics[name]) for row in self.rows]
-        return GridColumn(header, texts, right=True)
+    def _number(self, header: str, name: str, optional: int) -> GridColumn:
+        values = [None if row.result is None else row.result.metrics[name] for row in self.rows]
+        return GridColumn(header, column_texts(values), right=True, optional=optional)
+
+    def _share(self, header: str, name: str, optional: int, *, warn: bool = False) -> GridColumn:
+        values = [None if row.result is None else row.result.metrics[name] for row in self.rows]
+        marks = tuple(WARNING if v else "" for v in values) if warn else ()
+        texts = [percent_number(v) for v in values]
+        return GridColumn(header, texts, right=True, optional=optional, marks=marks)
+
+    def is_bad(self, row: RunRow) -> bool:
+        """Whether the method was refused or failed."""
+        return row.status in ("refused", "error", "stuck")
 
     def footer(self) -> list[str]:
         """Return the lines below the table: the bound, the meaning of the columns, and missing methods."""
         lines = []
         bound = self.bound
-        if bound is not None and bound.value is not None:
+        if not self.is_charged:
+            lines.append("nothing is charged: the best method has the smallest mean completion time")
+        elif bound is not None and bound.value is not None:
             money = self.results[0].money
             lines.append(f"bound {with_unit(number_text(bound.value), money)}: {bound.how}")
         elif bound is not None:
@@ -222,6 +257,5 @@ def _header(name: str, unit: str) -> str:
     return f"{name} [{unit}]" if unit else name
 
 
-def _seconds(result: RunResult | None, name: str) -> str:
-    value = None if result is None else result.metrics[name]
-    return "-" if value is None else seconds_text(float(value))
+def _float(value: float | int | None) -> float | None:
+    return None if value is None else float(value)

@@ -36,7 +36,7 @@ def title(result: RunResultData) -> str:
 
 def summary_lines(result: RunResultData) -> list[str]:
     """Return the end of the run, costs by term, bound, and metrics of jobs, nodes and plans, in two columns."""
-    fields = [("ended", ENDED.get(result.ended, result.ended)), *_money(result), *_jobs(result), *_nodes(result)]
+    fields = [("ended", ENDED.get(result.ended, result.ended)), *_main_lines(result), *_nodes(result)]
     fields += _plans(result)
     width = max(len(word) for word, _ in fields) + GAP
     return [f"{word:<{width}}{text}".rstrip() for word, text in fields]
@@ -50,14 +50,27 @@ def tables_by_attribute(result: RunResultData, most: int = MOST_GROUPS) -> list[
     return lines
 
 
+def _main_lines(result: RunResultData) -> list[tuple[str, str]]:
+    """Return costs and jobs; jobs first, without a total, if nothing is charged."""
+    if not result.total and not any(result.costs.values()):
+        return [*_jobs(result), *_quantities(result)]
+    return [*_money(result), *_jobs(result)]
+
+
+def _quantities(result: RunResultData) -> list[tuple[str, str]]:
+    return [
+        (name, with_unit(number_text(amount), result.outcome.quantities[name]))
+        for name, amount in result.quantities.items()
+    ]
+
+
 def _money(result: RunResultData) -> list[tuple[str, str]]:
     texts = align([result.total, *result.costs.values()])
     fields = [("total", with_unit(texts[0], result.money))]
     fields += [(f"  {name}", with_unit(text, result.money)) for name, text in zip(result.costs, texts[1:], strict=True)]
-    for name, amount in result.quantities.items():
-        fields.append((name, with_unit(number_text(amount), result.outcome.quantities[name])))
+    fields += _quantities(result)
     if not result.total:
-        return fields  # nothing was charged
+        return fields
     bound = result.bound
     if bound.value is None:
         return [*fields, ("bound", f"none: {bound.how}")]
@@ -75,7 +88,7 @@ def _jobs(result: RunResultData) -> list[tuple[str, str]]:
         late = f"{short(metrics['jobs_late'])} late ({percent_text(metrics['late_share'])})"
         fields.append(("tardiness", f"{late}, {_statistics_text(result, 'tardiness', 'mean', 'max')}"))
     if metrics["jct_mean"] is not None:
-        fields.append(("JCT", _statistics_text(result, "jct", "mean", "p50", "p95", "p99", "max")))
+        fields.append(("completion", _statistics_text(result, "jct", "mean", "p50", "p95", "p99", "max")))
         fields.append(("makespan", with_unit(short(metrics["makespan"]), result.unit)))
     if metrics["queueing_mean"] is not None:
         waiting = with_unit(short(metrics["waiting_mean"]), result.unit)

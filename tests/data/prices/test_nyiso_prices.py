@@ -67,6 +67,14 @@ def test_gaps_outside_the_slots_do_not_matter() -> None:
     assert fault("nyiso", real_time(rows)).code == "GSM2031"
 
 
+def test_rows_outside_the_slots_are_not_reported() -> None:
+    early = five_minutes("06/01/2018 00:05:00", 6)
+    rows = [*early, early[0], (early[1][0], 99.0), *five_minutes("06/01/2018 05:05:00", 6)]
+    assert [each.rows for each in read("nyiso", real_time(rows), max_gap=600.0).dropped] == [1, 1]
+    table = read("nyiso", real_time(rows), start="2018-06-01 05:00", slots=2)
+    assert (prices(table), table.dropped) == ([2.0, 5.0], ())
+
+
 def test_the_last_price_goes_on_to_the_end_of_the_last_slot() -> None:
     rows = five_minutes("06/01/2018 00:05:00", 2)
     table = read("nyiso", real_time(rows), slots=1)
