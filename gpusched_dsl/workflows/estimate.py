@@ -26,7 +26,7 @@ from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.reporting.runs.summary import short
+from gpusched_dsl.reporting.runs.short_numbers import short
 
 SAMPLES = 100
 QUANTILES = (0.1, 0.5, 0.9)

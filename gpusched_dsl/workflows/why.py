@@ -27,7 +27,7 @@ from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import STATES
 from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.reporting.runs.summary import short
+from gpusched_dsl.reporting.runs.short_numbers import short
 from gpusched_dsl.workflows.estimate import job_code, no_plan_error, title_of
 
 SECONDS = 60.0

@@ -13,7 +13,8 @@ from gpusched_dsl.reporting.grid import Grid
 from gpusched_dsl.reporting.runs.charts import Chart, cost_chart, queue_chart, use_chart
 from gpusched_dsl.reporting.runs.gantt import Gantt, gantt
 from gpusched_dsl.reporting.runs.metrics import METRICS, SHARE
-from gpusched_dsl.reporting.runs.summary import short, summary_lines, title
+from gpusched_dsl.reporting.runs.short_numbers import short
+from gpusched_dsl.reporting.runs.summary import summary_lines, title
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
