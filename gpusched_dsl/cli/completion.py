@@ -21,7 +21,20 @@ if TYPE_CHECKING:
     from gpusched_dsl.language.workspace import Workspace
 
 FILES = ":files"
-_FILE_OPTIONS = ("json", "csv", "html", "out", "journal", "warm_start", "parquet", "gpus", "jobs", "set_file", "live")
+_FILE_OPTIONS = (
+    "json",
+    "csv",
+    "html",
+    "figures",
+    "out",
+    "journal",
+    "warm_start",
+    "parquet",
+    "gpus",
+    "jobs",
+    "set_file",
+    "live",
+)
 
 BASH = """\
 # gsdsl completion for bash:  eval "$(gsdsl completion bash)"  in ~/.bashrc

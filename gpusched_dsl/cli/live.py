@@ -17,7 +17,7 @@ from gpusched_dsl.language.workspace import load_workspace
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Return 0 at the end of the events, even if the run has not ended and can be resumed."""
-    for name in ("methods", "seeds", "replay", "json", "csv", "html", "bound"):
+    for name in ("methods", "seeds", "replay", "json", "csv", "html", "figures", "bound"):
         if getattr(options, name, None):
             message = f"`--{name}` is only for simulated runs, not for `--live`"
             raise UsageError("GSM6002", message, "remove one of them")

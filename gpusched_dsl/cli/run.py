@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document, write_figures
 from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
@@ -106,8 +106,9 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
     if options.csv == STDOUT and not several:
         raise UsageError("GSM6002", "`--csv` writes several tables of one run", "name a folder: `--csv DIR`")
     check_targets(options.json, options.html, options.csv if several else None)
-    if options.csv is not None and not several:
-        check_writable(Path(options.csv), folder=True)
+    for folder in (options.figures, None if several else options.csv):
+        if folder is not None:
+            check_writable(Path(folder), folder=True)
 
 
 def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...], output: Output) -> None:
@@ -144,6 +145,7 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
         from gpusched_dsl.reporting.runs.page import page
 
         write_document(page([result]), options.html, output)
+    _write_figures({"": result}, options, output)
     return exit_code([result])
 
 
@@ -161,6 +163,7 @@ def _report_comparison(comparison: RunComparison, options: argparse.Namespace, o
         from gpusched_dsl.reporting.runs.page import page
 
         write_document(page(comparison.results, comparison.grid(), comparison.footer()), options.html, output)
+    _write_figures({row.method: row.result for row in comparison.rows}, options, output)
     if comparison.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
@@ -185,9 +188,19 @@ def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, outpu
         from gpusched_dsl.reporting.runs.page import page
 
         write_document(page(comparison.results, comparison.grid(), comparison.footer()), options.html, output)
+    seeds = {f"{row.method}-{seed}": row.result for seed, each in comparison.comparisons for row in each.rows}
+    _write_figures(seeds, options, output)
     if comparison.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
+
+
+def _write_figures(results: Mapping[str, RunResult | None], options: argparse.Namespace, output: Output) -> None:
+    if options.figures is not None:
+        from gpusched_dsl.reporting.runs.page import page
+
+        pages = {name: page([result]) for name, result in results.items() if result is not None}
+        write_figures(pages, options.figures, output)
 
 
 def exit_code(results: list[RunResult]) -> int:

@@ -6,6 +6,7 @@ from gpusched_dsl.cli.arguments.parser import Parser
 from gpusched_dsl.cli.arguments.shared import (
     ONLINE_HELP,
     add_csv,
+    add_figures,
     add_html,
     add_instance_options,
     add_json,
@@ -73,6 +74,7 @@ def add_run_options(parser: Parser) -> None:
     add_json(parser, "the result")
     add_csv(parser, "write tables into a folder; for several methods: the table (`-`: to standard output)")
     add_html(parser)
+    add_figures(parser)
 
 
 def add_estimate_options(parser: Parser) -> None:

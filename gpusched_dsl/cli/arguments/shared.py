@@ -173,3 +173,7 @@ def add_csv(parser: Parser, help: str, metavar: str = "OUT") -> None:
 
 def add_html(parser: Parser) -> None:
     parser.add_argument("--html", type=path, metavar="OUT", help="write a page with charts (`-`: to standard output)")
+
+
+def add_figures(parser: Parser) -> None:
+    parser.add_argument("--figures", type=path, metavar="DIR", help="write the charts of the page as SVG files")
