@@ -1,10 +1,11 @@
-"""`gsdsl run --seeds`: every method once per seed, and the means."""
+"""`gsdsl run --seeds`: every method once per seed, and the means; `--figures`: the charts as files."""
 
 import csv
 import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -52,3 +53,19 @@ def test_a_method_that_is_refused_is_left_out_of_the_means(gsdsl: Run, noisy: Pa
     assert (done.code, "means over seeds 3, 4" in done.out) == (0, True)
     assert "several seeds" in gsdsl("run", noisy, "--seeds", "1,2", "--journal", "x").err
     assert "`1.5` is not" in gsdsl("run", noisy, "--seeds", "1.5").err
+
+
+def test_figures_are_complete_documents(gsdsl: Run, noisy: Path, tmp_path: Path) -> None:
+    assert gsdsl("run", noisy, "--figures", tmp_path / "one").code == 0
+    names = sorted(file.name for file in (tmp_path / "one").iterdir())
+    assert {"cost-so-far-1.svg", "schedule-1.svg"} <= set(names)
+    for file in (tmp_path / "one").iterdir():
+        text = file.read_text()
+        assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+        assert "var(" not in text
+    gsdsl("run", noisy, "--seeds", "1,2", "--figures", tmp_path / "two")
+    assert {f"highs-{seed}-{name}" for seed in (1, 2) for name in names} == {
+        file.name for file in (tmp_path / "two").iterdir()
+    }
+    (tmp_path / "file").write_text("")
+    assert "GSM6008" in gsdsl("run", noisy, "--figures", tmp_path / "file").err
