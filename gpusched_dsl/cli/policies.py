@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from gpusched_dsl.cli.instance import read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.policies.catalogue import ListedPolicy, listed_policies, listed_rules
+from gpusched_dsl.policies.generic.catalogue import GENERIC
+from gpusched_dsl.policies.generic.listing import ListedGeneric, listed_generic
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 
@@ -28,8 +31,16 @@ def run(options: argparse.Namespace, output: Output) -> int:
         if options.file is not None:
             workspace = read_workspace(Path(options.file), options.allow_outside, output)
         policies = listed_policies(workspace, options.model)
+        generic = [] if workspace is None else listed_generic(workspace, options.model)
         document = {"policies": [policy.to_dict() for policy in policies]}
-        _show_policies(policies, output)
+        if workspace is not None:
+            document["for_any_model"] = [policy.to_dict() for policy in generic]
+        if policies or not generic:
+            _show_policies(policies, output)
+        if workspace is None:
+            _show_generic_names(output)
+        else:
+            _show_generic(generic, output)
     if options.json is not None:
         write_document(json_text(document), options.json, output)
     return exits.OK
@@ -52,6 +63,37 @@ def _show_policies(policies: list[ListedPolicy], output: Output) -> None:
             output.say(f"    {text}{f'   # from {origin}' if origin != policy.name else ''}")
         for setting in policy.settings:
             output.say(f"    {setting.name} = {setting.text}: {setting.meaning}")
+
+
+def _show_generic_names(output: Output) -> None:
+    """Print the policies for any model, with their purpose and source."""
+    output.say()
+    output.say("for any model with a placement; `gsdsl policies FILE` shows their lines for your models")
+    for policy in GENERIC.values():
+        output.say()
+        output.say(f"  {output.style(policy.name, '1')}: {policy.doc}")
+        output.say(f"    {policy.source}")
+
+
+def _show_generic(listed: list[ListedGeneric], output: Output) -> None:
+    """Print the policies for any model by model: lines, or why one does not apply."""
+    for (model, scenarios), entries in groupby(listed, lambda entry: (entry.model, entry.scenarios)):
+        group = list(entries)
+        output.say()
+        where = f" in {', '.join(scenarios)}" if scenarios else ""
+        output.say(f"for {model}{where}, as for any model with a placement")
+        reasons = {(entry.reason, entry.help) for entry in group if "own policy" not in entry.reason}
+        if len(reasons) == 1 and not any(entry.applies for entry in group):
+            [(reason, help)] = reasons
+            output.say(f"  none of {', '.join(GENERIC)} applies: {reason}")
+            output.say(f"  {help}")
+            continue
+        for entry in group:
+            output.say()
+            output.say(f"  {output.style(entry.policy.name, '1')}: {entry.policy.doc}")
+            about = entry.policy.source if entry.applies else f"does not apply: {entry.reason}"
+            for line in (about, *entry.lines, *([entry.help] if entry.help else [])):
+                output.say(f"    {line}")
 
 
 def _show_rules(output: Output) -> None:

@@ -2,7 +2,8 @@
 
 Two names belong to the time of the decision: `now`, and `remaining[j]`, the fraction of a job's work that is left.
 They are `let`s of `CheckedPolicy.model` with the constants 0 and 1, unless model or policy declare them, so the
-ordinary evaluator knows them; `at` gives the same policy at another time.
+ordinary evaluator knows them; `at` gives the same policy at another time. Three more belong to a job: `arrived[j]`,
+`attained[j]` and `shortest[j]` (`JOB_FACTS`), parameters of `CheckedPolicy.model` that `policies/job_facts.py` fills.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.source import Span
 
 NOW, REMAINING = "now", "remaining"
+ARRIVED, ATTAINED, SHORTEST = "arrived", "attained", "shortest"
+JOB_FACTS = (ARRIVED, ATTAINED, SHORTEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,8 @@ class CheckedRanking:
     """`order`, `choose`, `otherwise`: the listed elements, their condition, and the keys, most important first.
 
     The indices that the indexing binds have the names and types of the placement's, except for `node_type`: an index
-    beside those, which is the type of node that a way is for.
+    beside those, which is the type of node that a way is for. An indexing that binds nothing lists all ways of the
+    placement; the keys then use the placement's own indices.
     """
 
     span: Span
@@ -209,6 +213,12 @@ class CheckedPolicy:
     memories: tuple[CheckedMemory, ...] = ()
     again: CheckedAgain | None = None
     lines: Mapping[str, PolicyLine] = field(default_factory=dict)
+
+
+def has_job_fact(policy: CheckedPolicy, name: str) -> bool:
+    """Whether a name is that of the decision, not one that the model or the policy declares."""
+    param = policy.model.params.get(name)
+    return param is not None and param.span == policy.span
 
 
 def at(policy: CheckedPolicy, now: float) -> CheckedPolicy:

@@ -626,8 +626,8 @@ class PolicyRule(Statement):
 
     `verb` is `order`, `choose`, `otherwise`, `place`, `finish`, `keep`, `randomise`, `repeat`, `improve` or `split`; in
     policies for slots also `occupies`, `reserve`, `serve` or `fix`; for the online loop `remember` or `again`.
-    order/choose/otherwise fill `indexing` and `keys`; place/finish/keep/improve fill `rules`;
-    randomise has `target` (`order`, `choose`, `place`), `count` (`from 3`) or `probability`, and `by` words;
+    order/choose/otherwise fill `indexing` (None: all ways of the placement) and `keys`; place/finish/keep/improve fill
+    `rules`; randomise has `target` (`order`, `choose`, `place`), `count` (`from 3`) or `probability`, and `by` words;
     repeat has `count` and `rules` (what is kept); improve has `count`, `rules` and `rounds`, or `all_rounds` for
     `rounds all`; split has `count`. occupies has `value` (how many slots); reserve and serve have `indexing`, `value`
     (a load) and one of `rules`; fix has `indexing` and `value`; the `target` of serve and fix is a variable.

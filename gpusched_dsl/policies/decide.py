@@ -16,12 +16,12 @@ from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import SearchSettings, never, run
-from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
+from gpusched_dsl.policies.instructions import cluster_for, instructions_of
+from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.local_search import UNLIMITED
 from gpusched_dsl.policies.memory import replanning_times, values_to_remember
-from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.queues.run import appends, run_queues
 from gpusched_dsl.policies.relabelling import relabel_schedule
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
@@ -60,15 +60,17 @@ def decide(
     running: Mapping[str, VariableValues] | None = None,
     stop: Stop | None = None,
     tell: Tell | None = None,
+    known: JobFacts | None = None,
 ) -> Decision:
     """Return the plan of a policy. `running` is the previous plan, whose jobs stay if the policy has `keep running`.
 
-    `stop` is asked, and `tell` told how far it is, now and then.
+    `known` tells when jobs arrived and what service they had (`job_facts.py`). `stop` is asked, and `tell` told how far
+    it is, now and then.
 
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
     """
     began = time.perf_counter()
-    store = with_stages(policy, store, limits)
+    store = with_stages(policy, with_job_facts(policy, store, limits, known), limits)
     if has_slots(policy):
         found = run_slotted(policy, store, limits, stop)
         return Decision(found.values, time.perf_counter() - began, statistics=found.statistics, stopped=found.stopped)
@@ -76,7 +78,7 @@ def decide(
         plan = run_queues(policy, store, limits, stop)
         statistics = {"unplaced": float(len(plan.unplaced))}
         return Decision(plan.values, time.perf_counter() - began, statistics=statistics, stopped=plan.stopped)
-    cluster = cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy))
+    cluster = cluster_for(policy, store, limits)
     instructions = instructions_of(policy, cluster, store, limits)
     settings = settings_of(policy, store, limits)
     initial = None

@@ -11,11 +11,12 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked import IndexVar, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
-from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.cluster import Cluster, numbers
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
+from gpusched_dsl.policies.placement_reader import cluster_of, keys_of_ways
 from gpusched_dsl.policies.plug_ins import plug_ins
 from gpusched_dsl.policies.rules import NODE_ODDS
-from gpusched_dsl.policies.workload import Instructions
+from gpusched_dsl.policies.workload import NONE, Instructions
 
 SMALL = 1e-9  # odds are inverse to at least this cost
 
@@ -27,6 +28,12 @@ def binds_nodes(policy: CheckedPolicy) -> bool:
     names = {v.name for r in (policy.choose, policy.otherwise) if r is not None for v in r.indexing.variables}
     node = placement.value("node")
     return node is not None and node.span.text in names  # a placement without nodes is refused elsewhere
+
+
+def cluster_for(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> Cluster:
+    """The cluster of a built instance as a policy sees it. Raises DiagnosticError as `cluster_of` does."""
+    keys = keys_of_ways(policy)
+    return cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy), keys=keys)
 
 
 def instructions_of(policy: CheckedPolicy, cluster: Cluster, store: ValueStore, limits: MemoryLimits) -> Instructions:
@@ -43,11 +50,12 @@ class _Lines:
     def run(self) -> Instructions:
         policy, work = self.policy, self.work
         domain = self.ev.index_domain(policy.order.indexing, policy.order.span)
-        queued = np.searchsorted(self.cluster.jobs, domain.columns()[0])
+        queued = numbers(self.cluster.jobs, domain.columns()[0])
+        queued = queued[queued != NONE]  # the placement has no way for the others
         frame = Frame(len(queued), {self.job: self.cluster.jobs[queued]})
         keys = self._keys(policy.order, frame)
-        choose = self._ranks(policy.choose, frame)
-        otherwise = self._ranks(policy.otherwise, frame)
+        choose = self._ranks(policy.choose, frame, queued)
+        otherwise = self._ranks(policy.otherwise, frame, queued)
         if policy.choose is None:
             choose, otherwise = otherwise, choose
         ranked, preferred = list_ways(work.first_way, choose, otherwise)
@@ -73,18 +81,31 @@ class _Lines:
         columns = [self.ev.number_column(k.value, frame) * (-1.0 if k.descending else 1.0) for k in ranking.keys]
         return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
 
-    def _ranks(self, ranking: CheckedRanking | None, jobs: Frame) -> Ints:
+    def _ranks(self, ranking: CheckedRanking | None, jobs: Frame, queued: Codes) -> Ints:
         """The rank of each way among those of its job, NEVER where the line does not list it."""
         ways = len(self.work.job)
         listed = np.zeros(ways, dtype=np.int64)
         if ranking is None:
             return rank_ways(self.work.first_way, np.zeros((ways, 0)), listed)
-        frame = self.ev.expand(jobs, ranking.indexing, ranking.span).frame
-        row, way = self._ways_of(ranking, frame)
+        if ranking.indexing.iterators:
+            frame = self.ev.expand(jobs, ranking.indexing, ranking.span).frame
+            row, way = self._ways_of(ranking, frame)
+        else:
+            frame, row, way = self._all_ways(queued)
         keys = self._keys(ranking, frame)
         table = np.zeros((ways, keys.shape[1]))
         table[way], listed[way] = keys[row], 1
         return rank_ways(self.work.first_way, table, listed)
+
+    def _all_ways(self, queued: Codes) -> tuple[Frame, Codes, Codes]:
+        """A frame with all ways of the queued jobs; its rows and these ways."""
+        cluster = self.cluster
+        waits = np.zeros(len(cluster.jobs), dtype=np.bool_)
+        waits[queued] = True
+        way = np.flatnonzero(waits[self.work.job])
+        columns = dict(zip(cluster.placement.indices, (column[way] for column in cluster.ways), strict=True))
+        frame = Frame(len(way), {**columns, self.job: cluster.jobs[self.work.job[way]]})
+        return frame, np.arange(len(way)), way
 
     def _ways_of(self, ranking: CheckedRanking, frame: Frame) -> tuple[Codes, Codes]:
         """Rows of the frame and the ways that each names: one, or one for each kind that it leaves open."""

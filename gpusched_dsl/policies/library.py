@@ -1,4 +1,6 @@
-"""Policies by name: those of a text and its imports, and those of the standard library for the same model."""
+"""Policies by name: those of a text and its imports, those of the standard library for the same model, and those for
+any model with a placement.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,12 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.checking import check_workspace
+from gpusched_dsl.language.checking import check_model, check_workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.source_files import library_folder
 from gpusched_dsl.language.workspace import Workspace, load_workspace
+from gpusched_dsl.policies.generic.catalogue import GENERIC
 
 # `policy Name "doc" for Model extends Other {`, the words between in any order.
 _DECLARED = re.compile(r'^policy\s+(\w+)((?:\s+(?:for\s+\w+|extends\s+\w+|"(?:[^"\\\n]|\\.)*"))*)', re.MULTILINE)
@@ -109,24 +112,31 @@ def libraries() -> Iterator[Workspace]:
 
 def is_policy(workspace: Workspace, name: str) -> bool:
     """Whether a name is that of a policy, of the text or of the library, whichever model it is for."""
-    return name in workspace.policies or any(name in names for names in _library_files().values())
+    if name in workspace.policies or name in GENERIC:
+        return True
+    return any(name in names for names in _library_files().values())
 
 
 def policy_names(workspace: Workspace) -> frozenset[str]:
     """The names of all policies, of the text and of the library, whichever model they are for."""
-    return frozenset(workspace.policies).union(*_library_files().values())
+    return frozenset(workspace.policies).union(GENERIC, *_library_files().values())
 
 
 def policy_named(workspace: Workspace, name: str, model: CheckedModel) -> CheckedPolicy:
     """The policy of that name, checked against a model with its options.
 
-    Raises DiagnosticError: GSM4016 there is none for this model, else with all that is wrong in its text.
+    A policy for this model comes before one for any model. Raises DiagnosticError: GSM4016 there is none for this
+    model, else with all that is wrong in its text.
     """
-    held = _find_policy(workspace, name, model.name)
+    held = find_policy(workspace, name, model.name)
+    if held is None and name in GENERIC:
+        held = _generic_policy(name, workspace, model)
     if held is None:
         known = [policy.name.text for _, policy in policies_for(workspace, model.name)]
         message = f"unknown policy `{name}` for the model `{model.name}`"
         notes = (f"`{name}` is a policy for another model",) if is_policy(workspace, name) else ()
+        if model.placement is not None:
+            known += [n for n in GENERIC if n not in known]
         listed = f"its policies are {', '.join(f'`{n}`' for n in known)}" if known else "the model has no policies"
         raise DiagnosticError([Diagnostic("GSM4016", message, notes=notes, help=did_you_mean(name, known) or listed)])
     return _check(*held, model)
@@ -138,6 +148,8 @@ def any_policy_named(workspace: Workspace | None, name: str, model: str | None =
     Raises DiagnosticError: GSM4016 there is none (for `model`), or several for different models; else with all that is
     wrong in its text.
     """
+    if name in GENERIC and (only := _generic_model(workspace, name, model)) is not None:
+        return policy_named(*only)
     own = () if workspace is None else (workspace,)
     files = (path for path, names in _library_files().items() if name in names)
     found = [
@@ -159,6 +171,32 @@ def any_policy_named(workspace: Workspace | None, name: str, model: str | None =
     return _check(*found[0], None)
 
 
+def _generic_policy(name: str, workspace: Workspace, model: CheckedModel) -> tuple[Workspace, tree.Policy]:
+    from gpusched_dsl.policies.generic.instantiate import generic_policy  # loads the evaluator
+
+    return generic_policy(name, workspace, model)
+
+
+def _generic_model(
+    workspace: Workspace | None, name: str, model: str | None
+) -> tuple[Workspace, str, CheckedModel] | None:
+    """Return the model for which a policy for any model is meant: the named one, or the only one of a text.
+
+    None if there is no such model, or if it has a policy of its own with this name.
+    """
+    places = [workspace] if workspace is not None else list(libraries())
+    for place in places:
+        names = [model] if model is not None else list(place.models)
+        if len(names) != 1 or names[0] not in place.models or find_policy(place, name, names[0]) is not None:
+            continue
+        found = Diagnostics()
+        checked = check_model(place, names[0], {}, found)
+        found.raise_if_errors()
+        if checked is not None:
+            return place, name, checked
+    return None
+
+
 def _check(place: Workspace, policy: tree.Policy, model: CheckedModel | None) -> CheckedPolicy:
     found = Diagnostics()
     checked = check_policy(place, policy, found, model)
@@ -170,7 +208,7 @@ def _check(place: Workspace, policy: tree.Policy, model: CheckedModel | None) ->
     return checked
 
 
-def _find_policy(workspace: Workspace, name: str, model: str) -> tuple[Workspace, tree.Policy] | None:
+def find_policy(workspace: Workspace, name: str, model: str) -> tuple[Workspace, tree.Policy] | None:
     """Return the policy of that name for a model, and its file; read only the library files with such a policy."""
     chain = model_chain(workspace, model)
     for place in (workspace, *map(library, _files_for(chain, name))):

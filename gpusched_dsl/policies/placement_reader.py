@@ -31,6 +31,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
     TypedIndexing,
 )
+from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checking.walk import Part, children
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -42,18 +43,44 @@ MOST_PARTS = 1000  # a GPU is given out in so many equal parts at most
 WHOLE = ROUNDING
 
 
-def cluster_of(model: CheckedModel, store: ValueStore, limits: MemoryLimits, *, nodes_differ: bool = False) -> Cluster:
+def cluster_of(
+    model: CheckedModel,
+    store: ValueStore,
+    limits: MemoryLimits,
+    *,
+    nodes_differ: bool = False,
+    keys: tuple[Sequence[TypedExpr], IndexVar] | None = None,
+) -> Cluster:
     """The cluster of a built instance; with `nodes_differ` every node is a kind of its own.
+
+    Nodes for which one of the `keys` differs are of different kinds; the index is the job in them.
 
     Raises DiagnosticError (GSM3016) where the placement does not say what is needed.
     """
-    return _Reader(model, store, limits, nodes_differ).run()
+    return _Reader(model, store, limits, nodes_differ, keys).run()
+
+
+def keys_of_ways(policy: CheckedPolicy) -> tuple[tuple[TypedExpr, ...], IndexVar]:
+    """The keys of `choose by` and `otherwise by` lines without a list, and the index that they have for the job.
+
+    Nodes for which they differ are of different kinds.
+    """
+    rankings = [r for r in (policy.choose, policy.otherwise) if r is not None and not r.indexing.iterators]
+    return tuple(key.value for r in rankings for key in r.keys), policy.order.indexing.variables[0]
 
 
 class _Reader(PlacementEvaluator):
-    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits, nodes_differ: bool) -> None:
+    def __init__(
+        self,
+        model: CheckedModel,
+        store: ValueStore,
+        limits: MemoryLimits,
+        nodes_differ: bool,
+        keys: tuple[Sequence[TypedExpr], IndexVar] | None,
+    ) -> None:
         super().__init__(model, store, limits)
         self.nodes_differ = nodes_differ
+        self.keys, self.key_job = ((), None) if keys is None else keys
 
     def run(self) -> Cluster:
         job_at, node_at = position_of(self.placement, "job"), position_of(self.placement, "node")
@@ -119,7 +146,10 @@ class _Reader(PlacementEvaluator):
             others = [c for at, c in enumerate(columns) if at != node_at]
             told = [i.value for i in self.placement.all("uses", "lasts", "costs", "node_rate", "late")]
             told += [i.of for i in self.placement.all("uses") if i.of is not None]
+            told += self.keys
             node, rows = self.placement.indices[node_at], self.frame(columns)
+            if self.key_job is not None:
+                rows = rows.bind({self.key_job: columns[job_at]})
             numbers = [self.ev.number_column(c, rows) for c in told if distinguishes_nodes(c, node, node_type)]
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)

@@ -10,6 +10,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.policies.generic.catalogue import GENERIC
 from gpusched_dsl.policies.library import is_policy, policies_for, policy_named
 
 NamedMethod: TypeAlias = CheckedPolicy | str  # a policy, or the name of a solver
@@ -29,6 +30,8 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
     if is_policy(workspace, name):
         return policy_named(workspace, name, model)
     policies = [policy.name.text for _, policy in policies_for(workspace, model.name)]
+    if model.placement is not None:
+        policies += [name for name in GENERIC if name not in policies]
     listed = f"the solvers are {_list_names(solvers)}"
     listed += f"; the policies for `{model.name}` are {_list_names(policies)}" if policies else ""
     help = did_you_mean(name, (*solvers, *policies)) or listed

@@ -22,9 +22,9 @@ from gpusched_dsl.language.text.numbers import with_unit
 from gpusched_dsl.online.loops.inspection import Moment
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.decide import schedule_from
-from gpusched_dsl.policies.instructions import binds_nodes, instructions_of
+from gpusched_dsl.policies.instructions import cluster_for, instructions_of
+from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.construct import begin, look_up, make_scratch
-from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.plug_ins import PlacementPass, plug_ins
 from gpusched_dsl.policies.queues.run import appends
 from gpusched_dsl.policies.slotted.run import has_slots
@@ -69,7 +69,7 @@ def turn_of(policy: CheckedPolicy, moment: Moment, job: int, limits: MemoryLimit
 
     Raises DiagnosticError as `decide` does.
     """
-    return turn_with(at(policy, moment.policy_now), moment.instance.store, moment.running, job, limits)
+    return turn_with(at(policy, moment.policy_now), moment.instance.store, moment.running, job, limits, moment.known)
 
 
 def turn_with(
@@ -78,12 +78,13 @@ def turn_with(
     running: Mapping[str, VariableValues] | None,
     job: int,
     limits: MemoryLimits,
+    known: JobFacts | None = None,
 ) -> Turn | None:
     """The turn of a job (its code in the store); `running` is the previous plan. Otherwise as `turn_of`."""
     if has_slots(policy) or appends(policy):
         return None
-    store = with_stages(policy, store, limits)
-    cluster = cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy))
+    store = with_stages(policy, with_job_facts(policy, store, limits, known), limits)
+    cluster = cluster_for(policy, store, limits)
     lines = instructions_of(policy, cluster, store, limits)
     return _PolicyTracer(policy, cluster, lines, Evaluator(policy.model, store, limits), running, job).turn()
 
@@ -169,7 +170,8 @@ class _PolicyTracer:
         cluster = self.cluster
         indices = cluster.placement.indices
         columns = {i.name: column[way : way + 1] for i, column in zip(indices, cluster.ways, strict=True)}
-        bound = {self.policy.order.indexing.variables[0]: np.array([self.job], dtype=np.int64)}
+        bound = {i: column[way : way + 1] for i, column in zip(indices, cluster.ways, strict=True)}
+        bound[self.policy.order.indexing.variables[0]] = np.array([self.job], dtype=np.int64)
         kind = cluster.kinds[cluster.work.kind[way]]
         for variable in ranking.indexing.variables:
             bound[variable] = columns.get(variable.name, np.array([kind], dtype=np.int64))

@@ -302,7 +302,8 @@ class RunBuilder(DeclarationBuilder):
 
     def _by_keys(self, children: Children, span: Span) -> tree.PolicyRule:
         verb, indexing, *keys = children
-        return tree.PolicyRule(span=span, verb=str(verb), indexing=self.indexing(indexing), keys=self._keys(keys))
+        index_list = None if indexing is None else self.indexing(indexing)  # without one: all ways of the placement
+        return tree.PolicyRule(span=span, verb=str(verb), indexing=index_list, keys=self._keys(keys))
 
     def _keys(self, keys: Children) -> tuple[tree.Key, ...]:
         return tuple(

@@ -11,8 +11,9 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
-from gpusched_dsl.ir.arrays import Codes, Ints
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
+from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock
@@ -165,7 +166,7 @@ class SimulationLoop:
         seconds = planned - built if is_new else plan.seconds
         others = other + self._clock_time - planned
         self.last_result = PlanningResult(
-            plan, instance, part, reader, request.running, why, failure, seconds, built - began, others
+            plan, instance, part, reader, request.running, why, failure, seconds, built - began, others, request.known
         )
         return self.last_result
 
@@ -178,7 +179,17 @@ class SimulationLoop:
         }
         instance = self.base.instance_of(part, carried, self.instance)
         running = None if self.current_plan is None else self.codes.all_inner(self.current_plan.values, part)
-        return part, PlanningRequest(instance, self.policy_now(), len(self.steps), self.config.seed, running)
+        return part, PlanningRequest(
+            instance, self.policy_now(), len(self.steps), self.config.seed, running, known=self._known(part)
+        )
+
+    def _known(self, part: InstanceView) -> dict[str, Floats]:
+        """Return what policies know of the jobs of a part, in their units."""
+        jobs = part.kept.get(self.jobs_root)
+        if jobs is None:
+            return {}
+        world, time = self.world, self.setup.policy_time
+        return {ARRIVED: world.arrival[jobs] / time, ATTAINED: world.attained[jobs] / time}
 
     def _read_recorded(self, part: InstanceView) -> Plan | None:
         """Return the recorded plan of this step in codes of the part; None where a plan has to be computed."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.online.loops.branching import Loop, run_until
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.run_record import RunStep
@@ -32,6 +32,7 @@ class Moment:
     now: float  # in the unit of the world's clock
     policy_now: float  # as policies read it
     slot: int | None = None
+    known: Mapping[str, Floats] = field(default_factory=dict)  # of the jobs, as policies read it
 
 
 def moment_at(loop: Loop, time: float) -> Moment | None:
@@ -56,6 +57,7 @@ def moment_at(loop: Loop, time: float) -> Moment | None:
         now=step.time,
         policy_now=step.time / loop.setup.policy_time,
         slot=slot - loop.first_planned_slot if slot is not None and isinstance(loop, SlotLoop) else None,
+        known=result.known,
     )
 
 

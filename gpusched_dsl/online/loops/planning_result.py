@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.checked_online import CHANGES
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -40,6 +40,7 @@ class PlanningResult:
     plan_seconds: float
     build_seconds: float
     other_seconds: float
+    known: Mapping[str, Floats] = field(default_factory=dict)  # of the jobs, as policies read it
 
     def selected_elements(self, placement: CheckedPlacement) -> tuple[Codes, ...]:
         """Return the elements of the placement's family that are 1, in codes of the part, by job."""

@@ -52,6 +52,7 @@ class PolicyPlanner:
             seed_of(request),
             request.running if self.policy.keep else None,
             None if until is None and deadline is None else stop,
+            known=request.known,
         )
         values = decision.values
         if request.running is not None and not self.policy.keep and self.policy.split is None:

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.ir.arrays import Floats
 
 AS_BEFORE: Final = "as before"  # the method of a plan where none was found: what runs goes on
 
@@ -44,6 +45,7 @@ class PlanningRequest:
     seed: int
     running: Mapping[str, VariableValues] | None = None
     seconds: float | None = None  # time limit
+    known: Mapping[str, Floats] = field(default_factory=dict)  # of the jobs, in the units of policies (`job_facts.py`)
 
 
 class Planner(Protocol):

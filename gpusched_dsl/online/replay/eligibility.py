@@ -23,14 +23,14 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
 )
 from gpusched_dsl.language.checked_online import CLOCK, EVENTS, CheckedCarry, CheckedOnline
-from gpusched_dsl.language.checked_policy import NOW, REMAINING, CheckedPolicy
+from gpusched_dsl.language.checked_policy import ATTAINED, NOW, REMAINING, SHORTEST, CheckedPolicy, has_job_fact
 from gpusched_dsl.language.units import DIMENSIONLESS, convertible
 from gpusched_dsl.online.replay.constancy import Constancy
 from gpusched_dsl.online.replay.dependence import CONSTANT, FRACTION, Dependences
 from gpusched_dsl.online.replay.failing import PartialValues, clock_values, refusals
 from gpusched_dsl.online.replay.trace import BEST_FIT, FIRST_FIT, FITS_NOWHERE, Rules
 from gpusched_dsl.online.run_record import CHOSEN, MOVED
-from gpusched_dsl.policies.placement_reader import distinguishes_nodes
+from gpusched_dsl.policies.placement_reader import distinguishes_nodes, keys_of_ways
 
 # What the kernel of a replay can do. Any other rule speaks against a replay.
 _FITS = {"best_fit": BEST_FIT, "first_fit": FIRST_FIT}
@@ -208,7 +208,8 @@ def _expression_obstacles(
     model, placement = policy.model, _placement(policy)
     assert isinstance(job.type, Element)
     jobs = job.type.root
-    waiting = Constancy(model, jobs, facts.carried, _own_clock(policy))  # a job that waits has all of its work left
+    moving = facts.carried | {name for name in (ATTAINED, SHORTEST) if has_job_fact(policy, name)}
+    waiting = Constancy(model, jobs, moving, _own_clock(policy))  # a job that waits has all of its work left
     forms = _forms(policy, facts, jobs)
     partial_values = PartialValues(forms.still)
     variable = model.variables[placement.variable]
@@ -231,6 +232,7 @@ def _expression_obstacles(
         told = [(f"the index set of `{variable.name}`", expr) for expr in variable.indexing.conditions]
         for item in placement.all(*_KINDS):
             told += [(f"`{item.role}`", expr) for expr in (item.value, item.of) if expr is not None]
+        told += [("`choose`", key) for key in keys_of_ways(policy)[0]]
         apart = {what: None for what, expr in told if distinguishes_nodes(expr, node, kind)}
         found += [f"{what} differs between nodes of one type" for what in apart]
     return found

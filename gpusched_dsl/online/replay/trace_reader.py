@@ -16,12 +16,15 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.domains import TupleDomain
-from gpusched_dsl.language.checked import NamedSet
-from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.checked import NamedSet, Numeric
+from gpusched_dsl.language.checked_policy import ARRIVED, CheckedPolicy, has_job_fact
+from gpusched_dsl.language.checking.conversion import unit_in
+from gpusched_dsl.language.units import number_factor
 from gpusched_dsl.online.replay.eligibility import chooses_nodes, rules_of
 from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
 from gpusched_dsl.online.replay.trace import ArrivalTrace
-from gpusched_dsl.policies.placement_reader import cluster_of
+from gpusched_dsl.policies.job_facts import with_job_facts
+from gpusched_dsl.policies.placement_reader import cluster_of, keys_of_ways
 from gpusched_dsl.policies.workload import NONE
 
 _FIRST_JOBS = 64  # of the first part, which shows how large the next ones may be
@@ -68,6 +71,7 @@ def read_trace(
     for name in sorted(fractions):
         if not (np.asarray(store.params[name].values) == 1).all():
             raise NoReplay(f"some jobs arrive with finished work: `{name}` is not 1")
+    store = with_job_facts(policy, store, limits, {ARRIVED: submitted * _clock_factor(policy)})
     rules = rules_of(policy)
     assert not isinstance(rules, str), "the policy may not be replayed"
     parts = list(_parts(policy, store, limits))
@@ -106,6 +110,16 @@ def read_trace(
     )
     ways = tuple(np.concatenate(columns) for columns in zip(*(part.ways for part in parts), strict=True))
     return NamedTrace(trace, jobs, first.nodes, ways, first.job_at, first.node_at)
+
+
+def _clock_factor(policy: CheckedPolicy) -> float:
+    """The factor from the unit of `lasts` to that of `arrived`."""
+    placement, arrived = policy.model.placement, policy.model.params.get(ARRIVED)
+    lasts = None if placement is None else placement.value("lasts")
+    if arrived is None or lasts is None or not has_job_fact(policy, ARRIVED):
+        return 1.0
+    assert isinstance(arrived.type, Numeric)
+    return number_factor(unit_in(lasts), arrived.type.unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +161,7 @@ def _parts(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> It
 
 def _part(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> tuple[_JobGroup, int]:
     """Return a part, and the number of entries of its table, which is freed."""
-    cluster = cluster_of(policy.model, store, limits, nodes_differ=chooses_nodes(policy))
+    cluster = cluster_of(policy.model, store, limits, nodes_differ=chooses_nodes(policy), keys=keys_of_ways(policy))
     if _lists_all(policy):
         ranked = np.arange(len(cluster.work.job))
     else:

@@ -48,6 +48,7 @@ class World:
         self.ends, self.stretch = realisation.ends.copy(), realisation.stretch.copy()
         self.status = np.full(count, FUTURE, dtype=np.int64)
         self.done = np.zeros(count)
+        self.attained = np.zeros(count)  # GPUs times time so far
         self.speed = np.zeros(count)  # planned work by time in the last place
         self.blocked_until = np.zeros(count)  # no progress before this time
         self.delay_left = np.zeros(count)  # of a job that was halted during a delay
@@ -154,7 +155,9 @@ class World:
             self.ledger.add(EXECUTION, passed * float(self.place_rate.sum()))
             self.ledger.share_jobs(EXECUTION, jobs, passed * self.rate)
             self.ledger.share_places(EXECUTION, self.used_places, passed * self.place_rate)
-        np.add.at(self.gpu_time, self.kind[jobs], passed * self.uses[jobs])
+        service = passed * self.uses[jobs]
+        self.attained[jobs] += service
+        np.add.at(self.gpu_time, self.kind[jobs], service)
         np.add.at(self.place_time, self.place_kind[self.used_places], passed)
 
     def complete(self) -> Ints:
@@ -300,6 +303,7 @@ class World:
 
 
 _OF_JOBS = (
-    "arrival", "work", "ends", "stretch", "status", "done", "speed", "blocked_until", "delay_left", "due", "weight",
-    "place", "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost", "node_price", "own_rate",
+    "arrival", "work", "ends", "stretch", "status", "done", "attained", "speed", "blocked_until", "delay_left", "due",
+    "weight", "place", "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost", "node_price",
+    "own_rate",
 )  # fmt: skip

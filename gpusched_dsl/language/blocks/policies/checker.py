@@ -11,11 +11,17 @@ from gpusched_dsl.language.blocks.policies.draws import check_draw
 from gpusched_dsl.language.blocks.policies.inheritance import PolicyLines
 from gpusched_dsl.language.blocks.policies.memory import VERBS as LAST
 from gpusched_dsl.language.blocks.policies.memory import MemoryLines
-from gpusched_dsl.language.blocks.policies.names import decisions_of, extra_name, fits_configurations, fits_order
+from gpusched_dsl.language.blocks.policies.names import (
+    decisions_of,
+    extra_name,
+    fits_configurations,
+    fits_order,
+    lists_nodes_only,
+)
 from gpusched_dsl.language.blocks.policies.queues import check_queues
 from gpusched_dsl.language.blocks.policies.rule_table import PRICES, list_names
 from gpusched_dsl.language.blocks.policies.rules import NamedRules
-from gpusched_dsl.language.blocks.policies.scope import clock, one_job, with_node, with_slot
+from gpusched_dsl.language.blocks.policies.scope import bound_placement, clock, job_facts, one_job, with_node, with_slot
 from gpusched_dsl.language.blocks.policies.slots import SlotLines
 from gpusched_dsl.language.blocks.policies.slots import check_lines as check_slot_lines
 from gpusched_dsl.language.blocks.policies.stages import check_stage, result_names
@@ -166,7 +172,8 @@ class PolicyChecker:
                 declared.append(declaration)
                 results.update(dict.fromkeys(own, name.text))
                 names.update(dict.fromkeys((name.text, *own), name.span))
-        for given in clock(self.model, self.decisions, span).values():
+        of_decision = clock(self.model, self.decisions, span) | job_facts(self.model, self.decisions, span)
+        for given in of_decision.values():
             if given.name not in names and self.symbols.span_of(given.name) is None:
                 self.symbols.values[given.name] = given
         ordered = order([*declared], self.diagnostics, results)
@@ -209,12 +216,23 @@ class PolicyChecker:
             self.fields["order"] = CheckedRanking(rule.span, expr, keys)
 
     def _configurations(self, rule: tree.PolicyRule) -> None:
+        if rule.indexing is None:
+            self._all_configurations(rule)
+            return
         expr, scope = self.checker.indexing(rule.indexing, self.queue)
         keys = self.values.keys(rule.keys, f"a key of `{rule.verb}`", scope)
         if expr is None or self.decisions is None:
             return
         if fits_configurations(self.decisions, rule, expr, self.diagnostics):
             self.fields[rule.verb] = CheckedRanking(rule.span, expr, keys, extra_name(self.decisions, expr))
+
+    def _all_configurations(self, rule: tree.PolicyRule) -> None:
+        """Check `choose by keys;`: all ways of the placement, whose indices the keys may use."""
+        if self.decisions is None or not lists_nodes_only(self.decisions, rule, self.diagnostics):
+            return
+        scope = bound_placement(self.model, self.decisions, self.queue)
+        keys = self.values.keys(rule.keys, f"a key of `{rule.verb}`", scope)
+        self.fields[rule.verb] = CheckedRanking(rule.span, TypedIndexing(), keys)
 
     # --- place, finish, keep, improve --------------------------------------------------------------------------------
 

@@ -115,6 +115,24 @@ def fits_configurations(
     return sound
 
 
+def lists_nodes_only(decisions: Decisions, rule: tree.PolicyRule, diagnostics: Diagnostics) -> bool:
+    """Whether `choose by keys;` can list the ways of the placement: not with slots or queues; reports GSM1630."""
+    listed = slot_of(decisions) or decisions.place
+    if listed is None:
+        return True
+    what = "slots" if decisions.place is None else "positions in queues"
+    names = [i.name for i in (decisions.node, slot_of(decisions)) if i is not None]
+    diagnostics.error(
+        "GSM1630",
+        f"`{rule.verb}` must list {'nodes and slots' if decisions.place is None else 'nodes'}: decisions have {what}",
+        rule.span,
+        "lists nothing",
+        secondary=[Label(listed.span, "an index of the placement")],
+        help=f"write the list, as in `{rule.verb} {', '.join(f'{name} in ...' for name in names)} by ...;`",
+    )
+    return False
+
+
 def extra_name(decisions: Decisions, expr: TypedIndexing) -> IndexVar | None:
     """Return the name besides those of the placement: the type of node of a way, if the placement computes it."""
     kind = decisions.node_type

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from gpusched_dsl.language.blocks.policies.names import Decisions, slot_of
-from gpusched_dsl.language.checked import CheckedLet, CheckedModel, Constant, IndexVar, Iterator, Numeric, TypedIndexing
-from gpusched_dsl.language.checked_policy import NOW, REMAINING
+from gpusched_dsl.language.checked import (
+    CheckedLet,
+    CheckedModel,
+    CheckedParam,
+    Constant,
+    Element,
+    IndexVar,
+    Iterator,
+    Numeric,
+    TypedIndexing,
+)
+from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, NOW, REMAINING, SHORTEST
 from gpusched_dsl.language.checking import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.checking.conversion import unit_in
@@ -50,19 +60,40 @@ def clock_unit(model: CheckedModel) -> Unit:
     return unit_in(times[0].value) if times else UNITS["h"]
 
 
-def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[str, CheckedLet]:
+def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[str, CheckedLet | CheckedParam]:
     """Return `now` and `remaining[j]` as `let`s, outside of the online loop; see `checked_policy.py`.
 
     `now` is in the unit in which the placement says how long a job lasts or when it is due.
     """
     now = Constant(span=span, type=Numeric(False, clock_unit(model)), value=0.0)
-    lets = {NOW: CheckedLet(NOW, span, now.type, TypedIndexing(), now, "the time of the decision")}
+    lets: dict[str, CheckedLet | CheckedParam] = {}
+    lets[NOW] = CheckedLet(NOW, span, now.type, TypedIndexing(), now, "the time of the decision")
     slot = None if decisions is None else _slot(model, decisions, decisions.job)
     if slot is not None and len(slot.domain.types) == 1:
         left = Constant(span=span, type=Numeric(), value=1.0)
         jobs = TypedIndexing((Iterator((IndexVar("_", slot.type, span),), slot.domain, span),))
         lets[REMAINING] = CheckedLet(REMAINING, span, left.type, jobs, left, "the remaining part of the work")
     return lets
+
+
+def job_facts(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[str, CheckedLet | CheckedParam]:
+    """Return `arrived[j]`, `attained[j]` and `shortest[j]` as parameters; see `policies/job_facts.py`.
+
+    `shortest` needs the durations of jobs in the placement, and is not there for decisions with slots or queues.
+    """
+    if decisions is None:
+        return {}
+    slot = _slot(model, decisions, decisions.job)
+    if len(slot.domain.types) != 1 or not isinstance(slot.type, Element):
+        return {}
+    uses, lasts = decisions.placement.value("uses"), decisions.placement.value("lasts")
+    time = clock_unit(model)
+    amount = time if uses is None else unit_in(uses) * time
+    found = [(ARRIVED, time, "time of arrival"), (ATTAINED, amount, "GPU time that the job has had")]
+    if lasts is not None and slot_of(decisions) is None and decisions.place is None:
+        found.append((SHORTEST, unit_in(lasts), "time to the end in the fastest way"))
+    jobs = TypedIndexing((Iterator((IndexVar("_", slot.type, span),), slot.domain, span),))
+    return {name: CheckedParam(name, span, Numeric(False, unit), "real", jobs, doc=doc) for name, unit, doc in found}
 
 
 def _slot(model: CheckedModel, decisions: Decisions, index: IndexVar) -> SubscriptSlot:

@@ -59,7 +59,7 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
         )
     yield f"Put the jobs in a queue, {_describe_ranking(policy.order)}", [], "order"
     yield from _swaps(policy)
-    if policy.choose is not None and policy.choose.indexing.iterators:
+    if policy.choose is not None and (policy.choose.indexing.iterators or policy.choose.keys):
         yield f"For each job in turn, list the ways to run it, {_describe_ranking(policy.choose)}", [], "choose"
     if policy.otherwise is not None:
         yield f"If that lists none, list {_describe_ranking(policy.otherwise)}", [], "otherwise"
@@ -163,6 +163,8 @@ def _describe_ranking(ranking: CheckedRanking) -> str:
 
 
 def _indexing_text(indexing: TypedIndexing) -> str:
+    if not indexing.iterators:
+        return "all of the placement"
     conditions = " and ".join(f"`{text_of(c.span.text)}`" for c in indexing.conditions)
     return f"`{_list_sets(indexing)}`" + (f" where {conditions}" if conditions else "")
 

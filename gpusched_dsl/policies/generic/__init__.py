@@ -1,0 +1,1 @@
+"""Policies for any model with a placement."""

@@ -1,0 +1,74 @@
+"""The policies for any model with a placement: names, sources, lines, and the roles of the placement that they need.
+
+A line is a template: `{lasts}`, `{due}` and the like stand for the expressions of the placement (`instantiate.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched_dsl.language.checked import Role
+
+
+@dataclass(frozen=True, slots=True)
+class GenericPolicy:
+    """`keys` sort the queue, `rules` place the jobs. `needs` are roles that the placement must state.
+
+    `preempts`: a plan may halt jobs that run.
+    """
+
+    name: str
+    doc: str
+    source: str
+    keys: tuple[str, ...] = ("{arrived}",)
+    rules: str = "best_fit, new_node, next_choice, wait"
+    needs: tuple[Role, ...] = ()
+    preempts: bool = False
+
+
+_SKIPPING = "best_fit, new_node, next_choice, postpone"
+
+GENERIC: dict[str, GenericPolicy] = {
+    policy.name: policy
+    for policy in (
+        GenericPolicy(
+            "FIFO",
+            "first in, first out: no job overtakes an earlier job",
+            "The queue of most batch systems; see D. G. Feitelson, L. Rudolph, Parallel Job Scheduling: Issues and "
+            "Approaches, JSSPP 1995.",
+        ),
+        GenericPolicy(
+            "SJF",
+            "shortest job first, by its time in the fastest way; no job overtakes a shorter one",
+            "W. E. Smith, Various Optimizers for Single-Stage Production, Naval Research Logistics Quarterly 3, 1956.",
+            ("{shortest}", "{arrived}"),
+            needs=("lasts",),
+        ),
+        GenericPolicy(
+            "SRTF",
+            "shortest remaining time first, and any job that fits may run; preempts",
+            "L. Schrage, A Proof of the Optimality of the Shortest Remaining Processing Time Discipline, Operations "
+            "Research 16(3), 1968.",
+            ("{shortest}", "{arrived}"),
+            _SKIPPING,
+            needs=("lasts",),
+            preempts=True,
+        ),
+        GenericPolicy(
+            "EDF",
+            "earliest due date first: no job overtakes one that is due earlier",
+            "J. R. Jackson, Scheduling a Production Line to Minimize Maximum Tardiness, UCLA Research Report 43, 1955.",
+            ("{due}", "{arrived}"),
+            needs=("due",),
+        ),
+        GenericPolicy(
+            "LAS",
+            "least attained service first, in GPUs times time, and any job that fits may run; preempts",
+            "J. Gu et al., Tiresias: A GPU Cluster Manager for Distributed Deep Learning, NSDI 2019: two-dimensional "
+            "LAS, without its discrete queues.",
+            ("{attained}", "{arrived}"),
+            _SKIPPING,
+            preempts=True,
+        ),
+    )
+}
