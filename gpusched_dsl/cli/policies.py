@@ -68,7 +68,7 @@ def _show_policies(policies: list[ListedPolicy], output: Output) -> None:
 def _show_generic_names(output: Output) -> None:
     """Print the policies for any model, with their purpose and source."""
     output.say()
-    output.say("for any model with a placement; `gsdsl policies FILE` shows their lines for your models")
+    output.say("any model with a placement; `gsdsl policies FILE` shows their lines for your models")
     for policy in GENERIC.values():
         output.say()
         output.say(f"  {output.style(policy.name, '1')}: {policy.doc}")
@@ -81,7 +81,7 @@ def _show_generic(listed: list[ListedGeneric], output: Output) -> None:
         group = list(entries)
         output.say()
         where = f" in {', '.join(scenarios)}" if scenarios else ""
-        output.say(f"for {model}{where}, as for any model with a placement")
+        output.say(f"any model with a placement: policies for {model}{where}")
         reasons = {(entry.reason, entry.help) for entry in group if "own policy" not in entry.reason}
         if len(reasons) == 1 and not any(entry.applies for entry in group):
             [(reason, help)] = reasons

@@ -540,6 +540,7 @@ class CheckedCheck:
 Role: TypeAlias = Literal[
     "job", "node", "node_type", "slot", "mode", "place_from_end", "family",
     "uses", "lasts", "costs", "due", "weight", "postponed", "idle", "node_price", "stock", "late", "node_rate",
+    "user", "share", "quota",
 ]  # fmt: skip
 
 

@@ -221,6 +221,13 @@ def has_job_fact(policy: CheckedPolicy, name: str) -> bool:
     return param is not None and param.span == policy.span
 
 
+def time_of(policy: CheckedPolicy) -> float:
+    """The time of the decision, as `at` set it; 0 where the model has a `now` of its own."""
+    clock = policy.model.lets.get(NOW)
+    own = clock is not None and clock.span == policy.span and isinstance(clock.value, Constant)
+    return clock.value.value if own and clock is not None and isinstance(clock.value, Constant) else 0.0
+
+
 def at(policy: CheckedPolicy, now: float) -> CheckedPolicy:
     """The policy at another time than 0, in the unit of its `now`; the same where the model has a `now` of its own."""
     clock = policy.model.lets.get(NOW)

@@ -26,6 +26,7 @@ from gpusched_dsl.policies.queues.run import appends, run_queues
 from gpusched_dsl.policies.relabelling import relabel_schedule
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
+from gpusched_dsl.policies.standalone import is_standalone, run_standalone
 from gpusched_dsl.policies.workload import NONE, Schedule, empty_schedule
 
 Stop = Callable[[], bool]
@@ -84,7 +85,10 @@ def decide(
     initial = None
     if running is not None and any(rule.name == "running" for rule in policy.keep):
         initial = schedule_from(cluster, running)
-    outcome = run(cluster.work, instructions, settings, seed, initial, stop or never, tell)
+    if is_standalone(policy):
+        outcome = run_standalone(policy, cluster, instructions, initial, store, limits, known)
+    else:
+        outcome = run(cluster.work, instructions, settings, seed, initial, stop or never, tell)
     if running is not None and any(rule.name == "nodes" for rule in policy.keep):
         relabel_schedule(cluster.work, outcome.schedule, schedule_from(cluster, running))
     codes = cluster.selected_elements(outcome.schedule.node, outcome.schedule.way)

@@ -67,7 +67,9 @@ class _Lines:
             otherwise_rank=otherwise,
             ranked=ranked,
             preferred=preferred,
-            place=np.array([place[r.text] for r in policy.place], dtype=np.int64),
+            place=np.array(
+                [place[r.text] for r in policy.place if r.text in place], dtype=np.int64
+            ),  # others: `decide.py`
             finish=np.array([finish[r.text] for r in policy.finish], dtype=np.int64),
             swap_chance=self._swap_chance(frame, queued),
             way_list=self._way_list(frame, queued),

@@ -80,7 +80,8 @@ class _Reader(PlacementEvaluator):
     ) -> None:
         super().__init__(model, store, limits)
         self.nodes_differ = nodes_differ
-        self.keys, self.key_job = ((), None) if keys is None else keys
+        self.keys: Sequence[TypedExpr] = () if keys is None else keys[0]
+        self.key_job: IndexVar | None = None if keys is None else keys[1]
 
     def run(self) -> Cluster:
         job_at, node_at = position_of(self.placement, "job"), position_of(self.placement, "node")

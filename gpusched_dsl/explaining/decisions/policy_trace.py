@@ -29,6 +29,7 @@ from gpusched_dsl.policies.plug_ins import PlacementPass, plug_ins
 from gpusched_dsl.policies.queues.run import appends
 from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.stages import with_stages
+from gpusched_dsl.policies.standalone import is_standalone
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
 
 MOST_CONFIGURATIONS = 8
@@ -81,7 +82,7 @@ def turn_with(
     known: JobFacts | None = None,
 ) -> Turn | None:
     """The turn of a job (its code in the store); `running` is the previous plan. Otherwise as `turn_of`."""
-    if has_slots(policy) or appends(policy):
+    if has_slots(policy) or appends(policy) or is_standalone(policy):
         return None
     store = with_stages(policy, with_job_facts(policy, store, limits, known), limits)
     cluster = cluster_for(policy, store, limits)

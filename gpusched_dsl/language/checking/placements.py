@@ -27,12 +27,13 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import Unit, has_dimension, unit_of
 
 PLACES = ("job", "node", "node_type", "slot", "mode", "place_from_end")
+LABELS = ("family", "user")  # elements or integers, not of the decision
 MONEY, PRICE, TIME = ("money", "money per time", "a time")
 # What a quantity of a placement is; policies read the second line, tables the first.
 QUANTITIES = {
     "uses": "", "lasts": TIME, "costs": f"{MONEY}, or {PRICE}",
     "due": TIME, "weight": PRICE, "postponed": MONEY, "idle": MONEY, "node_price": PRICE, "stock": "",
-    "late": MONEY, "node_rate": PRICE,
+    "late": MONEY, "node_rate": PRICE, "share": "", "quota": "",
 }  # fmt: skip
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -156,7 +157,7 @@ def _check_item(
         return None
     if of is not None and not checker.data_only(of, f"`{role}` of a placement"):
         return None
-    if role in PLACES or role == "family":
+    if role in PLACES or role in LABELS:
         return CheckedPlacementItem(role, item.role.span, value) if _is_index(checker, role, value) else None
     return _quantity(checker, item, role, value, of, unit)
 

@@ -14,7 +14,7 @@ from gpusched_dsl.language.checked import Role
 class GenericPolicy:
     """`keys` sort the queue, `rules` place the jobs. `needs` are roles that the placement must state.
 
-    `preempts`: a plan may halt jobs that run.
+    `preempts`: a plan may halt jobs that run. `fixed_nodes`: it does not apply where a plan chooses the types of nodes.
     """
 
     name: str
@@ -24,6 +24,7 @@ class GenericPolicy:
     rules: str = "best_fit, new_node, next_choice, wait"
     needs: tuple[Role, ...] = ()
     preempts: bool = False
+    fixed_nodes: bool = False
 
 
 _SKIPPING = "best_fit, new_node, next_choice, postpone"
@@ -69,6 +70,43 @@ GENERIC: dict[str, GenericPolicy] = {
             ("{attained}", "{arrived}"),
             _SKIPPING,
             preempts=True,
+        ),
+        GenericPolicy(
+            "EASY",
+            "EASY backfilling: jobs may overtake the first job without a place, but do not delay its reserved start",
+            "D. A. Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995; A. W. Mu'alem, D. G. Feitelson, IEEE TPDS "
+            "12(6), 2001.",
+            rules="backfill",
+            needs=("lasts",),
+            fixed_nodes=True,
+        ),
+        GenericPolicy(
+            "Conservative",
+            "conservative backfilling: jobs may overtake, but delay the reserved start of no earlier job",
+            "A. W. Mu'alem, D. G. Feitelson, Utilization, Predictability, Workloads, and User Runtime Estimates in "
+            "Scheduling the IBM SP2 with Backfilling, IEEE TPDS 12(6), 2001.",
+            rules="backfill conservative",
+            needs=("lasts",),
+            fixed_nodes=True,
+        ),
+        GenericPolicy(
+            "FairShare",
+            "weighted fair share: users take turns, fewest GPUs for their share first, up to their quota",
+            "A. Ghodsi et al., Dominant Resource Fairness: Fair Allocation of Multiple Resource Types, NSDI 2011, for "
+            "one resource; the Fair Scheduler of Apache Hadoop.",
+            rules="fair_share",
+            needs=("user",),
+            fixed_nodes=True,
+        ),
+        GenericPolicy(
+            "MaxMin",
+            "max-min fairness over throughputs on different types of node, by shares of time; preempts",
+            "D. Narayanan et al., Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads (Gavel), "
+            "OSDI 2020.",
+            rules="max_min",
+            needs=("lasts",),
+            preempts=True,
+            fixed_nodes=True,
         ),
     )
 }

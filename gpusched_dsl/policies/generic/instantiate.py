@@ -18,7 +18,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
 )
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, SHORTEST
-from gpusched_dsl.language.checking.indexings import IGNORED
+from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
@@ -29,19 +29,23 @@ from gpusched_dsl.policies.generic.catalogue import GENERIC, GenericPolicy
 CODE = "GSM4016"
 _NEEDS: dict[Role, tuple[str, str]] = {
     "lasts": ("the placement does not state how long a job lasts", "add `lasts TIME;` to the placement"),
+    "user": (
+        "the placement does not state the user of a job",
+        "add `user USER;` to the placement, such as `user owner[j];`; with it `share WEIGHT;` and `quota GPUS;`",
+    ),
     "due": ("the placement does not state when a job is due", "add `due TIME;` to the placement: the time left"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class PolicyObstacle:
     """Why a policy does not apply to a model, and what to do."""
 
     reason: str
     help: str
 
 
-def obstacle(policy: GenericPolicy, model: CheckedModel) -> Obstacle | None:
+def obstacle(policy: GenericPolicy, model: CheckedModel) -> PolicyObstacle | None:
     """Return why the policy does not apply to a model, None if it applies."""
     found = _obstacle_of_placement(model)
     if found is not None:
@@ -50,30 +54,33 @@ def obstacle(policy: GenericPolicy, model: CheckedModel) -> Obstacle | None:
     assert placement is not None
     for role in policy.needs:
         if placement.item(role) is None:
-            return Obstacle(*_NEEDS[role])
+            return PolicyObstacle(*_NEEDS[role])
+    if policy.fixed_nodes and placement.index("node_type") is not None:
+        help = "state the type of a node as data: `node_type type[n];`"
+        return PolicyObstacle("the plan chooses the types of nodes: `node_type` is an index of the placement", help)
     if "{due}" in policy.keys and not _is_of_job(placement, "due"):
-        return Obstacle("`due` depends on more than the job", "state a due time of the job: `due deadline[j];`")
+        return PolicyObstacle("`due` depends on more than the job", "state a due time of the job: `due deadline[j];`")
     return None
 
 
-def _obstacle_of_placement(model: CheckedModel) -> Obstacle | None:
+def _obstacle_of_placement(model: CheckedModel) -> PolicyObstacle | None:
     """Return what prevents all of the policies."""
     placement = model.placement
     if placement is None:
         help = "state the meaning of its decisions: `placement run[j, n] { job j;  node n;  ... }`"
-        return Obstacle("the model has no placement", help)
+        return PolicyObstacle("the model has no placement", help)
     decisions = decisions_of(model)
     if decisions is None:
-        return Obstacle("the placement does not state the index of the job", "add `job j;` to the placement")
+        return PolicyObstacle("the placement does not state the index of the job", "add `job j;` to the placement")
     if placement.index("slot") is not None:
         help = "write a policy with slots, with `choose n in ..., h in ... by ...;` and `occupies`"
-        return Obstacle("decisions have slots", help)
+        return PolicyObstacle("decisions have slots", help)
     if decisions.place is not None:
-        return Obstacle("decisions are positions in queues", "write a policy with `place append;`")
+        return PolicyObstacle("decisions are positions in queues", "write a policy with `place append;`")
     if placement.index("node") is None:
-        return Obstacle("the placement does not state the index of the node", "add `node n;` to the placement")
+        return PolicyObstacle("the placement does not state the index of the node", "add `node n;` to the placement")
     if decisions.job.name == IGNORED or not isinstance(decisions.job.type, Element):
-        return Obstacle("jobs are not elements of a set", "declare `set Jobs;` and index the decisions by it")
+        return PolicyObstacle("jobs are not elements of a set", "declare `set Jobs;` and index the decisions by it")
     return None
 
 

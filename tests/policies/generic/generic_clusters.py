@@ -81,7 +81,9 @@ class Cluster:
             for i, j in enumerate(self.jobs)
         )
         users = "  ".join(f"u{i} {part!r} {most!r}" for i, (part, most) in enumerate(self.shares))
-        return MODEL.replace("ROLES", roles).replace("OUTAGE", outage) + f"""
+        return (
+            MODEL.replace("ROLES", roles).replace("OUTAGE", outage)
+            + f"""
 scenario S for Cluster {{
   Users = {{ {", ".join(f"u{i}" for i in range(len(self.shares)))} }};
   table Nodes: gpus memory[GB] pace up[h] = {nodes};
@@ -89,6 +91,7 @@ scenario S for Cluster {{
   table Users: part most = {users};
 }}
 """
+        )
 
 
 def random_cluster(seed: int, *, outages: bool = False, users: int = 1, parts: bool = True) -> Cluster:
@@ -103,7 +106,7 @@ def random_cluster(seed: int, *, outages: bool = False, users: int = 1, parts: b
     sizes = [0.25, 0.5, 1, 1, 2, 3, 4] if parts and rng.random() < 0.5 else [1, 1, 2, 3, 4]
     most = max(n.gpus for n in nodes)
     jobs = []
-    for _ in range(int(rng.integers(2, 12))):
+    for _ in range(int(rng.integers(2, 9))):
         needs = float(rng.choice([s for s in sizes if s <= most]))
         room = max(n.memory for n in nodes if n.gpus >= needs)
         jobs.append(
@@ -116,5 +119,5 @@ def random_cluster(seed: int, *, outages: bool = False, users: int = 1, parts: b
                 int(rng.integers(users)),
             )
         )
-    shares = [(float(rng.integers(1, 4)), float(rng.integers(1, 9))) for _ in range(users)]
+    shares = [(float(rng.integers(1, 4)), float(rng.integers(4, 9))) for _ in range(users)]
     return Cluster(nodes, jobs, shares, 0.7 if outages else 0.0)

@@ -139,12 +139,136 @@ def arrived(state: State, j: int) -> float:
     return state.cluster.jobs[j].submitted
 
 
+@dataclass(frozen=True)
+class Stay:
+    """A job on a node, times from now; `gpu` is the shared GPU of a part of one."""
+
+    job: int
+    node: int
+    start: float
+    end: float
+    gpu: int | None
+
+
+def room(state: State, stays: list[Stay], j: int, n: int, start: float) -> tuple[float, int | None, bool] | None:
+    """What is left when a job starts, its shared GPU, and whether others share it; None without room to its end."""
+    job, node = state.cluster.jobs[j], state.cluster.nodes[n]
+    end = start + max(state.time(j, n), 4e-9)
+    here = [s for s in stays if s.node == n]
+    points = [start, *(s.start for s in here if start < s.start < end - NEAR)]
+    choices = []
+    for gpu in [None] if job.needs >= 1 else range(node.gpus):
+        rests = []
+        for at in points:
+            now = [s for s in here if s.start <= at and s.end > at + NEAR]
+            whole = sum(state.cluster.jobs[s.job].needs for s in now if s.gpu is None)
+            parts: dict[int, float] = {}
+            for s in now:
+                if s.gpu is not None:
+                    parts[s.gpu] = parts.get(s.gpu, 0.0) + state.cluster.jobs[s.job].needs
+            free = node.gpus - whole - len(parts)
+            if sum(state.cluster.jobs[s.job].takes for s in now) + job.takes > node.memory + NEAR:
+                break
+            if gpu is None:
+                rests.append((free - job.needs, False))
+            elif gpu in parts:
+                rests.append((1 - parts[gpu] - job.needs, True))
+            else:
+                rests.append((free - 1, False))
+            if rests[-1][0] < -NEAR:
+                break
+        else:
+            rest, shared = rests[0]
+            choices.append(((0, round(rest, 9)) if shared else (1, 0), gpu or 0, (rest, gpu, shared)))
+    return min(choices, key=lambda c: c[:2])[2] if choices else None
+
+
+def seat_now(state: State, stays: list[Stay], j: int) -> int | None:
+    """Start a job on the fastest kind of node where nothing is in its way; it is a stay then."""
+    for nodes in state.kinds(j):
+        found = []
+        for n in nodes:
+            place = room(state, stays, j, n, 0.0)
+            if place is not None:
+                rest, gpu, shared = place
+                in_use = any(s.node == n and s.start == 0 for s in stays)
+                found.append(((0 if shared else 1 if in_use else 2, round(rest, 9), n), gpu))
+        if found:
+            (_, _, n), gpu = min(found, key=lambda f: f[0])
+            stays.append(Stay(j, n, 0.0, max(state.time(j, n), 4e-9), gpu))
+            return n
+    return None
+
+
+def running(state: State) -> tuple[Plan, list[Stay]]:
+    plan, loads = kept(state)
+    gpus = {j: g for n in loads for g, parts in enumerate(loads[n].shared) for j in parts}
+    return plan, [Stay(j, n, 0.0, max(state.time(j, n), 4e-9), gpus.get(j)) for j, n in plan.items()]
+
+
+def backfilling(*, every: bool) -> Callable[[State], Plan]:
+    """Jobs start if they delay no reserved start; the first without a place, or `every` one, reserves the earliest."""
+
+    def plan(state: State) -> Plan:
+        found, stays = running(state)
+        reserved = False
+        for j in sorted(state.present, key=lambda j: (arrived(state, j), j)):
+            if j in found:
+                continue
+            n = seat_now(state, stays, j)
+            if n is not None:
+                found[j] = n
+            elif every or not reserved:
+                options = []
+                for rank, nodes in enumerate(state.kinds(j)):
+                    for n in nodes:
+                        times = sorted({0.0, *(t for s in stays if s.node == n for t in (s.start, s.end))})
+                        for start in times:
+                            place = room(state, stays, j, n, start)
+                            if place is not None:
+                                options.append((start, rank, n, place[1]))
+                                break
+                if options:
+                    start, _, n, gpu = min(options, key=lambda o: o[:3])
+                    stays.append(Stay(j, n, start, start + max(state.time(j, n), 4e-9), gpu))
+                    reserved = True
+        return found
+
+    return plan
+
+
+def fair_share(state: State) -> Plan:
+    """The user with the fewest GPUs for its share has the next turn."""
+    found, stays = running(state)
+    jobs, shares = state.cluster.jobs, state.cluster.shares
+    used = [sum(jobs[j].needs for j in found if jobs[j].owner == u) for u in range(len(shares))]
+    queues = [
+        sorted(
+            (j for j in state.present if jobs[j].owner == u and j not in found), key=lambda j: (arrived(state, j), j)
+        )
+        for u in range(len(shares))
+    ]
+    while any(queues):
+        user = min((u for u in range(len(shares)) if queues[u]), key=lambda u: (round(used[u] / shares[u][0], 7), u))
+        j = queues[user].pop(0)
+        if used[user] + jobs[j].needs > shares[user][1] + NEAR:
+            continue
+        n = seat_now(state, stays, j)
+        if n is not None:
+            found[j] = n
+            used[user] += jobs[j].needs
+    return found
+
+
 POLICIES: dict[str, Callable[[State], Plan]] = {
     "FIFO": in_queue(lambda s, j: (arrived(s, j),), keep=True, wait=True),
     "SJF": in_queue(lambda s, j: (s.shortest(j), arrived(s, j)), keep=True, wait=True),
     "SRTF": in_queue(lambda s, j: (s.shortest(j), arrived(s, j)), keep=False, wait=False),
     "EDF": in_queue(lambda s, j: (s.cluster.jobs[j].due, arrived(s, j)), keep=True, wait=True),
     "LAS": in_queue(lambda s, j: (s.attained[j], arrived(s, j)), keep=False, wait=False),
+    "EASY": backfilling(every=False),
+    "Conservative": backfilling(every=True),
+    "FairShare": fair_share,
 }
 
 

@@ -25,6 +25,7 @@ from gpusched_dsl.language.blocks.policies.scope import bound_placement, clock, 
 from gpusched_dsl.language.blocks.policies.slots import SlotLines
 from gpusched_dsl.language.blocks.policies.slots import check_lines as check_slot_lines
 from gpusched_dsl.language.blocks.policies.stages import check_stage, result_names
+from gpusched_dsl.language.blocks.policies.standalone import check_standalone
 from gpusched_dsl.language.blocks.policies.values import Values
 from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule, CheckedStage
@@ -85,6 +86,7 @@ class PolicyChecker:
         self._has_lines(policy, lines.rules)
         if self.decisions is not None:
             check_queues(self.decisions, lines.rules, self.diagnostics)
+            check_standalone(self.decisions, lines.rules, self.diagnostics)
             check_slot_lines(self.decisions, lines.rules, self.diagnostics)
         self.lines = lines
         for rule in sorted(lines.rules.values(), key=lambda r: (r.verb != "order", r.verb in LAST)):

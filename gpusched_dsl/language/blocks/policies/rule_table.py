@@ -30,13 +30,14 @@ class Parameter:
 class RuleShape:
     """The description of a rule, as the end of a sentence, and its parameters in order.
 
-    `engine`: the kind of policy that has the rule. Of rules that follow `place`, `takes` says in which way a job gets a
-    place: in the way that it is tried in, in any of its ways, or in none, as the rule only says what happens next.
+    `engine`: the kind of policy that has the rule; a `standalone` one finds the places of all jobs by itself. Of rules
+    that follow `place`, `takes` says in which way a job gets a place: in the way that it is tried in, in any of its
+    ways, or in none, as the rule only says what happens next.
     """
 
     words: str
     parameters: tuple[Parameter, ...] = ()
-    engine: Literal["nodes", "slots", "queues"] = "nodes"
+    engine: Literal["nodes", "slots", "queues", "standalone"] = "nodes"
     takes: Literal["one way", "any way", "no way"] = "one way"
 
 
@@ -109,6 +110,29 @@ PLACE = {
     "append": RuleShape("at the end of the queue of the chosen node", engine="queues"),
     "append by earliest_finish": RuleShape(
         "at the end of the queue, of all chosen nodes, in which the job ends first", engine="queues"
+    ),
+    "backfill": RuleShape(
+        "on the node with the fewest free GPUs where it delays no reserved start; the first job without such a node "
+        "reserves the earliest start",
+        engine="standalone",
+        takes="any way",
+    ),
+    "backfill conservative": RuleShape(
+        "on the node with the fewest free GPUs where it delays no reserved start; each job without such a node "
+        "reserves the earliest start",
+        engine="standalone",
+        takes="any way",
+    ),
+    "fair_share": RuleShape(
+        "on the node with the fewest free GPUs; the users take turns, fewest GPUs for their share first, up to their "
+        "quota",
+        engine="standalone",
+        takes="any way",
+    ),
+    "max_min": RuleShape(
+        "by shares of time on each type of node that make the least normalised throughput of a job largest",
+        engine="standalone",
+        takes="any way",
     ),
     **SLOT_PLACE,
     "wait": RuleShape("the job and all later jobs of the queue wait for the next decision", takes="no way"),

@@ -1,0 +1,101 @@
+"""Max-min fairness over throughputs: the shares of time of each job on each type of node, and their priorities.
+
+D. Narayanan, K. Santhanam, F. Kazhamiaka, A. Phanishayee, M. Zaharia, Heterogeneity-Aware Cluster Scheduling Policies
+for Deep Learning Workloads (Gavel), OSDI 2020: the LP of section 4.1, and the priorities of section 5. Priorities are
+by job: what a job had on other types of node counts too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.policies.workload import NONE, Workload
+
+_SMALL = 1e-9  # a share of time below this is none
+_DIGITS = 9
+
+
+def possible_ways(work: Workload, ways: Ints) -> Ints:
+    """Those of some ways for which an empty node of their kind has room, and that end."""
+    kind = work.kind[ways]
+    room = work.room[kind] * (1.0 + _SMALL)
+    fits = (work.size[ways] <= work.units[kind]) & (work.needs[ways] <= room).all(axis=1)
+    return ways[fits & np.isfinite(work.time[ways])]
+
+
+def shares_of_time(work: Workload, ways: Ints, weight: Floats) -> Floats:
+    """The part of the time that each job should have in each of some ways.
+
+    The least normalised throughput of a job is as large as possible: its throughput by `weight`, relative to that of an
+    equal share of all nodes, and times its number of GPUs. Of such shares those with the largest sum of these. No job
+    has more than all of the time, no type of node gives more than it has. HiGHS solves the two linear programmes.
+    """
+    from scipy.optimize import linprog
+
+    if not len(ways):
+        return np.zeros(0)
+    jobs, job = np.unique(work.job[ways], return_inverse=True)
+    kind, columns = work.kind[ways], np.arange(len(ways))
+    gain = normalised_throughputs(work, ways, weight)
+    nodes = np.bincount(work.node_kind[work.node_kind != NONE], minlength=len(work.units))
+    capacities = [(work.size[ways].astype(np.float64), (nodes * work.units).astype(np.float64))]
+    capacities += [(work.needs[ways, r], nodes * work.room[:, r]) for r in range(work.room.shape[1])]
+    rows = [sparse.csr_matrix((np.ones(len(ways)), (job, columns)), (len(jobs), len(ways)))]
+    bounds = [np.ones(len(jobs))]
+    for amount, total in capacities:
+        limited = np.isfinite(total)
+        rows.append(sparse.csr_matrix((amount, (kind, columns)), (len(work.units), len(ways)))[limited])
+        bounds.append(np.asarray(total[limited], dtype=np.float64))
+    limits, most = sparse.vstack(rows).tocsr(), np.concatenate(bounds)
+    per_job = sparse.csr_matrix((gain, (job, columns)), (len(jobs), len(ways)))
+
+    least = sparse.csr_matrix(np.ones((len(jobs), 1)))
+    together = sparse.vstack(
+        [sparse.hstack([limits, sparse.csr_matrix((limits.shape[0], 1))]), sparse.hstack([-per_job, least])]
+    )
+    objective = np.append(np.zeros(len(ways)), -1.0)
+    first = linprog(objective, A_ub=together.tocsr(), b_ub=np.append(most, np.zeros(len(jobs))), method="highs")
+    if first.x is None:
+        return np.zeros(len(ways))
+    floor = np.full(len(jobs), first.x[-1] * (1.0 - _SMALL))
+    together = sparse.vstack([limits, -per_job])
+    second = linprog(-gain, A_ub=together.tocsr(), b_ub=np.append(most, -floor), method="highs")
+    found = first.x[:-1] if second.x is None else second.x
+    return np.asarray(np.round(np.clip(found, 0.0, 1.0), _DIGITS))
+
+
+def normalised_throughputs(work: Workload, ways: Ints, weight: Floats) -> Floats:
+    """The throughput of each way, relative to its job's with an equal share of all nodes, by GPU and by weight."""
+    job, kind = work.job[ways], work.kind[ways]
+    nodes = np.bincount(work.node_kind[work.node_kind != NONE], minlength=len(work.units))
+    units = np.where(np.bincount(kind, minlength=len(nodes)) > 0, nodes * work.units, 0)  # of nodes that have a job
+    part = units / max(float(units.sum()), 1.0)
+    rate = 1.0 / np.maximum(work.time[ways], np.finfo(np.float64).tiny)
+    best = np.zeros((len(work.due), len(work.units)))
+    np.maximum.at(best, (job, kind), rate)
+    size = np.full(len(work.due), np.inf)
+    np.minimum.at(size, job, work.size[ways] / work.parts)
+    equal = best @ part
+    return np.asarray(rate / equal[job] * size[job] / weight[job])
+
+
+def order_of_ways(
+    work: Workload, ways: Ints, shares: Floats, attained: Floats, elapsed: Floats, rank: Ints, place: Ints
+) -> Ints:
+    """The ways in the order in which they are placed.
+
+    First those with a share of the time: by the share over the part of the time that the job has run since its arrival,
+    largest first, then by the share. Then the others, by their rank in the list of their job. Ties by the queue.
+    """
+    job = work.job[ways]
+    served = attained[job] * work.parts / work.size[ways]  # time at so many GPUs
+    with np.errstate(divide="ignore", invalid="ignore"):
+        priority = np.where(served > 0, shares * np.maximum(elapsed[job], served) / served, np.inf)
+    has_share = shares > _SMALL
+    keys = (
+        place[job], np.where(has_share, 0, rank[ways]), np.where(has_share, -shares, 0.0),
+        np.where(has_share, -priority, 0.0), ~has_share,
+    )  # fmt: skip
+    return ways[np.lexsort(keys)]

@@ -1,0 +1,188 @@
+"""Rules that find the places of all jobs by themselves: `backfill`, `fair_share`, `max_min`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.placement import PlacementEvaluator
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
+from gpusched_dsl.language.blocks.policies.rule_table import rules_of_engine
+from gpusched_dsl.language.checked import Element, Role
+from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, CheckedPolicy, time_of
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.engine import EngineResult
+from gpusched_dsl.policies.job_facts import JobFacts
+from gpusched_dsl.policies.kernels.reservations import backfill, place_ways, take_turns
+from gpusched_dsl.policies.max_min import order_of_ways, possible_ways, shares_of_time
+from gpusched_dsl.policies.verifying import verify
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
+
+_compiled: set[str] = set()
+
+
+def is_standalone(policy: CheckedPolicy) -> bool:
+    """Whether the rule of `place` finds the places of all jobs by itself."""
+    return any(rule.name in rules_of_engine("standalone") for rule in policy.place)
+
+
+def run_standalone(
+    policy: CheckedPolicy,
+    cluster: Cluster,
+    instructions: Instructions,
+    initial: Schedule | None,
+    store: ValueStore,
+    limits: MemoryLimits,
+    known: JobFacts | None = None,
+) -> EngineResult:
+    """Return the schedule; jobs that `initial` runs stay.
+
+    Raises BrokenSchedule if a kernel makes one that is none, DiagnosticError (GSM3016) for shares that cannot be.
+    """
+    start = empty_schedule(cluster.work) if initial is None else initial
+    return _Run(policy, cluster, instructions, start, store, limits, known or {}).run()
+
+
+class _Run:
+    def __init__(
+        self,
+        policy: CheckedPolicy,
+        cluster: Cluster,
+        instructions: Instructions,
+        start: Schedule,
+        store: ValueStore,
+        limits: MemoryLimits,
+        known: JobFacts,
+    ) -> None:
+        self.policy, self.cluster, self.work, self.lines = policy, cluster, cluster.work, instructions
+        self.start, self.known = start, known
+        self.placement = PlacementEvaluator(policy.model, store, limits)
+        self.jobs = Frame(len(cluster.jobs), {self.placement.placement.indices[cluster.job_at]: cluster.jobs})
+
+    def run(self) -> EngineResult:
+        rule = self.policy.place[0].name
+        solve = {"backfill": self._backfill, "fair_share": self._fair_share, "max_min": self._max_min}[rule]
+        began = time.perf_counter()
+        if rule not in _compiled:  # without a queue: only to have it compiled
+            solve(np.zeros(0, dtype=np.int64))
+            _compiled.add(rule)
+        ready = time.perf_counter()
+        schedule = solve(self.lines.order)
+        return EngineResult(schedule, float("nan"), np.zeros(0), 0, time.perf_counter() - ready, ready - began)
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def _backfill(self, queue: Ints) -> Schedule:
+        every = any(rule.modifiers == ("conservative",) for rule in self.policy.place)
+        reserved = np.full(len(self.start.node), np.inf)
+        return self._schedule(
+            lambda node, way, gpu, jobs: backfill(
+                *self._given(), self.lines.ranked, queue, every, node, way, gpu, jobs, reserved
+            )
+        )
+
+    def _fair_share(self, queue: Ints) -> Schedule:
+        user = self._users()
+        users = int(user.max(initial=-1)) + 1
+        share, quota = np.ones(users), np.full(users, np.inf)
+        share[user], quota[user] = self._shares(), self._of_jobs("quota", np.inf)
+        runs = self.start.node != NONE
+        gpus = self.work.size[self.start.way[runs]] / self.work.parts
+        used = np.bincount(user[runs], weights=gpus, minlength=users).astype(np.float64)
+        return self._schedule(
+            lambda node, way, gpu, jobs: take_turns(
+                *self._given(), self.lines.ranked, queue, user, share, quota, used, node, way, gpu, jobs
+            )
+        )
+
+    def _max_min(self, queue: Ints) -> Schedule:
+        work = self.work
+        waits = np.zeros(len(work.due), dtype=np.bool_)
+        waits[queue] = True
+        listed = self.lines.ranked[self.lines.ranked != NONE]
+        ways = possible_ways(work, np.sort(listed[waits[work.job[listed]]]))
+        shares = shares_of_time(work, ways, self._shares())
+        attained = self._known_of_jobs(ATTAINED)
+        elapsed = np.maximum(time_of(self.policy) - self._known_of_jobs(ARRIVED), 0.0)
+        rank = np.minimum(self.lines.choose_rank, self.lines.otherwise_rank)
+        place = np.zeros(len(work.due), dtype=np.int64)
+        place[self.lines.order] = np.arange(len(self.lines.order))
+        order = order_of_ways(work, ways, shares, attained, elapsed, rank, place)
+        return self._schedule(
+            lambda node, way, gpu, jobs: place_ways(*self._given(), order, work.job, node, way, gpu, jobs)
+        )
+
+    def _given(self) -> tuple[int, Ints, Ints, Ints, Floats, Ints, Ints, Ints, Floats, Floats, Ints]:
+        work = self.work
+        return (
+            work.parts, work.node_kind, work.units, work.family, work.room, work.first_way, work.kind, work.size,
+            work.time, work.needs, work.way_at,
+        )  # fmt: skip
+
+    def _schedule(self, kernel: Callable[[Ints, Ints, Ints, Ints], object]) -> Schedule:
+        start = self.start
+        node, way, gpu, jobs = start.node.copy(), start.way.copy(), start.gpu.copy(), start.jobs.copy()
+        kernel(node, way, gpu, jobs)
+        schedule = schedule_of(self.work, node, way, gpu)
+        schedule.chosen[start.node != NONE] = NONE
+        verify(self.work, schedule)
+        return schedule
+
+    # --- jobs --------------------------------------------------------------------------------------------------------
+
+    def _users(self) -> Codes:
+        """Return numbers of the users of the jobs, from 0, in the order of the data."""
+        value = self.placement.placement.value("user")
+        assert value is not None, "the checker asks for it"
+        ev = self.placement.ev
+        found = ev.codes(value, self.jobs) if isinstance(value.type, Element) else ev.values(value, self.jobs)
+        labels = np.broadcast_to(found, (self.jobs.size,))
+        return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+    def _of_jobs(self, role: Role, otherwise: float) -> Floats:
+        value = self.placement.placement.value(role)
+        if value is None:
+            return np.full(self.jobs.size, otherwise)
+        return np.array(np.broadcast_to(self.placement.ev.number_column(value, self.jobs), (self.jobs.size,)))
+
+    def _shares(self) -> Floats:
+        found = self._of_jobs("share", 1.0)
+        wrong: Bools = ~((found > 0) & np.isfinite(found))
+        if wrong.any():
+            item = self.placement.placement.item("share")
+            assert item is not None
+            message = f"`share` must be positive, it is {float(found[wrong][0]):g}"
+            raise DiagnosticError([Diagnostic("GSM3016", message, item.value.span, "not positive")])
+        return found
+
+    def _known_of_jobs(self, name: str) -> Floats:
+        values = self.known.get(name)
+        return np.zeros(len(self.cluster.jobs)) if values is None else values[self.cluster.jobs]
+
+
+def schedule_of(work: Workload, node: Ints, way: Ints, gpu: Ints) -> Schedule:
+    """The schedule of jobs on existing nodes, with what is left of each node."""
+    plan = empty_schedule(work)
+    placed = np.flatnonzero(node != NONE)
+    n, w, g = node[placed], way[placed], gpu[placed]
+    plan.node[:], plan.way[:], plan.gpu[:] = node, way, gpu
+    plan.chosen[placed] = w
+    plan.jobs[:] = np.bincount(n, minlength=len(plan.jobs))
+    used = np.unique(n)
+    plan.opened[used] = np.arange(len(used))
+    part = g != NONE
+    plan.used[:] = np.bincount(n[~part], weights=work.size[w[~part]], minlength=len(plan.used)).astype(np.int64)
+    if part.any():
+        taken = np.zeros(plan.spare.shape, dtype=np.int64)
+        np.add.at(taken, (n[part], g[part]), work.size[w[part]])
+        plan.spare[:] = np.where(taken > 0, work.parts - taken, NONE)
+        plan.used[:] += (taken > 0).sum(axis=1) * work.parts
+    np.subtract.at(plan.left, n, work.needs[w])
+    return plan
