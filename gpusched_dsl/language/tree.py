@@ -287,12 +287,13 @@ class ReportDecl(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VarDecl(Statement):
-    """`kind` is `real`, `integer` or `binary`."""
+    """`kind` is `real`, `integer` or `binary`; `semicontinuous`: 0 or within the bounds."""
 
     name: Identifier
     indexing: Indexing | None = None
     unit: UnitNode | None = None
     kind: str = "real"
+    semicontinuous: bool = False
     bounds: tuple[Bound, ...] = ()
     doc: str | None = None
 

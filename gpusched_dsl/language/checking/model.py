@@ -24,6 +24,7 @@ from gpusched_dsl.language.checking.goals import (
     check_objectives,
 )
 from gpusched_dsl.language.checking.placements import check_placement
+from gpusched_dsl.language.checking.semicontinuous import Semicontinuous, with_constraint
 from gpusched_dsl.language.checking.strict_comparisons import refuse_strict_comparisons
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -92,6 +93,7 @@ class _ModelChecker:
         self.diagnostics = diagnostics
         self.symbols = Symbols(others=dict(_other_names(flat)), poisoned=dict(lost))
         self.checker = ExpressionChecker(self.symbols, diagnostics)
+        self.semicontinuous: list[Semicontinuous] = []
 
     def run(self) -> CheckedModel:
         ordered = self._ordered_declarations()
@@ -115,9 +117,12 @@ class _ModelChecker:
             lets={n: v for n, v in values.items() if isinstance(v, CheckedLet)},
             reports={r.name: r for r in reports if r is not None},
             variables=self._in_text_order(),
-            constraints={c.name: c for c in constraints if c is not None},
+            constraints={
+                **{c.name: c for c in constraints if c is not None},
+                **{s.constraint.name: s.constraint for s in self.semicontinuous},
+            },
             objectives=objectives,
-            checks=tuple(c for c in checks if c is not None),
+            checks=(*(c for c in checks if c is not None), *(c for s in self.semicontinuous for c in s.checks)),
             placement=placements[0] if placements else None,
             options=self.flat.options,
             option_choices=self.flat.option_choices,
@@ -174,7 +179,13 @@ class _ModelChecker:
         if isinstance(declaration, tree.VarDecl):
             variable = self.symbols.values.get(declaration.name.text)
             if isinstance(variable, CheckedVariable) and declaration.bounds:
-                self.symbols.values[variable.name] = declarations.with_bounds(self.checker, declaration, variable)
+                variable = declarations.with_bounds(self.checker, declaration, variable)
+                self.symbols.values[variable.name] = variable
+            if isinstance(variable, CheckedVariable) and declaration.semicontinuous:
+                found = with_constraint(self.checker, declaration, variable)
+                if found is not None:
+                    self.symbols.values[variable.name] = found.variable
+                    self.semicontinuous.append(found)
 
     def _in_text_order(self) -> dict[str, CheckedVariable]:
         """Sort columns in the order of the declarations of variables."""

@@ -133,6 +133,7 @@ class DeclarationBuilder(ExpressionBuilder):
             indexing=self.optional_indexing(indexing),
             unit=parts.unit(),
             kind=parts.word("var_kind", "a kind") or "real",
+            semicontinuous=parts.one("semicontinuous", "`semicontinuous`") is not None,
             bounds=parts.bounds(),
             doc=parts.doc(),
         )

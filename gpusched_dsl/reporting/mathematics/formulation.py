@@ -146,7 +146,8 @@ class _Writer:
         return self._notation(decl, self._values(decl.kind, decl.bounds, decl.within, decl.value, decl.default))
 
     def variable(self, decl: tree.VarDecl) -> Notation:
-        return self._notation(decl, self._values(decl.kind, decl.bounds))
+        values = self._values(decl.kind, decl.bounds)
+        return self._notation(decl, rf"= 0 \text{{ or }} {values}" if decl.semicontinuous else values)
 
     def random(self, decl: tree.RandomDecl) -> Notation:
         return self._notation(decl, "" if decl.distribution is None else rf"\sim {self.formulas.of(decl.distribution)}")
