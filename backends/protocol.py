@@ -134,4 +134,5 @@ def target_of(backend: Backend, problem: Problem) -> Target:
     """Return the target of the reformulation for this backend."""
     able = backend.capabilities
     accepts = able.accepts if able.nonlinear_integers or not problem.is_mip else frozenset()
-    return Target(backend.name, accepts | {INTEGERS} if able.integers else accepts, able.convex)
+    alone = able.accepts - accepts
+    return Target(backend.name, accepts | {INTEGERS} if able.integers else accepts, able.convex, alone)

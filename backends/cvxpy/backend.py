@@ -32,7 +32,12 @@ if TYPE_CHECKING:
     from gpusched_dsl.backends.cvxpy.runner import Runner
 
 # As `cvxpy_terms.TAKEN`, which cannot be imported before CVXPY.
-ACCEPTS = frozenset({"power", "exp", "log"})
+ACCEPTS = frozenset(
+    {
+        "quadratic_objective", "power", "exp", "log", "quadratic", "norm", "quadratic_over_linear", "relative_entropy",
+        "exponential_perspective", "log_sum_exp",
+    }
+)  # fmt: skip
 # Limits of ours: the point is one of many on the way.
 INTERRUPTED = frozenset({"time", "interrupt"})
 DEFAULT_LINEAR, DEFAULT_CONIC = "highs", "clarabel"
@@ -147,7 +152,7 @@ class CvxpySession:
         bound = None if answer.bound is None else sign * answer.bound
         if model.x.value is None or answer.status not in (Status.OPTIMAL, Status.LIMIT):
             return replace(answer, bound=bound)
-        values = np.asarray(model.x.value, dtype=np.float64).reshape(-1)
+        values = model.full(np.asarray(model.x.value, dtype=np.float64).reshape(-1))
         value = 0.0 if objective is None else objective.value(values)
         proved = answer.status is Status.OPTIMAL
         if bound is None and proved:

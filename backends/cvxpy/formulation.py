@@ -3,7 +3,8 @@
 The pattern of coefficients is fixed in sparse parameters, products of parameters and columns are disciplined (DPP).
 Rows and columns are constraints of one side each, so that each has a dual value. What CVXPY compiles for cones grows
 with columns times parameters (10,000 columns with 40,000 parameters: 37 s and 9 GB, against 0.1 s with plain numbers),
-so beyond `MOST` the numbers are plain ones, and other numbers are compiled anew.
+so beyond `MOST` the numbers are plain ones, and other numbers are compiled anew. The matrix of a quadratic objective is
+no parameter either; solvers get it as it is, which is faster and more exact than a cone.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from gpusched_dsl.backends.cvxpy.halves import Halves
+from gpusched_dsl.backends.cvxpy.halves import Halves, needed_halves
 from gpusched_dsl.backends.cvxpy.terms import halves_constraints
+from gpusched_dsl.compiling.convexity.quadratic_objective import QuadraticObjective
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.matrix import Matrix
@@ -33,7 +35,8 @@ class CvxpyFormulation:
     """The problem of CVXPY, always a minimisation; `load` loads the numbers of another problem."""
 
     def __init__(self, problem: Problem, halves: list[Halves]) -> None:
-        self.halves = halves
+        self.stated, self.quadratic = halves, QuadraticObjective.of(problem)
+        problem, halves = self._split(problem, halves)
         self._shape = _finite(problem)
         self.parametric = problem.columns * _count(problem) <= MOST
         self._numbers: list[tuple[Callable[[Floats], None], Read]] = []
@@ -47,12 +50,34 @@ class CvxpyFormulation:
             arguments = self._affine(problem, lambda one, k=number: one.definitions[k].arguments)  # type: ignore[misc]
             constraints += halves_constraints(half, self.x, arguments)
         costs = self._parameter(problem, lambda one: _sign(one) * _costs(one))
-        self.problem = cp.Problem(cp.Minimize(costs @ self.x), constraints)
+        goal = costs @ self.x
+        if self.quadratic is not None:
+            goal = goal + _squares(self.quadratic, self.x)
+        self.problem = cp.Problem(cp.Minimize(goal), constraints)
+
+    def _split(self, problem: Problem, halves: list[Halves]) -> tuple[Problem, list[Halves]]:
+        """The problem without the quadratic forms of the objective, and what is needed of its other definitions."""
+        if self.quadratic is None:
+            return problem, halves
+        return self.quadratic.linear, needed_halves(self.quadratic.linear)
+
+    def full(self, point: Floats) -> Floats:
+        """The point with the columns of quadratic forms of the objective."""
+        return point if self.quadratic is None else self.quadratic.full(point)
 
     def load(self, problem: Problem, halves: list[Halves]) -> bool:
         """Load the numbers of a problem of the same structure; return False if that needs a recompile."""
-        same_halves = len(halves) == len(self.halves) and all(map(Halves.same, halves, self.halves))
-        if not self.parametric or not same_halves or not _are_equal(self._shape, _finite(problem)):
+        same_halves = len(halves) == len(self.stated) and all(map(Halves.same, halves, self.stated))
+        if not self.parametric or not same_halves:
+            return False
+        quadratic = QuadraticObjective.of(problem)
+        if (quadratic is None) != (self.quadratic is None):
+            return False
+        if quadratic is not None and self.quadratic is not None:
+            if (quadratic.matrix != self.quadratic.matrix).nnz:
+                return False
+            problem = quadratic.linear
+        if not _are_equal(self._shape, _finite(problem)):
             return False
         for write, read in self._numbers:
             write(read(problem))
@@ -145,6 +170,13 @@ class CvxpyFormulation:
     def _add(self, problem: Problem, write: Callable[[Floats], None], read: Read) -> None:
         write(read(problem))
         self._numbers.append((write, read))
+
+
+def _squares(quadratic: QuadraticObjective, x: cp.Variable) -> cp.Expression:
+    """The quadratic part of a minimisation, which is known to be convex."""
+    used = np.flatnonzero(np.diff(quadratic.matrix.indptr))
+    matrix = (quadratic.sign * 0.5) * quadratic.matrix[used][:, used]
+    return cp.quad_form(x[used], sp.csc_matrix(matrix), assume_PSD=True)
 
 
 def _of_rows(name: str, places: Ints) -> Read:

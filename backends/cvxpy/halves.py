@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import Analysis
 from gpusched_dsl.ir.arrays import Bools
-from gpusched_dsl.ir.definitions import Definition
+from gpusched_dsl.ir.definitions import Definition, QuadraticForm
 from gpusched_dsl.ir.problem import Problem
 
 
@@ -25,6 +25,10 @@ class Halves:
     negative: Bools
 
     def same(self, other: Halves) -> bool:
+        """Whether the compiled constraints are the same but for numbers that are parameters."""
+        mine, its = self.definition, other.definition
+        if isinstance(mine, QuadraticForm) and isinstance(its, QuadraticForm) and not mine.pairs.same(its.pairs):
+            return False
         return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in ("above", "below", "negative"))
 
 
@@ -43,5 +47,6 @@ def needed_halves(problem: Problem) -> list[Halves]:
         convex, concave = definition.convexity(low, high)
         down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
         nobody = ~down & ~up
-        found.append(Halves(definition, down | (nobody & convex), up | (nobody & ~convex & concave), high <= 0))
+        negative = high <= 0 if definition.single else np.zeros(definition.size, dtype=np.bool_)
+        found.append(Halves(definition, down | (nobody & convex), up | (nobody & ~convex & concave), negative))
     return found

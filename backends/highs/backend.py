@@ -13,15 +13,29 @@ import numpy as np
 from highspy import HighsModelStatus as Raw
 
 from gpusched_dsl.backends.highs.options import apply_options
+from gpusched_dsl.backends.highs.quadratic import (
+    EXACT,
+    TangentPlanes,
+    hessian,
+    proves,
+    quadratic_options,
+    reduced_costs,
+    tangent_bound,
+)
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.ranging import FourRanges, ranging_of
 from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt, basis_in, set_basis
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
+from gpusched_dsl.compiling.analysis.bounds import propagate
+from gpusched_dsl.compiling.convexity.quadratic_objective import QuadraticObjective
+from gpusched_dsl.compiling.passes.steps import QUADRATIC_OBJECTIVE
 from gpusched_dsl.ir.arrays import Floats, Int32s
 from gpusched_dsl.ir.changes import Changes
+from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.magnitudes import largest_coefficient, largest_cost_of, largest_number
-from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.matrix import Matrix
+from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -50,10 +64,16 @@ def _versions() -> dict[str, str]:
 
 
 class HighsBackend:
-    """Linear and mixed-integer problems by HiGHS."""
+    """Linear and mixed-integer problems, and convex quadratic objectives without integers, by HiGHS."""
 
     name = "highs"
-    capabilities = Capabilities(in_place_update=True, carries=True, tightens=True)
+    capabilities = Capabilities(
+        in_place_update=True,
+        carries=True,
+        tightens=True,
+        accepts=frozenset({QUADRATIC_OBJECTIVE}),
+        nonlinear_integers=False,
+    )
 
     def versions(self) -> dict[str, str]:
         return dict(_versions())
@@ -66,7 +86,10 @@ class HighsSession:
     """One problem inside one HiGHS instance."""
 
     def __init__(self, problem: Problem) -> None:
+        self._quadratic = QuadraticObjective.of(problem)
+        problem = problem if self._quadratic is None else self._quadratic.linear
         self._problem = problem
+        assert not any(np.isin(problem.matrix.columns, d.results).any() for d in problem.definitions)
         self._abandoned = False  # a second Ctrl-C left the solver running: it must not be touched any more
         self._is_changed = False  # whether the problem is a changed one, and its relaxation is tried first
         self._relaxations = Relaxations()
@@ -95,11 +118,25 @@ class HighsSession:
             matrix.values,
             problem.integer.astype(np.int32),
         )
+        if status != highspy.HighsStatus.kError and self._quadratic is not None:
+            status = self._highs.passHessian(hessian(self._quadratic))
+            if not problem.rows:  # `highs/quadratic.py` tells why
+                self._highs.addRow(
+                    -np.inf, np.inf, problem.columns, np.arange(problem.columns), np.ones(problem.columns)
+                )
         if status == highspy.HighsStatus.kError:
             raise DiagnosticError([_refusal(self._highs, problem)])
 
     def update(self, problem: Problem) -> None:
-        """Load the differences; the basis is kept, so a linear problem starts from its last optimum."""
+        """Load the differences; the basis is kept, so a linear problem starts from its last optimum.
+
+        A quadratic problem is loaded anew: HiGHS begins it from nothing.
+        """
+        before, self._quadratic = self._quadratic, QuadraticObjective.of(problem)
+        if before is not None or self._quadratic is not None:
+            self._problem = problem if self._quadratic is None else self._quadratic.linear
+            self._load(self._problem)
+            return
         old, self._problem = self._problem, problem
         self._is_changed = True
         highs = self._highs
@@ -130,6 +167,27 @@ class HighsSession:
             for row, low, high in zip(rows.tolist(), lower.tolist(), upper.tolist(), strict=True):
                 self._highs.changeRowBounds(row, low, high)
 
+    def add_rows(self, rows: Matrix, lower: Floats, upper: Floats) -> None:
+        """Add rows behind the others of a linear problem."""
+        old = self._problem
+        family = Family(f"added {old.rows}", old.rows, IntervalDomain(1, rows.rows))
+        self._problem = replace(
+            old,
+            constraints=(*old.constraints, family),
+            matrix=old.matrix.with_rows_below(rows),
+            row_lower=np.concatenate((old.row_lower, lower)),
+            row_upper=np.concatenate((old.row_upper, upper)),
+        )
+        starts = rows.starts[:-1].astype(np.int32)
+        self._highs.addRows(rows.rows, lower, upper, rows.nonzeros, starts, rows.columns, rows.values)
+
+    def change_bounds(self, columns: Int32s, lower: Floats, upper: Floats) -> None:
+        """Change the bounds of some columns."""
+        low, high = self._problem.lower.copy(), self._problem.upper.copy()
+        low[columns], high[columns] = lower, upper
+        self._problem = replace(self._problem, lower=low, upper=high)
+        self._highs.changeColsBounds(len(columns), columns, lower, upper)
+
     def _reload(self, problem: Problem) -> None:
         basis = self._highs.getBasis()
         self._load(problem)
@@ -141,8 +199,13 @@ class HighsSession:
 
         All of it is loaded anew, which is faster than it sounds (docs/solving.md) and leaves columns in their order.
         """
-        basis = None if self._problem.is_mip else basis_in(self._highs, self._problem)
         self._relaxations.adapt_to(changes)
+        before, self._quadratic = self._quadratic, QuadraticObjective.of(problem)
+        if before is not None or self._quadratic is not None:
+            self._problem = problem if self._quadratic is None else self._quadratic.linear
+            self._load(self._problem)
+            return
+        basis = None if self._problem.is_mip else basis_in(self._highs, self._problem)
         self._problem = problem
         self._is_changed = True
         self._load(problem)
@@ -161,6 +224,9 @@ class HighsSession:
         apply_options(self._highs, options, self._problem)
         control = Control()
         self._limit_to_rest(control, options)
+        if self._quadratic is not None:
+            found = self._solve_quadratic(self._quadratic, control, monitor, options)
+            return replace(found, solve_seconds=time.perf_counter() - began)
         if self._is_changed and self._problem.is_mip and self._problem.objectives and self._relaxations.worth_trying():
             answer, start = self._try_relaxation(control, monitor, options, start)
             if answer is not None:
@@ -181,6 +247,38 @@ class HighsSession:
             answer = SolverResult(self._decide_unbounded(control, monitor, options))
         self._relaxations.last_seconds = time.perf_counter() - without
         return replace(answer, solve_seconds=time.perf_counter() - began)
+
+    def _solve_quadratic(
+        self, quadratic: QuadraticObjective, control: Control, monitor: Monitor | None, options: SolveOptions
+    ) -> SolverResult:
+        """Solve a quadratic problem: where HiGHS does not prove its point, by linear programs."""
+        highs = self._highs
+        for name, value in quadratic_options(self._problem).items():
+            if name not in options.extra:
+                highs.setOptionValue(name, value)
+        self._run(control, monitor)
+        near: Floats | None = None
+        if self._has_point():
+            solution = highs.getSolution()
+            near, duals = np.array(solution.col_value), np.array(solution.row_dual)[: self._problem.rows]
+            value = quadratic.value(near)
+            bound = tangent_bound(quadratic, propagate(quadratic.linear), near, duals) if solution.dual_valid else None
+            if bound is not None and proves(quadratic, bound, value):
+                statistics = {"nodes": 0.0, "iterations": float(max(highs.getInfo().qp_iteration_count, 0))}
+                costs = reduced_costs(quadratic, near, duals)
+                return SolverResult(
+                    Status.OPTIMAL, quadratic.full(near), value, bound, duals, costs, statistics=statistics
+                )
+            reason = LIMITS.get(highs.getModelStatus(), "")
+            if reason in ("time", "interrupt"):
+                return SolverResult(Status.LIMIT, quadratic.full(near), value, reason=reason)
+
+        def rest() -> SolveOptions:
+            limit = options.time_limit
+            left = None if limit is None else max(0.0, limit - control.seconds)
+            return replace(options, time_limit=left, tight=True, extra=EXACT)
+
+        return TangentPlanes(quadratic, HighsSession, rest, monitor).solve(near)
 
     def _try_relaxation(
         self, control: Control, monitor: Monitor | None, options: SolveOptions, start: Floats | None
@@ -323,6 +421,8 @@ class HighsSession:
 
     def ranging(self) -> FourRanges | None:
         """Return the ranges of costs and sides after an optimal solve of a linear problem, as `ranging_of`."""
+        if self._quadratic is not None:
+            return None
         return ranging_of(self._highs, self._problem.columns, self._problem.rows)
 
     def _has_point(self) -> bool:

@@ -3,11 +3,14 @@
 PySCIPOpt takes nonlinear constraints one by one (measured: 36 microseconds a product; reading the same from a CIP file
 takes longer, and time that grows with the square of their number). Where the problem gains only from a small result,
 `result >= f` says enough, which leaves SCIP a convex constraint where f is convex.
+
+Convex functions of several arguments are stated so that SCIP sees that they are: it knows cones of squares and sums of
+exponentials, but no curvature of quotients and of logarithms of sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -16,11 +19,25 @@ import pyscipopt
 from pyscipopt.scip import buildGenExprObj, quicksum
 
 from gpusched_dsl.compiling.passes.steps import Analysis
-from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, Unary
+from gpusched_dsl.ir.definitions import (
+    Affines,
+    Definition,
+    ExponentialPerspective,
+    LogSumExp,
+    Norm,
+    Power,
+    Product,
+    QuadraticForm,
+    QuadraticOverLinear,
+    RelativeEntropy,
+    Unary,
+)
+from gpusched_dsl.ir.definitions.convex import ConvexDefinition
 from gpusched_dsl.ir.problem import Problem
 
 # The operations `add_terms` understands, named as in `Target`.
-TAKEN = frozenset({"product", "power", "exp", "log", "abs"})
+CONVEX = (QuadraticForm, Norm, QuadraticOverLinear, RelativeEntropy, ExponentialPerspective, LogSumExp)
+TAKEN = frozenset({"product", "power", "exp", "log", "abs", *(kind.op for kind in CONVEX)})
 
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {"exp": pyscipopt.exp, "log": pyscipopt.log, "abs": abs}
 
@@ -36,7 +53,13 @@ def add_terms(model: pyscipopt.Model, variables: list[Any], problem: Problem) ->
         down, up = directions.down[definition.results], directions.up[definition.results]
         # A result that nobody needs is held from both sides: where the function has no value there is no point.
         below, above = (down | ~up).tolist(), (up | ~down).tolist()
-        terms = _terms(definition, _expressions(definition.arguments, variables))
+        arguments = _expressions(definition.arguments, variables)
+        if isinstance(definition, ConvexDefinition):
+            results = [variables[result] for result in definition.results.tolist()]
+            for constraint in _convex(definition, results, arguments):
+                model.addCons(constraint)
+            continue
+        terms = _terms(definition, arguments)
         for entry, (result, term) in enumerate(zip(definition.results.tolist(), terms, strict=True)):
             difference = variables[result] - term
             if below[entry] and above[entry]:
@@ -81,3 +104,39 @@ def _multiply(factors: list[Any]) -> Any:
     for factor in factors[1:]:
         product = product * factor
     return product
+
+
+def _convex(definition: ConvexDefinition, results: list[Any], arguments: list[Any]) -> Iterator[Any]:
+    """`result >= f(arguments)` for every entry: passes make these functions only where no other half is needed."""
+    ends = list(pairwise(definition.starts.tolist()))
+    match definition:
+        case QuadraticForm(pairs=pairs):
+            first, second, coefficients = (v.tolist() for v in (pairs.first, pairs.second, pairs.coefficients))
+            inside = list(pairwise(pairs.starts.tolist()))
+            for result, (a, _), (i, j) in zip(results, ends, inside, strict=True):
+                yield (
+                    quicksum(coefficients[k] * arguments[a + first[k]] * arguments[a + second[k]] for k in range(i, j))
+                    <= result
+                )
+        case Norm():
+            for result, (a, b) in zip(results, ends, strict=True):
+                yield result >= 0
+                yield quicksum(argument * argument for argument in arguments[a:b]) <= result * result
+        case QuadraticOverLinear():
+            for result, (a, b) in zip(results, ends, strict=True):
+                yield quicksum(argument * argument for argument in arguments[a : b - 1]) <= result * arguments[b - 1]
+                yield result >= 0
+                yield arguments[b - 1] >= 0
+        case RelativeEntropy():
+            for result, (a, _) in zip(results, ends, strict=True):
+                x, y = arguments[a], arguments[a + 1]
+                yield x * pyscipopt.log(x / y) <= result
+        case ExponentialPerspective():
+            for result, (a, _) in zip(results, ends, strict=True):
+                x, y = arguments[a], arguments[a + 1]
+                yield y * pyscipopt.exp(x / y) <= result
+        case LogSumExp():
+            for result, (a, b) in zip(results, ends, strict=True):
+                yield quicksum(pyscipopt.exp(argument - result) for argument in arguments[a:b]) <= 1
+        case _:
+            raise AssertionError(definition.op)

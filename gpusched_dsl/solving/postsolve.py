@@ -30,7 +30,7 @@ def postsolve(solved: Solution, stated: CheckedPoint | None = None) -> Solution:
     # A problem with integers has no duals, even if the solver got its implied integer columns as continuous ones.
     has_duals = not original.is_mip
     duals = _rows_of_original(reformulated, solved.row_duals) if has_duals and solved.row_duals is not None else None
-    costs = solved.reduced_costs[: original.columns] if has_duals and solved.reduced_costs is not None else None
+    costs = _columns_of_original(reformulated, solved.reduced_costs) if has_duals else None
     solved = replace(solved, problem=original, row_duals=duals, reduced_costs=costs)
     if solved.point is None:
         objectives = tuple(replace(r, bound=b) for r, b in zip(solved.objectives, bounds, strict=True))
@@ -77,6 +77,13 @@ def _widen(result: ObjectiveResult, error: float) -> float | None:
     if result.bound is None or np.isinf(error):
         return None
     return result.bound - error if result.sense == "minimize" else result.bound + error
+
+
+def _columns_of_original(reformulated: ReformulatedProblem, costs: Floats | None) -> Floats | None:
+    """Return the reduced costs of the original columns; columns without a counterpart have none (NaN)."""
+    if costs is None or reformulated.columns is None:
+        return None if costs is None else costs[: reformulated.original.columns]
+    return np.where(reformulated.columns >= 0, costs[reformulated.columns], np.nan)
 
 
 def _rows_of_original(reformulated: ReformulatedProblem, duals: Floats) -> Floats:

@@ -10,7 +10,7 @@ from model_tree import Arith, Compare, Model, Node, Ref, Square, walk
 
 # What may be said instead of an answer: decomposition is asked for and there are no blocks, the backend lacks
 # something, a bound is missing, the values between which a condition changes are not known.
-REFUSALS = {"GSM3201", "GSM4003", "GSM4013", "GSM3202", "GSM3205"}
+REFUSALS = {"GSM3201", "GSM3203", "GSM4003", "GSM4013", "GSM3202", "GSM3205"}
 _NAMED = re.compile(r"if `(\w+)` has an? (upper|lower) bound")
 
 
@@ -20,7 +20,13 @@ def false_claim(model: Model, backend: str, decompose: str, code: str, message: 
         case "GSM4013":
             return "" if decompose == "on" else "decomposition is not asked for"
         case "GSM4003":
+            if backend == "highs":  # a pass made integers beside a convex quadratic
+                return "" if _has_product(model) else "the backend takes integers, and nothing is quadratic"
             return "" if backend == "cvxpy" else "the backend takes integers and quadratic terms"
+        case "GSM3203":
+            if backend != "cvxpy":
+                return "the backend takes terms that are not convex, or none"
+            return "" if _has_product(model) else "no product has two factors that are not whole"
         case "GSM3201":
             return "" if _has_product(model) else "no product has two factors that are not whole"
         case "GSM3205":

@@ -1,16 +1,13 @@
 """The class of a problem, known before a solver is loaded, and the terms that are not linear or not convex.
 
-First everything that passes make linear exactly is made linear: products of 0/1 columns leave a MILP. Of what remains
-each definition is judged in the halves that are needed: `result >= f` is convex where f is, `result <= f` where f is
-concave (arguments are affine in columns, so nothing else has to be looked at).
+First everything that passes make linear exactly is made linear: products of 0/1 columns leave a MILP. Of the remaining
+definitions the needed halves are judged: `result >= f` is convex where f is, `result <= f` where f is concave. Terms
+that are not convex one by one may be convex together, as `x^2 + 2 x y + y^2` (`passes/convex_forms.py`).
 
     nothing remains                              LP, or MILP with integer columns
-    convex halves of squares of expressions      QP, MIQP
+    convex halves of quadratics                  QP, MIQP
     convex halves only                           convex, MICP
     a half that is not convex                    NLP, MINLP
-
-Only forms are judged, as in disciplined convex programming: products of two continuous columns are not convex one by
-one, even where their sum is a convex quadratic; such a form counts when it is written as a sum of squares.
 """
 
 from __future__ import annotations
@@ -19,9 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.compiling.convexity.reasons import reason
+from gpusched_dsl.compiling.passes.nonconvex import nonconvex_columns
 from gpusched_dsl.compiling.passes.pipeline import passes
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
-from gpusched_dsl.ir.definitions import Definition, Power
+from gpusched_dsl.ir.arrays import Bools
+from gpusched_dsl.ir.definitions import Definition, Power, QuadraticForm
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
@@ -65,15 +65,16 @@ def classify(problem: Problem) -> ProblemClass:
         key = definition.name, definition.span
         entries[key] = entries.get(key, 0) + definition.size
     classified: dict[Key, list[tuple[str, str]]] = {key: [("linear", "passes make it linear")] for key in entries}
+    nonconvex, convex = nonconvex_columns(analysis)
     for definition in analysis.problem.definitions:
         if definition.size:
             key = definition.name, definition.span
             classified[key] = [
                 *(j for j in classified.get(key, ()) if j[0] != "linear"),
-                convexity_of(definition, analysis),
+                convexity_of(definition, analysis, nonconvex),
             ]
     terms = tuple(ClassifiedTerm(key[0], *max(found), entries.get(key, 0), key[1]) for key, found in classified.items())
-    return ProblemClass(_kind(remaining, terms), terms)
+    return ProblemClass(_kind(convex, terms), terms)
 
 
 def linearise_exactly(problem: Problem) -> Problem:
@@ -94,22 +95,22 @@ def linearise_exactly(problem: Problem) -> Problem:
     return analysis.problem
 
 
-def convexity_of(definition: Definition, analysis: Analysis) -> tuple[str, str]:
-    """`convex` or `not convex` for the halves of a definition that are needed, and why not."""
+def convexity_of(definition: Definition, analysis: Analysis, nonconvex: Bools) -> tuple[str, str]:
+    """`convex` or `not convex` for the halves of a definition that are needed, and why not.
+
+    `nonconvex` are the results that are not convex, also not together with other terms.
+    """
+    if not nonconvex[definition.results].any():
+        return "convex", "its needed direction is convex"
     convex, concave = definition.convexity(*analysis.bounds.of(definition.arguments))
     down, up = analysis.directions.down[definition.results], analysis.directions.up[definition.results]
-    above, below = down & ~convex, up & ~concave
-    if not (above | below).any():
-        return "convex", "its needed direction is convex"
-    entry = int(np.flatnonzero(above | below)[0])
-    return "not convex", _convexity_reason(
-        definition, bool(convex[entry]), bool(concave[entry]), bool(down[entry] and up[entry])
-    )
+    entry = int(np.flatnonzero(nonconvex[definition.results])[0])
+    if not convex[entry] and not concave[entry]:
+        return "not convex", reason(analysis, definition, entry)
+    return "not convex", _convexity_reason(bool(convex[entry]), bool(down[entry] and up[entry]))
 
 
-def _convexity_reason(definition: Definition, convex: bool, concave: bool, both: bool) -> str:
-    if not convex and not concave:
-        return "the function is neither convex nor concave"
+def _convexity_reason(convex: bool, both: bool) -> str:
     if both:
         return "it occurs as an equality, which only affine functions allow"
     if convex:
@@ -124,7 +125,12 @@ def _kind(remaining: Problem, terms: tuple[ClassifiedTerm, ...]) -> str:
         return "MINLP" if is_mip else "NLP"
     if "convex" not in shapes:
         return "MILP" if is_mip else "LP"
-    squares = all(isinstance(d, Power) and (d.exponents == 2).all() for d in remaining.definitions if d.size)
-    if squares:
+    if all(_is_quadratic(d) for d in remaining.definitions if d.size):
         return "MIQP" if is_mip else "QP"
     return "MICP" if is_mip else "convex"
+
+
+def _is_quadratic(definition: Definition) -> bool:
+    return isinstance(definition, QuadraticForm) or (
+        isinstance(definition, Power) and bool((definition.exponents == 2).all())
+    )

@@ -10,10 +10,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
+
 from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
 from gpusched_dsl.compiling.passes.binary_times import BinaryTimes
 from gpusched_dsl.compiling.passes.chosen_values import ChosenValues
 from gpusched_dsl.compiling.passes.contradiction import state_contradiction
+from gpusched_dsl.compiling.passes.convex_forms import ConvexForms
 from gpusched_dsl.compiling.passes.distinct_values import DistinctValues
 from gpusched_dsl.compiling.passes.equal_terms import EqualTerms
 from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
@@ -32,7 +35,16 @@ from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
 from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
 from gpusched_dsl.compiling.passes.reified import ReifiedComparisons, ReifiedSteps
 from gpusched_dsl.compiling.passes.scaling import PowerOfTwoScaling
-from gpusched_dsl.compiling.passes.steps import WORK, Analysis, Note, Pass, PassResult, ReformulatedProblem, Target
+from gpusched_dsl.compiling.passes.steps import (
+    QUADRATIC_OBJECTIVE,
+    WORK,
+    Analysis,
+    Note,
+    Pass,
+    PassResult,
+    ReformulatedProblem,
+    Target,
+)
 from gpusched_dsl.compiling.passes.term_scaling import TermScaling
 from gpusched_dsl.compiling.passes.unsupported import refuse_unsupported, refuse_valueless
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
@@ -45,6 +57,7 @@ from gpusched_dsl.compiling.tightening.unused_columns import UnusedColumns
 from gpusched_dsl.compiling.work_budget import TooMuchWork, WorkBudget
 from gpusched_dsl.ir.deadline import TIGHTENING, ShareOfTime, checkpoint, stage
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.entry_points import load_entry_points
 
 SHARE = 1 / 3  # of the time that is left, for tightening: passes that are not done by then are left out
@@ -69,6 +82,7 @@ PASSES: tuple[Pass, ...] = (
     ReifiedComparisons(),
     Indicators(),
     PiecewiseForms(),
+    ConvexForms(),
     TermScaling(),
 )
 
@@ -175,6 +189,23 @@ def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> Pas
 
 
 def _apply_required(problem: Problem, target: Target, read_rows: bool) -> ReformulatedProblem:
+    """Apply the passes for nonlinear problems; bounds come from rows only if `read_rows`, and if they are needed.
+
+    In a problem without integers an active bound that follows from a row takes the dual value of the row.
+    """
+    if read_rows and not problem.is_mip and (target.convex or target.takes(QUADRATIC_OBJECTIVE)):
+        try:
+            reformulated = _apply_all(problem, target, read_rows=False)
+        except DiagnosticError:  # a bound from rows may help
+            pass
+        else:
+            forms = any(note.pass_name == ConvexForms.name for note in reformulated.notes)
+            if forms and not reformulated.problem.is_mip:
+                return replace(reformulated, problem=_with_free_results(reformulated))
+    return _apply_all(problem, target, read_rows)
+
+
+def _apply_all(problem: Problem, target: Target, read_rows: bool) -> ReformulatedProblem:
     reformulated = ReformulatedProblem(problem, problem)
     analysis = Analysis(problem, swept=not read_rows)
     refuse_valueless(analysis)
@@ -188,15 +219,31 @@ def _apply_required(problem: Problem, target: Target, read_rows: bool) -> Reform
             if step.problem is not analysis.problem:
                 analysis = Analysis(step.problem, swept=True)
     refuse_unsupported(analysis, target)
-    return replace(reformulated, problem=_without_implied_integers(reformulated.problem, problem))
+    return replace(reformulated, problem=_without_implied_integers(reformulated))
 
 
-def _without_implied_integers(problem: Problem, original: Problem) -> Problem:
+def _with_free_results(reformulated: ReformulatedProblem) -> Problem:
+    """Return the problem without the bounds of results that follow from their definitions."""
+    problem, original = reformulated.problem, reformulated.original
+    columns = np.arange(original.columns) if reformulated.columns is None else reformulated.columns
+    kept = np.flatnonzero(columns >= 0)
+    least, most = np.full(problem.columns, -np.inf), np.full(problem.columns, np.inf)
+    least[columns[kept]], most[columns[kept]] = original.lower[kept], original.upper[kept]
+    lower, upper = problem.lower.copy(), problem.upper.copy()
+    for definition in problem.definitions:
+        results = definition.results
+        lower[results], upper[results] = least[results], most[results]
+    return replace(problem, lower=lower, upper=upper)
+
+
+def _without_implied_integers(reformulated: ReformulatedProblem) -> Problem:
     """Relax results that are integer because declared columns are.
 
     `tighten` has marked them as integer for the passes. Backends support conditions of binary columns only.
     """
+    problem, original = reformulated.problem, reformulated.original
+    columns = np.arange(original.columns) if reformulated.columns is None else reformulated.columns
     integer = problem.integer.copy()
-    integer[: original.columns] &= original.integer
+    integer[columns[columns >= 0]] &= original.integer[columns >= 0]
     integer[problem.conditions.columns] = True
     return replace(problem, integer=integer)

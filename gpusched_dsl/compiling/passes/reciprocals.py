@@ -18,18 +18,19 @@ those in which d may be 0 and the objective gains from it, or d has values on bo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from gpusched_dsl.compiling.passes.indicators import term_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
+from gpusched_dsl.compiling.passes.removing import without_unread
 from gpusched_dsl.compiling.passes.rewriting import add_beside, with_rows
 from gpusched_dsl.compiling.passes.rows import RowBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
-from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product
+from gpusched_dsl.ir.definitions import Affines, Power, Product
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Matrix, stack
 from gpusched_dsl.ir.names import entry_name
@@ -147,7 +148,7 @@ def _multiply(analysis: Analysis) -> PassResult:
         if inside.any():
             effect, count = "multiplied by the denominator", int(inside.sum())
             builder.notes.append(Note(Reciprocals.name, term_of(family), effect, count, len(two), span=family.span))
-    return _without_unread(builder.step())
+    return without_unread(builder.step())
 
 
 def _of_one_quotient(problem: Problem, quotients: _Quotients) -> Codes:
@@ -179,28 +180,6 @@ def _difference(above: Affines, below: Affines, sign: Floats, side: Floats) -> R
     """`sign * (n - side * d)`."""
     every = np.arange(above.count, dtype=np.int64)
     return RowBuilder(above.count).add_affines(every, above, sign).add_affines(every, below, -sign * side)
-
-
-def _without_unread(step: PassResult) -> PassResult:
-    """The step, after which definitions that nothing reads any more go; their columns are fixed at 0."""
-    problem = step.problem
-    read = np.zeros(problem.columns, dtype=np.bool_)
-    read[problem.matrix.columns] = read[problem.conditions.columns] = True
-    for term in (t for o in problem.objectives for t in o.terms):
-        read[term.columns] = True
-    kept: list[Definition] = []
-    gone = np.zeros(problem.columns, dtype=np.bool_)
-    for definition in reversed(problem.definitions):
-        wanted = read[definition.results]
-        gone[definition.results[~wanted]] = True
-        if wanted.any():
-            kept.append(definition.take(np.flatnonzero(wanted)))
-            read[kept[-1].arguments.matrix.columns] = True
-    lower, upper = np.where(gone, 0.0, problem.lower), np.where(gone, 0.0, problem.upper)
-    smaller = replace(
-        problem, lower=lower, upper=upper, integer=problem.integer & ~gone, definitions=tuple(reversed(kept))
-    )
-    return replace(step, problem=smaller, map_start=lambda point: np.where(gone, 0.0, step.map_start(point)))
 
 
 def refuse_vanishing(problem: Problem) -> None:

@@ -1,4 +1,4 @@
-"""Removes columns of a problem and inserts constants for them."""
+"""Removes columns of a problem and inserts constants for them; removes definitions that nothing reads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from gpusched_dsl.compiling.passes.steps import PassResult
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
-from gpusched_dsl.ir.definitions import Affines, Conditions
+from gpusched_dsl.ir.definitions import Affines, Conditions, Definition
 from gpusched_dsl.ir.families import kept_families
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem, Term
@@ -43,6 +44,28 @@ def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
         definitions=tuple(definitions),
         conditions=Conditions(conditions.rows, names[conditions.columns], conditions.values),
     )
+
+
+def without_unread(step: PassResult, kinds: tuple[type[Definition], ...] = (Definition,)) -> PassResult:
+    """Return the step without definitions of these kinds that nothing reads; their columns are fixed at 0."""
+    problem = step.problem
+    read = np.zeros(problem.columns, dtype=np.bool_)
+    read[problem.matrix.columns] = read[problem.conditions.columns] = True
+    for term in (t for o in problem.objectives for t in o.terms):
+        read[term.columns] = True
+    kept: list[Definition] = []
+    gone = np.zeros(problem.columns, dtype=np.bool_)
+    for definition in reversed(problem.definitions):
+        wanted = read[definition.results] | (not isinstance(definition, kinds))
+        gone[definition.results[~wanted]] = True
+        if wanted.any():
+            kept.append(definition.take(np.flatnonzero(wanted)))
+            read[kept[-1].arguments.matrix.columns] = True
+    lower, upper = np.where(gone, 0.0, problem.lower), np.where(gone, 0.0, problem.upper)
+    smaller = replace(
+        problem, lower=lower, upper=upper, integer=problem.integer & ~gone, definitions=tuple(reversed(kept))
+    )
+    return replace(step, problem=smaller, map_start=lambda point: np.where(gone, 0.0, step.map_start(point)))
 
 
 def _split(matrix: Matrix, fixed: Bools, value: Floats, names: Int32s) -> tuple[Matrix, Floats]:

@@ -14,6 +14,14 @@ from gpusched_dsl.compiling.analysis.directions import Directions, directions_of
 from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.definitions import (
+    ExponentialPerspective,
+    LogSumExp,
+    Norm,
+    QuadraticForm,
+    QuadraticOverLinear,
+    RelativeEntropy,
+)
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 
@@ -24,7 +32,7 @@ PointMap = Callable[[Floats], Floats]
 WORK = 2_000_000_000
 
 # What a target may accept beyond linear rows over continuous columns: the `op` of definitions, and these.
-INTEGERS, INDICATOR = "integers", "indicator"
+INTEGERS, INDICATOR, QUADRATIC_OBJECTIVE = "integers", "indicator", "quadratic_objective"
 
 
 @dataclass(frozen=True)
@@ -32,16 +40,25 @@ class Target:
     """The target of a reformulation. `accepts` has names of operations; `convex` restricts them to convex use.
 
     The operations are the `op` of each definition (`product`, `extreme`, `power`, `unary`, `piecewise`,
-    `partial_expectation`, `holds`), for `unary` also the function (`exp`, `log`, `abs`), `integers` and `indicator`
-    (rows under a condition).
+    `partial_expectation`, `holds`; made by passes `quadratic`, `norm`, `quadratic_over_linear`, `relative_entropy`,
+    `exponential_perspective`, `log_sum_exp`), for `unary` also the function (`exp`, `log`, `abs`), `integers`,
+    `indicator` (rows under a condition) and `quadratic_objective` (a convex quadratic form in the last objective).
+    `alone` are operations that it would accept in a problem without integers, for messages.
     """
 
     name: str
     accepts: frozenset[str] = frozenset({INTEGERS})
     convex: bool = False
+    alone: frozenset[str] = frozenset()
 
     def takes(self, operation: str) -> bool:
         return operation in self.accepts
+
+
+# Convex functions of several arguments, which passes make of other terms.
+CONVEX_FORMS = frozenset(
+    kind.op for kind in (ExponentialPerspective, LogSumExp, Norm, QuadraticForm, QuadraticOverLinear, RelativeEntropy)
+)
 
 
 class Analysis:
@@ -102,7 +119,8 @@ class PassResult:
 
     `invert` turns a point of `problem` into one of the problem before (result columns of definitions need no care:
     they are computed anew from the declared columns); `map_start` turns a point of the problem before into one of
-    `problem`, for warm starts. `rows[i]` is the row that stands for row i of the problem before, -1 when none does.
+    `problem`, for warm starts. `rows[i]` is the row that stands for row i of the problem before, -1 when none does, and
+    `columns` the same for columns; without them numbers stay (optional passes may leave out `columns`).
     The optimum of `problem` is worse than that before by at most `bound_error`, and never better.
     """
 
@@ -112,6 +130,7 @@ class PassResult:
     map_start: PointMap = identity
     rows: Codes | None = None
     bound_error: float = 0.0
+    columns: Codes | None = None
 
 
 class Pass(Protocol):
@@ -145,15 +164,17 @@ class ReformulatedProblem:
     map_start: PointMap = identity
     rows: Codes | None = None
     bound_error: float = 0.0
+    columns: Codes | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {"invert": refuse_point, "map_start": refuse_point}
 
     def then(self, step: PassResult) -> ReformulatedProblem:
         before_recover, before_lift = self.invert, self.map_start
-        rows = self.rows
-        if step.rows is not None:
-            rows = step.rows if rows is None else np.where(rows >= 0, step.rows[rows], -1)
+        rows, columns = renumbered(self.rows, step.rows), self.columns
+        if step.columns is not None:
+            columns = renumbered(columns, step.columns)
+            columns = None if columns is None else columns[: self.original.columns]
         return ReformulatedProblem(
             self.original,
             step.problem,
@@ -162,4 +183,12 @@ class ReformulatedProblem:
             lambda point: step.map_start(before_lift(point)),
             rows,
             self.bound_error + step.bound_error,
+            columns,
         )
+
+
+def renumbered(before: Codes | None, after: Codes | None) -> Codes | None:
+    """Numbers after two steps; None: they stay."""
+    if before is None or after is None:
+        return before if after is None else after
+    return np.where(before >= 0, after[before], -1)

@@ -7,21 +7,34 @@ GSM3206   the argument of a root or logarithm lies where the function has no val
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
-from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
+from gpusched_dsl.compiling.convexity.bent import bent_entries
+from gpusched_dsl.compiling.convexity.factored_terms import UNIT, FactoredTerms
+from gpusched_dsl.compiling.convexity.reasons import reason
+from gpusched_dsl.compiling.passes.nonconvex import nonconvex_columns
+from gpusched_dsl.compiling.passes.steps import (
+    CONVEX_FORMS,
+    INDICATOR,
+    INTEGERS,
+    QUADRATIC_OBJECTIVE,
+    Analysis,
+    Target,
+)
 from gpusched_dsl.ir.arrays import Bools, Floats
-from gpusched_dsl.ir.definitions import Definition, Product
+from gpusched_dsl.ir.definitions import Definition, Product, QuadraticForm
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
-# What the backends of this package take beyond linear rows, for advice.
+# What the backends of this package take beyond linear rows, for advice; `cvxpy` takes it without integers only.
 KNOWN = (
-    Target("scip", frozenset({INTEGERS, INDICATOR, "product", "power", "exp", "log", "abs"})),
-    Target("cvxpy", frozenset({INTEGERS, "power", "exp", "log", "abs"}), convex=True),
+    Target("scip", frozenset({INTEGERS, INDICATOR, "product", "power", "exp", "log", "abs"}) | CONVEX_FORMS),
+    Target("cvxpy", frozenset({INTEGERS, "power", "exp", "log", "abs"}) | CONVEX_FORMS, convex=True),
 )
 
 OTHERWISE = ("not linear", "no pass makes it linear")
@@ -46,7 +59,8 @@ def refuse_unsupported(analysis: Analysis, target: Target) -> None:
     not support.
     """
     problem = analysis.problem
-    found = [r for d in problem.definitions if d.size for r in [_refusal(analysis, d, target)] if r is not None]
+    leftovers = _Leftovers(analysis, target)
+    found = [r for d in problem.definitions if d.size for r in [leftovers.refusal(d)] if r is not None]
     if len(problem.conditions.rows) and not target.takes(INDICATOR):
         family = problem.row_family(int(problem.conditions.rows[0]))
         why = "rows with a condition need binary variables"
@@ -55,50 +69,91 @@ def refuse_unsupported(analysis: Analysis, target: Target) -> None:
         raise DiagnosticError(found)
 
 
-def _refusal(analysis: Analysis, definition: Definition, target: Target) -> Diagnostic | None:
-    low, high = analysis.bounds.of(definition.arguments)
-    operation = definition.operation
-    # Of an argument that moves in steps the function must have all values, for a pass to read them off.
-    steps = steps_of(definition.arguments, analysis.problem.integer) > 0
-    outside = definition.entries_without_value(np.where(steps, low, high))
-    if outside.any() and not target.takes(operation):
-        return _no_value(analysis.problem, definition, int(np.flatnonzero(outside)[0]), low, high)
-    if target.takes(operation) and not target.convex:
-        return None
-    bent = bent_entries(analysis, definition)
-    if target.takes(operation) and not bent.any():
-        return None
-    takers = tuple(t.name for t in KNOWN if t.takes(operation) and not (t.convex and bent.any()))
-    takers = tuple(name for name in takers if name != target.name)
-    entry = int(np.flatnonzero(bent)[0]) if bent.any() else 0
-    where = _example(analysis.problem, definition, entry)
-    if target.takes(operation):
-        what = f"`{definition.name}` is not convex in this place, and `{target.name}` solves only convex problems"
-        return _diagnostic("GSM3203", what, _bend(analysis, definition, entry), definition.span, takers, where)
-    words, why = definition.refusals.get(operation, OTHERWISE)
-    if isinstance(definition, Product):
-        words = _factors(analysis.problem, definition) or words
-    what = f"`{target.name}` does not support `{definition.name}`, {words}"
-    return _diagnostic("GSM3201", what, why, definition.span, takers, where)
+class _Leftovers:
+    """The refusals of one problem by one target."""
 
+    def __init__(self, analysis: Analysis, target: Target) -> None:
+        self.analysis, self.problem, self.target = analysis, analysis.problem, target
 
-def bent_entries(analysis: Analysis, definition: Definition) -> Bools:
-    """Return the entries with a needed half that is not convex."""
-    convex, concave = definition.convexity(*analysis.bounds.of(definition.arguments))
-    results = definition.results
-    bent: Bools = (analysis.directions.down[results] & ~convex) | (analysis.directions.up[results] & ~concave)
-    return bent
+    @cached_property
+    def terms(self) -> FactoredTerms:
+        return FactoredTerms(self.problem)
 
+    @cached_property
+    def not_convex(self) -> Bools:
+        """The columns of terms that are not convex, also not together with others."""
+        return nonconvex_columns(self.analysis)[0]
 
-def _bend(analysis: Analysis, definition: Definition, entry: int) -> str:
-    convex, concave = definition.convexity(*analysis.bounds.of(definition.arguments))
-    if not (convex[entry] or concave[entry]):
-        return "it is neither convex nor concave"
-    shape, wrong = ("convex", "larger") if convex[entry] else ("concave", "smaller")
-    result = definition.results[entry]
-    if analysis.directions.down[result] and analysis.directions.up[result]:
-        return f"it is {shape}, but it occurs as an equality: both directions are needed"
-    return f"it is {shape}, but {wrong} values of it are better"
+    def refusal(self, definition: Definition) -> Diagnostic | None:
+        """What is wrong with a definition; None if nothing is."""
+        low, high = self.analysis.bounds.of(definition.arguments)
+        target, operation = self.target, definition.operation
+        # Of an argument that moves in steps the function must have all values, for a pass to read them off.
+        steps = steps_of(definition.arguments, self.problem.integer) > 0
+        outside = definition.entries_without_value(np.where(steps, low, high))
+        if outside.any() and not target.takes(operation):
+            return _no_value(self.problem, definition, int(np.flatnonzero(outside)[0]), low, high)
+        if target.takes(operation) and not target.convex:
+            return None
+        if isinstance(definition, QuadraticForm) and target.takes(QUADRATIC_OBJECTIVE):
+            return None
+        bent = bent_entries(self.analysis, definition)
+        if target.takes(operation) and not bent.any():
+            return None
+        if target.convex and target.takes(operation) | bool(CONVEX_FORMS & target.accepts) and bent.any():
+            return self._bent(definition, bent)
+        return self._not_taken(definition, bent)
+
+    def _bent(self, definition: Definition, bent: Bools) -> Diagnostic:
+        entry = int(np.flatnonzero(bent)[0])
+        what = f"`{definition.name}` is not convex in this place, and `{self.target.name}` solves only convex problems"
+        why, where = reason(self.analysis, definition, entry), _example(self.problem, definition, entry)
+        return _diagnostic("GSM3203", what, why, definition.span, self._takers(definition), where)
+
+    def _not_taken(self, definition: Definition, bent: Bools) -> Diagnostic | None:
+        """A term that the target takes nowhere, or not here: in a constraint, or beside integers."""
+        target, entry = self.target, int(np.flatnonzero(bent)[0]) if bent.any() else 0
+        where, takers = _example(self.problem, definition, entry), self._takers(definition)
+        what = f"`{target.name}` does not support `{definition.name}`"
+        quadratic = bool(self.terms.factor[definition.results[entry]] == UNIT)
+        usable = (
+            {definition.operation, *CONVEX_FORMS} if target.convex else {QUADRATIC_OBJECTIVE} if quadratic else set()
+        )
+        if self.not_convex[definition.results].any():
+            usable = set()
+        if usable & target.alone:
+            family = self.problem.column_family(int(np.argmax(self.problem.integer)))
+            what += f" together with integer variables such as `{family.name}`"
+            why = "without integer variables it supports this" + ("" if target.convex else " in an objective")
+            return _diagnostic("GSM3201", what, why, definition.span, takers, where)
+        if usable & target.accepts:
+            if self._in_last_objective_only(definition):
+                return None  # another term makes the objective not convex, and is named
+            why = "it supports convex quadratics in the last objective only, not in constraints or inside of terms"
+            return _diagnostic("GSM3201", what, why, definition.span, takers, where)
+        words, why = definition.refusals.get(definition.operation, OTHERWISE)
+        if isinstance(definition, Product):
+            words = _factors(self.problem, definition) or words
+        if quadratic and target.takes(QUADRATIC_OBJECTIVE) and bent.any():
+            where = (*where, f"only convex quadratics are supported; {reason(self.analysis, definition, entry)}")
+        return _diagnostic("GSM3201", f"{what}, {words}", why, definition.span, takers, where)
+
+    def _in_last_objective_only(self, definition: Definition) -> bool:
+        problem, read = self.problem, np.zeros(self.problem.columns, dtype=np.bool_)
+        read[problem.matrix.columns] = True
+        for other in problem.definitions:
+            read[other.arguments.matrix.columns] = True
+        for objective in problem.objectives[:-1]:
+            read[np.flatnonzero(objective.costs(problem.columns))] = True
+        return not read[definition.results].any()
+
+    def _takers(self, definition: Definition) -> tuple[str, ...]:
+        """The backends of this package that take the term."""
+        scip, cvxpy = KNOWN
+        takers = [scip.name] if scip.takes(definition.operation) else []
+        if not self.problem.is_mip and not self.not_convex[definition.results].any():
+            takers.append(cvxpy.name)
+        return tuple(name for name in takers if name != self.target.name)
 
 
 def _no_value(problem: Problem, definition: Definition, entry: int, low: Floats, high: Floats) -> Diagnostic:

@@ -13,13 +13,19 @@ from gpusched_dsl.ir.definitions.base import Definition, unary_starts
 from gpusched_dsl.ir.definitions.conditions import Conditions
 from gpusched_dsl.ir.definitions.curves import Curves
 from gpusched_dsl.ir.definitions.distinct import Distinct
+from gpusched_dsl.ir.definitions.exponential_perspective import ExponentialPerspective
+from gpusched_dsl.ir.definitions.log_sum_exp import LogSumExp
 from gpusched_dsl.ir.definitions.min_max import MinMax
+from gpusched_dsl.ir.definitions.norm import Norm
 from gpusched_dsl.ir.definitions.partial_expectation import PartialExpectation
 from gpusched_dsl.ir.definitions.piecewise import Piecewise
 from gpusched_dsl.ir.definitions.power import Power
 from gpusched_dsl.ir.definitions.product import Product
+from gpusched_dsl.ir.definitions.quadratic_form import Pairs, QuadraticForm
+from gpusched_dsl.ir.definitions.quadratic_over_linear import QuadraticOverLinear
 from gpusched_dsl.ir.definitions.quotient import IntegerQuotient, quotient
 from gpusched_dsl.ir.definitions.reified import Reified, within_steps
+from gpusched_dsl.ir.definitions.relative_entropy import RelativeEntropy
 from gpusched_dsl.ir.definitions.unary import Unary
 
 __all__ = [
@@ -28,13 +34,20 @@ __all__ = [
     "Curves",
     "Definition",
     "Distinct",
+    "ExponentialPerspective",
     "IntegerQuotient",
+    "LogSumExp",
     "MinMax",
+    "Norm",
+    "Pairs",
     "PartialExpectation",
     "Piecewise",
     "Power",
     "Product",
+    "QuadraticForm",
+    "QuadraticOverLinear",
     "Reified",
+    "RelativeEntropy",
     "Unary",
     "complete",
     "quotient",

@@ -58,7 +58,7 @@ class Power(Definition):
         return np.asarray(self.exponents == np.rint(self.exponents))
 
     def evaluate(self, arguments: Floats) -> Floats:
-        lifted = np.where(~self._integer_exponents & (arguments < 0) & (arguments > -AT_THE_END), 0.0, arguments)
+        lifted = np.where(~self._integer_exponents & (arguments < 0) & (arguments > -AT_THE_END), 0.0, arguments) + 0.0
         return np.asarray(np.power(lifted, self.exponents), dtype=np.float64)
 
     def entries_without_value(self, end: Floats) -> Bools:

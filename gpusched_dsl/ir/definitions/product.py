@@ -42,7 +42,16 @@ class Product(Definition):
     }
 
     def evaluate(self, arguments: Floats) -> Floats:
-        return np.multiply.reduceat(arguments, self.starts[:-1]) if self.size else np.zeros(0)
+        """Return the products; `0 * log(0)` is 0, as in entropies, where `x * log(x)` is continuous."""
+        if not self.size:
+            return np.zeros(0)
+        with np.errstate(invalid="ignore"):
+            values = np.multiply.reduceat(arguments, self.starts[:-1])
+        if not np.isnan(values).any():
+            return values
+        zero = np.logical_or.reduceat(arguments == 0.0, self.starts[:-1])
+        limits = np.logical_and.reduceat(np.isfinite(arguments) | np.isneginf(arguments), self.starts[:-1])
+        return np.where(zero & limits, 0.0, values)
 
     def image(self, low: Floats, high: Floats) -> Interval:
         starts, counts = self.starts[:-1], np.diff(self.starts)

@@ -52,6 +52,22 @@ def product(draft: Draft, x: list[int]) -> None:
     draft.minimize(draft.product("x * y", [x])[0])
 
 
+def quadratic(draft: Draft, x: list[int]) -> None:
+    s, p = draft.power("x^2", [x[0], x[1]], [2, 2]), draft.product("x * y", [x])
+    draft.minimize({s[0]: 1, s[1]: 1, p[0]: -2})
+
+
+def saddle(draft: Draft, x: list[int]) -> None:
+    s, p = draft.power("x^2", [x[0], x[1]], [2, 2]), draft.product("x * y", [x])
+    draft.rows("least", [(1, {s[0]: -1, s[1]: -1, p[0]: 2.1}, INF)])
+    draft.minimize(x[0])
+
+
+def entropy(draft: Draft, x: list[int]) -> None:
+    log = draft.unary("log(x)", "log", [{x[0]: 1, None: 1}])
+    draft.minimize(draft.product("x * log(x)", [[{x[0]: 1, None: 1}, log[0]]])[0])
+
+
 def exponential_of_a_square(draft: Draft, x: list[int]) -> None:
     s = draft.power("x^2", [x[0]], [2])
     draft.minimize(draft.unary("exp(x^2 - y)", "exp", [{s[0]: 1, x[1]: -1}])[0])
@@ -70,6 +86,8 @@ Build = Callable[[Draft, list[int]], None]
         (root, "convex", "MILP", "convex"),
         (root_exactly, "NLP", "MILP", "not convex"),
         (product, "NLP", "", "not convex"),
+        (quadratic, "QP", "MILP", "convex"),
+        (entropy, "convex", "MILP", "convex"),
         (exponential_of_a_square, "convex", "MILP", "convex"),
     ],
 )
@@ -84,6 +102,15 @@ def test_classes(build: Build, continuous: str, whole: str, shape: str) -> None:
     build(draft, x)
     if whole:
         assert classify(draft.problem()).kind == whole
+
+
+def test_a_saddle_is_not_convex_though_its_squares_are() -> None:
+    draft, x = start(False)
+    saddle(draft, x)
+    verdict = classify(draft.problem())
+    assert verdict.kind == "NLP"
+    assert [t.shape for t in verdict.terms] == ["convex", "not convex"]
+    assert verdict.terms[1].why.endswith("the matrix of all quadratic terms of `least` has the eigenvalue 0.05")
 
 
 def test_products_of_binaries_are_linear_and_squares_beside_them_quadratic() -> None:
@@ -117,7 +144,7 @@ def test_why_a_term_is_not_convex() -> None:
     assert [t.why for t in classify(draft.problem()).terms] == [
         "the function is concave, but smaller values are better",
         "the function is convex, but larger values are better",
-        "the function is neither convex nor concave",
+        "smaller values of it are better, but its matrix has the eigenvalue -0.5",
     ]
 
 

@@ -39,7 +39,10 @@ def test_a_product_of_continuous_columns() -> None:
     assert found.help == "choose `scip`: it supports this directly"
     assert reformulate(draft.problem(), SCIP).problem.definitions
     found = refusal(draft.problem(), CONVEX)
-    assert found.code == "GSM3201"
+    assert found.code == "GSM3203"
+    assert found.label == (
+        "smaller values of it are better, but the matrix of all quadratic terms of `objective` has the eigenvalue -0.5"
+    )
     assert found.help == "choose `scip`: it supports this directly"
 
 

@@ -1,0 +1,1 @@
+"""Recognition of convex functions of several variables in sums of simpler terms."""
