@@ -171,7 +171,7 @@ class Indexing(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate(Expr):
-    """`op` is one of `sum prod min max any all count argmin argmax`. `count[...]` may lack a body."""
+    """`op` is one of `sum prod min max norm any all count argmin argmax`. `count[...]` may lack a body."""
 
     op: str
     indexing: Indexing

@@ -166,6 +166,14 @@ def test_roots_of_mixed_units_are_taken_in_base_units() -> None:
     assert checked.lets["square"].type == Numeric(False, parse_unit_text("min"))
 
 
+def test_norms_are_roots_of_sums_of_squares() -> None:
+    checked = model("let far = norm[j in Jobs] (late[j] - due[j]); let near = norm(slot, 2[h], n * slot);")
+    assert checked.lets["far"].type == Numeric(False, parse_unit_text("h"))
+    assert show(checked.lets["far"].value) == "(sqrt (sum [j in Jobs] (^ (- late[j] due[j]) 2)))"
+    assert checked.lets["near"].type == Numeric(False, parse_unit_text("min"))
+    assert show(checked.lets["near"].value) == "(sqrt (+ (+ (^ slot 2) (^ 120 2)) (^ (* n slot) 2)))"
+
+
 def test_declared_units_convert_values_bounds_and_defaults() -> None:
     checked = model("""
       param length in h >= 30[min] <= 24 default 90[min];

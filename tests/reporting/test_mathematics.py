@@ -41,6 +41,8 @@ def model_of(statements: str) -> Formulation:
         ("sum[j in J] (x[j] + a)", r"\sum_{j \in \mathcal{J}} \left(x_{j} + a\right)"),
         ("(sum[j in J] x[j]) * a", r"\left(\sum_{j \in \mathcal{J}} x_{j}\right) \, a"),
         ("a * sum[i in J, j in J where i != j] x[i]", r"a \, \sum_{i, j \in \mathcal{J} \,:\, i \neq j} x_{i}"),
+        ("a * norm[j in J] (x[j] - c)", r"a \, \left\lVert\left(x_{j} - c\right)_{j \in \mathcal{J}}\right\rVert"),
+        ("norm(a, b) + c", r"\left\lVert\left(a, b\right)\right\rVert + c"),
         ("max(a, 0) + abs(b) + sqrt(c)", r"\max\left(a, 0\right) + \left|b\right| + \sqrt{c}"),
         ("if a >= 1 then b else c", r"\begin{cases} b & \text{if } a \geq 1 \\ c & \text{otherwise} \end{cases}"),
         ("count(J)", r"\left|\mathcal{J}\right|"),

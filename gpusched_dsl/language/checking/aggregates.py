@@ -1,4 +1,4 @@
-"""`sum prod min max any all all_different count argmin argmax` over indices."""
+"""`sum prod min max norm any all all_different count argmin argmax` over indices."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gpusched_dsl.language.checked import (
     ValueType,
 )
 from gpusched_dsl.language.checking.conversion import require_plain, unit_in
+from gpusched_dsl.language.checking.euclidean_norm import norm
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, numeric_type
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
@@ -27,6 +28,8 @@ def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> Typ
         return None
     if expr.op in ("argmin", "argmax"):
         return _extreme_element(checker, expr, indexing, body)
+    if expr.op == "norm":
+        return norm(expr.span, [body], indexing)
     kind: ValueType
     match expr.op:
         case "any" | "all" | "all_different":

@@ -18,6 +18,8 @@ _SAME = {
     "alldifferent": "all_different",
     "alldiff": "all_different",
     "all_diff": "all_different",
+    "norm2": "norm",
+    "hypot": "norm",
 }
 # The same by other means: the number of arguments and the expression.
 _BY_OTHERS = {

@@ -15,6 +15,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.arithmetic import shift
 from gpusched_dsl.language.checking.conversion import agree, fit, require_plain, unit_in, unit_sources
+from gpusched_dsl.language.checking.euclidean_norm import norm
 from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, as_element, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.ordinals import check_ordinal
@@ -24,7 +25,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label, did_y
 
 _EXTREMES = ("min", "max")
 _DISTINCT = "all_different"
-_OF_MANY = (*_EXTREMES, _DISTINCT)
+_OF_MANY = (*_EXTREMES, _DISTINCT, "norm")
 _KEEPING = ("abs", "floor", "ceil", "round")
 _PLAIN = ("exp", "log")
 _COUNTS = ("count", "card")  # two names of one function
@@ -32,7 +33,7 @@ _OF_SETS = (*_COUNTS, "first", "last")
 _ORDINAL = "ord"
 _NEIGHBOURS = {"prev": -1, "next": 1}
 _OVER_INDICES = ("sum", "prod", "any", "all", "argmin", "argmax")
-FUNCTIONS = (*_EXTREMES, _DISTINCT, *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, _ORDINAL, *_NEIGHBOURS)
+FUNCTIONS = (*_EXTREMES, _DISTINCT, "norm", *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, _ORDINAL, *_NEIGHBOURS)
 
 
 def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None:
@@ -166,6 +167,8 @@ def _scalar(checker: Checker, expr: tree.Call, typed_args: list[TypedExpr]) -> T
         agreed = agree(checker, typed_args)
         if agreed is None:
             return None
+        if name == "norm":
+            return norm(expr.span, agreed, None)
         if name == _DISTINCT:
             return Function(span=expr.span, type=Logical(), decision=decision, name=name, arguments=tuple(agreed))
         kinds = [numeric_type(typed) for typed in agreed]

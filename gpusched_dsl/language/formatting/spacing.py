@@ -11,7 +11,9 @@ _PAIRS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _CLOSING = frozenset(_PAIRS.values())
 _OPERANDS = frozenset(("NAME", "NUMBER", "STRING", "UNIT_SIGN", "TRUE", "FALSE", *_CLOSING))
 _SIMPLE = frozenset(("NAME", "NUMBER"))
-_CALLED = frozenset(("NAME", "SUM", "PROD", "MIN", "MAX", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX", "ALL_DIFFERENT"))
+_CALLED = frozenset(
+    ("NAME", "SUM", "PROD", "MIN", "MAX", "NORM", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX", "ALL_DIFFERENT")
+)
 _SIGNS = frozenset(("PLUS", "MINUS"))
 _SUBSCRIPT_BEGINS = frozenset(("LSQB", "COMMA", "DOTS"))
 _SUBSCRIPT_ENDS = frozenset(("RSQB", "COMMA", "DOTS"))

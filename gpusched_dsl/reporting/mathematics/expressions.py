@@ -149,6 +149,8 @@ class Formulas:
         if name in _PAIRS and len(arguments) == 1:
             opening, closing = _PAIRS[name]
             return f"{opening}{arguments[0]}{closing}", ATOM
+        if name == "norm":
+            return rf"\left\lVert\left({', '.join(arguments)}\right)\right\rVert", ATOM
         head = f"\\{name}" if name in _FUNCTIONS else rf"\operatorname{{{name.replace('_', ' ')}}}"
         return rf"{head}\left({', '.join(arguments)}\right)", ATOM
 
@@ -162,6 +164,8 @@ class Formulas:
             body = "" if expr.body is None else rf" \,:\, {self.of(expr.body)}"
             return rf"\left|\left\{{{below}{body}\right\}}\right|", ATOM
         assert expr.body is not None
+        if expr.op == "norm":
+            return rf"\left\lVert\left({self.of(expr.body)}\right)_{{{below}}}\right\rVert", ATOM
         return rf"{_OVER[expr.op]}_{{{below}}} {self.of(expr.body, OVER)}", OVER
 
     def _TupleExpr(self, expr: tree.TupleExpr) -> tuple[str, int]:
