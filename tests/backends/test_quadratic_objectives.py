@@ -191,7 +191,7 @@ def test_integers_are_enumerated_by_convex_problems() -> None:
 
 def test_limits_leave_a_point_with_its_value() -> None:
     r = np.random.default_rng(1)
-    count = 120
+    count = 60
     root = r.normal(size=(count, count))
     terms = [power((row.tolist(), 1.0), 2) for row in root]
     problem = nonlinear(objective("minimize", (*[0.0] * count, *[1.0] * count)), columns=count, terms=terms, lower=-1)
