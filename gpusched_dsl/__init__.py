@@ -24,36 +24,114 @@ if not (_here / "backends").is_dir() and (_here.parent / "backends" / "__init__.
 
 if TYPE_CHECKING:
     from gpusched_dsl.api import Model, compile, load, loads
+    from gpusched_dsl.backends.exporters import Exporter
+    from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
+    from gpusched_dsl.compiling.passes.steps import Analysis, Note, Pass, PassResult, Target
+    from gpusched_dsl.data.formats.shape import Dropped, Format, FormatTable, Raw
     from gpusched_dsl.data.sources.settings_file import read_settings
+    from gpusched_dsl.explaining.explanation import Explanation
+    from gpusched_dsl.interface.scenarios import Setting
+    from gpusched_dsl.ir.definitions.base import Definition
+    from gpusched_dsl.ir.distributions import Distribution
+    from gpusched_dsl.ir.distributions.named import NamedDistribution
     from gpusched_dsl.ir.problem import Problem
-    from gpusched_dsl.ir.solver_result import Status
-    from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+    from gpusched_dsl.ir.solver_result import SolverResult, Status
+    from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
     from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+    from gpusched_dsl.language.scenarios.formats import FormatColumn, Option
+    from gpusched_dsl.online.loops.external import LiveEventLoop
+    from gpusched_dsl.policies.plug_ins import PlaceRule
     from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.result import Result
+    from gpusched_dsl.reporting.runs.comparison import RunComparison
+    from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.workflows.estimate import Estimate
+    from gpusched_dsl.workflows.why import DecisionExplanation
 
 _HOMES = {
+    "Analysis": "gpusched_dsl.compiling.passes.steps",
+    "Backend": "gpusched_dsl.backends.protocol",
+    "Capabilities": "gpusched_dsl.backends.protocol",
     "Comparison": "gpusched_dsl.reporting.comparison",
+    "DecisionExplanation": "gpusched_dsl.workflows.why",
+    "Definition": "gpusched_dsl.ir.definitions.base",
+    "Diagnostic": "gpusched_dsl.language.diagnostics.diagnostic",
+    "DiagnosticError": "gpusched_dsl.language.diagnostics.errors",
+    "Distribution": "gpusched_dsl.ir.distributions",
+    "Dropped": "gpusched_dsl.data.formats.shape",
+    "Estimate": "gpusched_dsl.workflows.estimate",
+    "Explanation": "gpusched_dsl.explaining.explanation",
+    "Exporter": "gpusched_dsl.backends.exporters",
+    "Format": "gpusched_dsl.data.formats.shape",
+    "FormatColumn": "gpusched_dsl.language.scenarios.formats",
+    "FormatTable": "gpusched_dsl.data.formats.shape",
+    "LiveEventLoop": "gpusched_dsl.online.loops.external",
     "Model": "gpusched_dsl.api",
+    "Monitor": "gpusched_dsl.backends.protocol",
+    "NamedDistribution": "gpusched_dsl.ir.distributions.named",
+    "Note": "gpusched_dsl.compiling.passes.steps",
+    "Option": "gpusched_dsl.language.scenarios.formats",
+    "Pass": "gpusched_dsl.compiling.passes.steps",
+    "PassResult": "gpusched_dsl.compiling.passes.steps",
+    "PlaceRule": "gpusched_dsl.policies.plug_ins",
+    "Problem": "gpusched_dsl.ir.problem",
+    "Raw": "gpusched_dsl.data.formats.shape",
+    "Result": "gpusched_dsl.reporting.result",
+    "RunComparison": "gpusched_dsl.reporting.runs.comparison",
+    "RunResult": "gpusched_dsl.reporting.runs.result",
+    "Session": "gpusched_dsl.backends.protocol",
+    "Setting": "gpusched_dsl.interface.scenarios",
+    "Severity": "gpusched_dsl.language.diagnostics.diagnostic",
+    "SolveOptions": "gpusched_dsl.backends.protocol",
+    "SolverProgress": "gpusched_dsl.backends.protocol",
+    "SolverResult": "gpusched_dsl.ir.solver_result",
+    "Status": "gpusched_dsl.ir.solver_result",
+    "Target": "gpusched_dsl.compiling.passes.steps",
     "compile": "gpusched_dsl.api",
     "load": "gpusched_dsl.api",
     "loads": "gpusched_dsl.api",
     "read_settings": "gpusched_dsl.data.sources.settings_file",
-    "Status": "gpusched_dsl.ir.solver_result",
-    "Problem": "gpusched_dsl.ir.problem",
-    "Diagnostic": "gpusched_dsl.language.diagnostics.diagnostic",
-    "DiagnosticError": "gpusched_dsl.language.diagnostics.errors",
-    "Result": "gpusched_dsl.reporting.result",
 }
 
 __all__ = [
+    "Analysis",
+    "Backend",
+    "Capabilities",
     "Comparison",
+    "DecisionExplanation",
+    "Definition",
     "Diagnostic",
     "DiagnosticError",
+    "Distribution",
+    "Dropped",
+    "Estimate",
+    "Explanation",
+    "Exporter",
+    "Format",
+    "FormatColumn",
+    "FormatTable",
+    "LiveEventLoop",
     "Model",
+    "Monitor",
+    "NamedDistribution",
+    "Note",
+    "Option",
+    "Pass",
+    "PassResult",
+    "PlaceRule",
     "Problem",
+    "Raw",
     "Result",
+    "RunComparison",
+    "RunResult",
+    "Session",
+    "Setting",
+    "Severity",
+    "SolveOptions",
+    "SolverProgress",
+    "SolverResult",
     "Status",
+    "Target",
     "compile",
     "load",
     "loads",

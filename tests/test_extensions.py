@@ -25,6 +25,10 @@ excess_as_maximum = extras:ExcessAsMaximum
 enumeration = extras:Enumeration
 [gpusched_dsl.formats]
 pipes = extras:pipes
+[gpusched_dsl.generators]
+ladder = extras:ladder
+[gpusched_dsl.exporters]
+counts = extras:counts
 """
 
 
@@ -161,6 +165,18 @@ scenario S for M { data "jobs.txt" as pipes { Jobs = job; gpus[job] = gpus; } }
     assert "pipes" in gsdsl(installed, tmp_path, "trace", "--formats")
     found = json.loads(gsdsl(installed, tmp_path, "solve", "m.gsm", "--json", "-"))
     assert found["objective"] == 7
+
+
+def test_a_generator_and_an_exporter(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.gsm").write_text("""
+model M { set Jobs; param gpus[Jobs]; var x >= 0; minimize x; constraint enough: x >= sum[j in Jobs] gpus[j]; }
+scenario S for M { generate ladder (jobs = 4) { Jobs = job; gpus[job] = gpus; } }
+""")
+    assert json.loads(gsdsl(installed, tmp_path, "solve", "m.gsm", "--json", "-"))["objective"] == 10
+    assert gsdsl(installed, tmp_path, "export", "m.gsm", "--to", "counts") == "1 columns, 1 rows\n"
+    code = """import gpusched_dsl as gs
+print(gs.load("m.gsm").export("size.counts").read_text().strip(), gs.load("m.gsm").export("m.lp").name)"""
+    assert run(installed, tmp_path, "-c", code).strip() == "1 columns, 1 rows m.lp"
 
 
 def test_nothing_of_it_is_imported_unless_it_is_named(installed: Path, tmp_path: Path) -> None:

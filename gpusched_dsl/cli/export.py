@@ -1,4 +1,4 @@
-"""`gsdsl export`: the compiled problem as LP, MPS or JSON, or the formulation as LaTeX or Markdown."""
+"""`gsdsl export`: the compiled problem as LP, MPS, JSON or a format of another package, or its mathematics."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from gpusched_dsl.backends.export_names import MATHEMATICS
+from gpusched_dsl.backends.exporters import keeps_objectives, write_problem
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.instance import build_problem, choose_instance, read_settings, read_workspace
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from gpusched_dsl.language.workspace import Workspace
 
 STDOUT = "-"
-MATHEMATICS = ("latex", "markdown")
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -87,33 +88,13 @@ def _models(workspace: Workspace, name: str | None) -> list[str]:
 
 def _losses(problem: Problem, form: str) -> list[Diagnostic]:
     """Return a warning if the format does not support several objectives."""
-    if form == "json" or len(problem.objectives) <= 1:
+    if len(problem.objectives) <= 1 or keeps_objectives(form):
         return []
     others = ", ".join(f"`{o.name or f'objective {n}'}`" for n, o in enumerate(problem.objectives[1:], start=2))
-    representation = "named in comments" if form == "lp" else "free rows, which most solvers ignore"
+    representation = {"lp": "named in comments", "mps": "free rows, which most solvers ignore"}.get(form, "left out")
     message = f"{form.upper()} has only one objective: {others} of lower priority are {representation}"
     help = "export as JSON to keep all objectives and their order"
     return [Diagnostic("GSM6017", message, help=help, severity=Severity.WARNING)]
-
-
-def write_problem(problem: Problem, form: str, file: BinaryIO) -> Problem:
-    """Write a problem as `lp`, `mps` or `json` to an unbuffered file and return the content.
-
-    LP and MPS have linear rows only: other terms are reformulated. Raises DiagnosticError if this is impossible.
-    """
-    if form == "json":
-        from gpusched_dsl.ir.json.codec import to_json
-
-        text = memoryview(to_json(problem))
-        while text:  # one write of an unbuffered file may take less than all
-            text = text[file.write(text) :]
-        return problem
-    from gpusched_dsl.backends.files.linearise import comments, linear
-    from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
-
-    reformulated = linear(problem, form)
-    (write_lp if form == "lp" else write_mps)(reformulated.problem, file, comments=comments(reformulated))
-    return reformulated.problem
 
 
 def _copy_out(file: BinaryIO) -> None:

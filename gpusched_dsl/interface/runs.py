@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from gpusched_dsl.interface.scenarios import ModelScenarios, Setting
 from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number
@@ -19,8 +19,49 @@ if TYPE_CHECKING:
     from gpusched_dsl.workflows.why import DecisionExplanation
 
 
+class RunOptions(TypedDict, total=False):
+    """The keyword arguments of `Model.run`, for type checkers."""
+
+    seed: int
+    time_limit: float | None
+    gap: float
+    threads: int | None
+    fallback: str | None
+    settings: Mapping[str, Setting] | None
+    journal: str | Path | None
+    replay: bool
+    bound: bool
+    verify: str
+    stop: Callable[[], bool] | None
+    tell: Callable[[SimulationLoop], None] | None
+
+
 class ModelRuns(ModelScenarios):
     """Runs over time, and questions about them."""
+
+    @overload
+    def run(  # type: ignore[overload-overlap]  # a str is a sequence of str too
+        self,
+        scenario: str | None = None,
+        online: str | None = None,
+        method: str = "highs",
+        **options: Unpack[RunOptions],
+    ) -> RunResult: ...
+
+    @overload
+    def run(
+        self,
+        scenario: str | None = None,
+        online: str | None = None,
+        *,
+        method: Sequence[str],
+        **options: Unpack[RunOptions],
+    ) -> RunComparison: ...
+
+    @overload
+    def run(
+        self, scenario: str | None, online: str | None, method: Sequence[str], **options: Unpack[RunOptions]
+    ) -> RunComparison: ...
 
     def run(
         self,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 import polars as pl
 
+from gpusched_dsl.backends.exporters import Exporter
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
-from gpusched_dsl.data.formats.shape import Dropped, Format, FormatColumn, FormatTable, Raw, Setting
+from gpusched_dsl.data.formats.shape import Dropped, Format, FormatColumn, FormatTable, Option, Raw, Setting
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import Affines, MinMax
 from gpusched_dsl.ir.definitions.base import Block, Definition
@@ -214,3 +215,28 @@ pipes = Format(
     (FormatColumn("job", "name"), FormatColumn("gpus", "GPUs")),
     _read,
 )
+
+# --- a generator ------------------------------------------------------------------------------------------------------
+
+
+def _draw(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
+    jobs = int(settings["jobs"])
+    return FormatTable(pl.DataFrame({"job": range(jobs), "gpus": range(1, jobs + 1)}), jobs)
+
+
+ladder = Format(
+    "ladder",
+    "Jobs with 1, 2, 3, ... GPUs.",
+    (FormatColumn("job", "number"), FormatColumn("gpus", "GPUs")),
+    _draw,
+    (Option("jobs", "number of jobs", 3, least=1),),
+)
+
+# --- an exporter ------------------------------------------------------------------------------------------------------
+
+
+def _write(problem: Problem, file: BinaryIO) -> None:
+    file.write(f"{len(problem.lower)} columns, {len(problem.row_lower)} rows\n".encode())
+
+
+counts = Exporter("counts", "The size of a problem.", _write)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpusched_dsl.backends.export_names import BUILT_IN, MATHEMATICS, Targets
 from gpusched_dsl.cli.arguments.parser import Parser
 from gpusched_dsl.cli.arguments.shared import (
     FILES_HELP,
@@ -14,7 +15,7 @@ from gpusched_dsl.cli.arguments.shared import (
 )
 from gpusched_dsl.cli.arguments.values import path
 
-TARGETS = ("lp", "mps", "json", "latex", "markdown")
+TARGETS = Targets((*BUILT_IN, *MATHEMATICS))
 
 
 def add_check_options(parser: Parser) -> None:
