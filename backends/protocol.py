@@ -93,7 +93,7 @@ class Silent:
 
 
 class Session(Protocol):
-    """One problem loaded into one solver."""
+    """One problem loaded into one solver. A subclass needs only the methods that its backend's capabilities state."""
 
     def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
         """Solve; `start` is a complete point to start from. Ctrl-C stops the solver and returns its best point."""
@@ -101,14 +101,14 @@ class Session(Protocol):
 
     def update(self, problem: Problem) -> None:
         """Load costs, bounds, sides and coefficients of a problem of the same structure (only with in_place_update)."""
-        ...
+        raise RuntimeError("the capabilities of this backend state no `in_place_update`")
 
     def carry(self, problem: Problem, changes: Changes) -> None:
         """Load a linear problem with columns and rows added and removed by `changes` (only with `carries`).
 
         The problem is that of `changes.new` except for the size of its costs and sides that cross by a rounding error.
         """
-        ...
+        raise RuntimeError("the capabilities of this backend state no `carries`")
 
     def close(self) -> None: ...
 

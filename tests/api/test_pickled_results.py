@@ -97,6 +97,32 @@ def test_runs() -> None:
     assert again(compared).to_dict() == compared.to_dict()
 
 
+def test_every_kind_of_report_is_pickled_here() -> None:
+    """A new class of reports needs a test of this file."""
+    import gpusched_dsl.reporting.runs.comparison
+    import gpusched_dsl.workflows.estimate
+    import gpusched_dsl.workflows.why  # noqa: F401
+    from gpusched_dsl.reporting.report import Report
+
+    def below(kind: type) -> set[str]:
+        found = {name for each in kind.__subclasses__() for name in below(each)}
+        return found or {kind.__name__}
+
+    tested = {"Comparison", "DecisionExplanation", "Estimate", "Explanation", "Result", "RunComparison", "RunResult"}
+    assert {name for name in below(Report) if not name.startswith("_")} == tested
+    assert tested <= set(gs.__all__)
+
+
+def test_what_a_run_computes_later() -> None:
+    """Tables and metrics that nobody looked at before a result was stored are computed after reading."""
+    result = again(gs.loads(REPLAY).run("Pool", method="FIFO"))
+    expected = gs.loads(REPLAY).run("Pool", method="FIFO")
+    assert result.metrics["rho_max"] == expected.metrics["rho_max"]
+    assert result.schedule.equals(expected.schedule)
+    assert result.attributes == expected.attributes
+    assert again(gs.loads(REPLAY).policies())[0].policy.name
+
+
 def test_findings() -> None:
     with pytest.raises(gs.DiagnosticError) as caught:
         gs.loads("model M { set Jobs; param w[Job]; var x; minimize x; }").check()
