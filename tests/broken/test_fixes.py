@@ -8,6 +8,7 @@ from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, apply_edits
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.formatting.formatter import format_text
+from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 
 MODEL = """model M {{
@@ -26,6 +27,24 @@ ROUNDS = 4
 # What is written, and what is meant.
 MEANT = {
     "AMPL": {
+        "var z{I}, >= 0, integer;": "var z[I] >= 0 integer;",
+        "param m > 0, integer;": "param m > 0 integer;",
+        "param q[I], integer;": "param q[I] integer;",
+        "param m, k;": "param m; param k;",
+        "set R = setof{(i, j) in Links} i;": "set R = { i : (i, j) in Links };",
+        "param m = iif(n > 2, 1, 2);": "param m = (if n > 2 then 1 else 2);",
+        "set R{I} within I;": "set R[I] within I;",
+        "var z, binary;": "var z binary;",
+        "display x, b;": "",
+        "solve;": "",
+        "end;": "",
+        "set R = 1:10;": "set R = 1..10;",
+        "let m == 3;": "let m = 3;",
+        "let y[i in I]: 2 * x[i];": "let y[i in I] = 2 * x[i];",
+        "k{i in I: a[i] > 1}: x[i] <= 1;": "constraint k[i in I where a[i] > 1]: x[i] <= 1;",
+        "param m = if n > 2 then 1 else 2 endif;": "param m = if n > 2 then 1 else 2;",
+        "maximise: b;": "maximize b;",
+        "set R = {(i, j) in Links: a[i] > 1};": "set R = {(i, j) in Links where a[i] > 1};",
         "param m := 3;": "param m = 3;",
         "param m{I};": "param m[I];",
         "s.t. k: sum{i in I} x[i] <= 1;": "constraint k: sum[i in I] x[i] <= 1;",
@@ -47,6 +66,18 @@ MEANT = {
         "var z >= 0, <= 5;": "var z >= 0 <= 5;",
     },
     "MiniZinc": {
+        "var 0..10: z;": "var z integer >= 0 <= 10;",
+        "var 0..n: z;": "var z integer >= 0 <= n;",
+        "var 0.5..2.5: z;": "var z >= 0.5 <= 2.5;",
+        "var bool: z;": "var z binary;",
+        "var float: z;": "var z;",
+        "array[I] of var 0..10: z;": "var z[I] integer >= 0 <= 10;",
+        "array[I] of var bool: z;": "var z[I] binary;",
+        "array[I] of int: q;": "param q[I] integer;",
+        "int: m = 3;": "param m integer = 3;",
+        "set of int: R = 1..5;": "set R = 1..5;",
+        "constraint k: forall{i in I} (x[i] <= 1);": "constraint k: all[i in I] (x[i] <= 1);",
+        "solve satisfy;": "",
         "constraint k: b /\\ d;": "constraint k: b and d;",
         "constraint k: b \\/ d;": "constraint k: b or d;",
         "constraint k: b <-> d;": "constraint k: b <=> d;",
@@ -63,6 +94,18 @@ MEANT = {
         "set R = I union {i in I | a[i] > 1};": "set R = I union {i in I where a[i] > 1};",
     },
     "JuMP and Python": {
+        "constraint k: x[i] <= 1 for i in I;": "constraint k[i in I]: x[i] <= 1;",
+        "constraint k: x[i] <= x[j] for all (i, j) in Links;": "constraint k[(i, j) in Links]: x[i] <= x[j];",
+        "constraint k: x[i] <= 1, i in I;": "constraint k[i in I]: x[i] <= 1;",
+        "param w[Links]; let y = sum[(i, j) in Links] w[i][j];": (
+            "param w[Links]; let y = sum[(i, j) in Links] w[i, j];"
+        ),
+        "constraint k[i in I][j in I]: x[i] <= x[j];": "constraint k[i in I, j in I]: x[i] <= x[j];",
+        "set R = [1, 2];": "set R = {1, 2};",
+        "constraint k: b is 1;": "constraint k: b == 1;",
+        "constraint k: max(x[i] : i in I) <= 3;": "constraint k: max[i in I] (x[i]) <= 3;",
+        "param m = sum[i in 1:n] i;": "param m = sum[i in 1..n] i;",
+        "k[i in I]: x[i] <= 1;": "constraint k[i in I]: x[i] <= 1;",
         "constraint k: sum(x[i] for i in I) <= 1;": "constraint k: sum[i in I] (x[i]) <= 1;",
         "constraint k: sum(a[i] * x[i] for i in I if a[i] > 1) <= 1;": (
             "constraint k: sum[i in I where a[i] > 1] (a[i] * x[i]) <= 1;"
@@ -90,6 +133,18 @@ MEANT = {
         "constraint k: max(b, d) = 1;": "constraint k: max(b, d) == 1;",
     },
     "GAMS and LP files": {
+        "k.. b + d =l= 1;": "constraint k: b + d <= 1;",
+        "k[i in I].. x[i] =l= 1;": "constraint k[i in I]: x[i] <= 1;",
+        "positive variable z;": "var z >= 0;",
+        "binary variable z;": "var z binary;",
+        "Variables z;": "var z;",
+        "Equations k;": "",
+        "obj: min b;": "minimize obj: b;",
+        "dvar boolean z;": "var z binary;",
+        "dvar int+ z[I];": "var z[I] integer >= 0;",
+        "dexpr float y = 2 * b;": "let y = 2 * b;",
+        "range R = 1..5;": "set R = 1..5;",
+        "constraint k: b le d;": "constraint k: b <= d;",
         "constraint k: b =l= d;": "constraint k: b <= d;",
         "constraint k: b =G= d;": "constraint k: b >= d;",
         "constraint k: b =e= d;": "constraint k: b == d;",
@@ -128,6 +183,32 @@ MEANT = {
 
 # What cannot be said by an edit: the help says how, or nothing is proposed.
 ADVICE = {
+    "forall(i in I) x[i] <= 1;": "constraint name[i in Set]",
+    "for (i in I) x[i] <= 1;": "constraint name[i in Set]",
+    "sum[i in I] x[i] <= 1;": "constraint name",
+    "b + d <= 1;": "constraint name",
+    'constraint x["a"] <= 1;': "constraint name",
+    "k(i).. x(i) <= 1;": "constraint k[i in Set]",
+    "constraint k: x.a <= 1;": "x[...]",
+    "constraint k: 0 <= b, b <= 1;": "`and`",
+    "constraint k: b >= 0 and <= 1;": "a <= x <= b",
+    "constraint k: if b == 1 then d == 1 endif;": "condition => row",
+    "param m = if n > 2 then 1;": "`else`",
+    "param m = 1 if n > 2 else 2;": "if condition then",
+    "param m = if(n > 2, 1, 2);": "if condition then",
+    "param q[I] = [1, 2];": "scenario",
+    "set R = {1, ..., 5};": "1..5",
+    "set R = range(5);": "0..n-1",
+    "set R = I symdiff I;": "union",
+    "set R dimen 2;": "cross",
+    "binary z;": "var z binary",
+    "var z in {0, 1};": "`binary`",
+    "var z within Binary;": "`binary`",
+    'include "a.gsm";': "import",
+    "fix b = 1;": "==",
+    "function f(y) = y;": "let name[i in Set]",
+    "if n > 2 then b <= 1;": "condition =>",
+    "@constraint(m, k, b <= 1);": "constraint name",
     "constraint k: b xor d;": "not (a <=> b)",
     "constraint k: b nand d;": "not (a and b)",
     "constraint k: n // 2 == b;": "a div b",
@@ -155,6 +236,35 @@ ADVICE = {
     "constraint k: x1 >= b;": None,
     "constraint k: X >= b;": None,
 }
+
+
+# The same in a scenario.
+IN_SCENARIOS = {
+    "I = { a.b, 2a, c };": 'I = { "a.b", "2a", c };',
+    "I = { gpu:0, gpu:1 };": 'I = { "gpu:0", "gpu:1" };',
+    "I = { A100-80GB, V100 };": 'I = { "A100-80GB", V100 };',
+    "I = { a b c };": "I = { a, b, c };",
+    "set I = { p, q };": "I = { p, q };",
+    "param n = 4;": "n = 4;",
+    "let n := 4;": "n = 4;",
+    "I = 1:10;": "I = 1..10;",
+    "a(p) = 2;": "a[p] = 2;",
+    "table I: a = p 2, q 3;": "table I: a = p 2 q 3;",
+}
+ADVICE_IN_SCENARIOS = {
+    "param: a := p 1 q 2;": "by name",
+    "data;": "`scenario`",
+    "solve;": "gsdsl solve",
+    "display a;": "--show",
+    "table a: p 1 q 2;": "columns before",
+    "a = { p: 1, q: 2 };": "table Jobs",
+    "I = { i in I where i $ 1 };": None,
+}
+SCENARIO = """scenario S for M {{
+  {statement}
+  {rest}
+}}
+"""
 
 
 def findings(statement: str, text: str | None = None) -> tuple[str, list[Diagnostic]]:
@@ -196,3 +306,28 @@ def test_what_is_not_certain_is_not_edited(written: str, advice: str | None) -> 
     assert not any(d.edits for d in found)
     helps = " ".join(d.help or "" for d in found)
     assert advice in helps if advice is not None else "did you mean" not in helps
+
+
+def in_scenario(statement: str) -> str:
+    rest = "" if "I = " in statement else "I = { p, q };"
+    return MODEL.format(statement="") + SCENARIO.format(statement=statement, rest=rest + " Links = {};")
+
+
+@pytest.mark.parametrize(("written", "meant"), IN_SCENARIOS.items())
+def test_edits_in_scenarios(written: str, meant: str) -> None:
+    text, found = findings("", in_scenario(written))
+    assert found
+    for _ in range(ROUNDS):
+        text, found = findings("", apply_edits(text, [edit for each in found for edit in each.edits]))
+    assert found == []
+    assert format_text(text) == format_text(in_scenario(meant))
+    check_scenario(workspace_from_text(text, "t.gsm", diagnostics := Diagnostics()), "S", {}, diagnostics)
+    diagnostics.raise_if_errors()
+
+
+@pytest.mark.parametrize(("written", "advice"), ADVICE_IN_SCENARIOS.items())
+def test_advice_in_scenarios(written: str, advice: str | None) -> None:
+    _, found = findings("", in_scenario(written))
+    assert found
+    assert advice is None or advice in " ".join(d.help or "" for d in found)
+    assert not any(d.edits for d in found if d.code == "GSM1010")

@@ -23,6 +23,9 @@ _SAME = {
 }
 # The same by other means: the number of arguments and the expression.
 _BY_OTHERS = {
+    "iif": (3, "(if {plain} then {1} else {2})"),
+    "ifelse": (3, "(if {plain} then {1} else {2})"),
+    "ifthen": (3, "(if {plain} then {1} else {2})"),
     "pow": (2, "({0} ^ {1})"),
     "power": (2, "({0} ^ {1})"),
     "square": (1, "({0} ^ 2)"),
@@ -56,7 +59,7 @@ def foreign_function(name: str, arguments: Sequence[str]) -> tuple[str | None, s
     count, pattern = _BY_OTHERS.get(lowered, (-1, ""))
     if count < 0:
         return None, None
-    shown = pattern.format("a", "b", plain="a")
+    shown = pattern.format("a", "b", "c", plain="a")
     if len(arguments) != count:
         return f"write `{shown}`", None
     grouped = [text if _ATOM.fullmatch(text) else f"({text})" for text in arguments]

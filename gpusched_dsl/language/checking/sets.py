@@ -51,12 +51,15 @@ def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types |
         case tree.Subscript():
             return check_indexed_reference(checker, expr, scope)
         case _:
+            is_range = isinstance(expr, tree.Call) and expr.function.text == "range"
             checker.error(
                 "GSM1106",
                 "a value is used as a set",
                 expr.span,
                 "not a set",
-                help="write a set name, `{ ... }`, a range `1..n`, or sets joined by union, inter, diff, cross",
+                help="write `0..n-1` or `1..n`: both ends belong to the set"
+                if is_range
+                else "write a set name, `{ ... }`, a range `1..n`, or sets joined by union, inter, diff, cross",
             )
             return None
 

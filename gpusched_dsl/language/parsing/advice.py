@@ -6,17 +6,19 @@ import re
 
 from lark import Token
 
-from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label
+from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 from gpusched_dsl.language.parsing import foreign
+from gpusched_dsl.language.parsing.foreign_data import advise_data
+from gpusched_dsl.language.parsing.foreign_expressions import advise_expression
+from gpusched_dsl.language.parsing.foreign_statements import Advice, advise_statement
 from gpusched_dsl.language.parsing.grammar import AGGREGATES, CLOSER_OF
 from gpusched_dsl.language.parsing.reader import StatementReader
 from gpusched_dsl.language.parsing.wording import expected_text, token_text
 from gpusched_dsl.language.units import UNITS
 
-Advice = tuple[str | None, Fix]
 _NONE: Advice = (None, None)
 _COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT"))
-_INDEXED = frozenset(("CONSTRAINT", "PARAM", "VAR", "LET", "RANDOM", "CHECK"))
+_INDEXED = frozenset(("CONSTRAINT", "PARAM", "VAR", "LET", "RANDOM", "CHECK", "SET"))
 
 
 def report_unexpected(reader: StatementReader, token: Token) -> None:
@@ -47,9 +49,12 @@ def report_unexpected(reader: StatementReader, token: Token) -> None:
 def _advice(reader: StatementReader, token: Token) -> Advice:
     """The help for an unexpected token, and its edits; None where nothing is known."""
     before = reader.tokens[reader.at - 1] if reader.at else None
+    given = advise_data(reader, token, before)
+    if given is not None:
+        return given
     if reader.between:
-        return _report_foreign_statement(reader, token)
-    for find in (_number, _aggregate, _condition, _indices, _attribute):
+        return advise_statement(reader, token)
+    for find in (advise_expression, _number, _aggregate, _condition, _indices, _attribute):
         found = find(reader, token, before)
         if found is not None:
             return found
@@ -84,45 +89,6 @@ def _table(reader: StatementReader, token: Token, before: Token | None) -> Advic
         return "separate the sets by commas", Edit(reader.source.span(before.end_pos or 0, token.end_pos or 0), ",")
     if token.type == "LSQB" and before.type == "RSQB":  # `time[Jobs, Machines][h]`
         return "write the unit after `in`, as in `table time[Jobs, Machines] in h: ...`", None
-    return _NONE
-
-
-def _report_foreign_statement(reader: StatementReader, token: Token) -> Advice:
-    """Statements of other languages."""
-    tokens, at = reader.tokens, reader.at
-    words = [str(t).lower() for t in tokens[at : at + 4]]
-    if words[0] in ("minimum", "maximum") and reader.state.accepts("MINIMIZE"):
-        replacement = words[0][:3] + "imize"
-        return f"write `{replacement} ...`", replacement
-    if words[0] == "solve" and words[1:2] in (["minimize"], ["maximize"]):
-        return f"write `{words[1]} ...`", Edit(reader.span(token).to(reader.span(tokens[at + 1])), words[1])
-    if token.type in ("MIN", "MAX") and reader.state.accepts("MINIMIZE"):
-        end = at + 1 if words[1:2] == [":"] else at
-        replacement = str(token) + "imize"
-        return f"write `{replacement} ...`", Edit(reader.span(token).to(reader.span(tokens[end])), replacement)
-    if not reader.state.accepts("CONSTRAINT"):
-        return _comment(reader, token)
-    for phrase in (["subject", "to"], ["such", "that"], ["s", ".", "t", "."], ["st"]):
-        if words[: len(phrase)] == phrase:
-            span = reader.span(token).to(reader.span(tokens[at + len(phrase) - 1]))
-            follows = at + len(phrase)
-            named = follows < len(tokens) and tokens[follows].type == "NAME"
-            return "write `constraint name: ...`", Edit(span, "constraint") if named else None
-    following = words[1] if len(words) > 1 else ""
-    if token.type == "NAME" and following == ":":
-        return f"write `constraint {token}: ...`", Edit(reader.span_before(at), "constraint ")
-    if token.type == "NAME" and following == "=":
-        return f"write `let {token} = ...`", Edit(reader.span_before(at), "let ")
-    return _comment(reader, token)
-
-
-def _comment(reader: StatementReader, token: Token) -> Advice:
-    following = reader.next_token()
-    dashes = token.type == "MINUS" and following is not None and following.start_pos == token.end_pos
-    if str(token) == "%":
-        return "comments begin with `#`", "#"
-    if dashes and following is not None and following.type == "MINUS":
-        return "comments begin with `#`", Edit(reader.span(token).to(reader.span(following)), "#")
     return _NONE
 
 
@@ -213,7 +179,8 @@ def _condition(reader: StatementReader, token: Token, before: Token | None) -> A
     if colon is not None and token.type in _COMPARISONS and bracket.token.type == "LBRACE":
         after = inside[inside.index(colon) :]
         if indexed and not any(t.type == "IN" for t in after):
-            return "write `{ i in Set where condition }`", Edit(reader.span(colon), "where")
+            where = foreign.space("where", _sign_before(reader, colon), _sign_after(reader, colon))
+            return "write `{ i in Set where condition }`", Edit(reader.span(colon), where)
     if not indexed or not reader.state.accepts("WHERE"):
         return None
     if token.type in ("COLON", "IF") or str(token) == "such":
@@ -229,6 +196,14 @@ def _condition(reader: StatementReader, token: Token, before: Token | None) -> A
         if comma is not None and comma.type == "COMMA" and not any(t.type == "WHERE" for t in inside):
             return "write a condition after `where`", Edit(reader.span(comma), " where")
     return None
+
+
+def _sign_before(reader: StatementReader, token: Token) -> str:
+    return reader.source.text[(token.start_pos or 0) - 1 : token.start_pos or 0]
+
+
+def _sign_after(reader: StatementReader, token: Token) -> str:
+    return reader.source.text[token.end_pos or 0 : (token.end_pos or 0) + 1]
 
 
 def _char(reader: StatementReader, side: int) -> str:
@@ -278,4 +253,8 @@ def _attribute(reader: StatementReader, token: Token, before: Token | None) -> A
         return "declare each variable separately: `var a; var b;`", "; var" if names else None
     if token.type == "DOTS":
         return "write `integer >= 0 <= 5` for the integers from 0 to 5", None
+    if str(before) == "in" and token.type in ("LBRACE", "LSQB", "INTEGER", "BINARY"):
+        return "write `binary`, or `integer >= 0 <= 5` for the integers from 0 to 5", None
+    if word in ("within", "of"):
+        return "write `binary`, `integer` or bounds such as `>= 0 <= 5`", None
     return None

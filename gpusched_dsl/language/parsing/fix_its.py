@@ -86,7 +86,7 @@ def _parenthesised_indices(reader: StatementReader, token: Token) -> bool:
     """`sum(i in I) x[i]`, `sum(x[i] for i in I)`, `sum{i in I} x[i]`."""
     tokens, at = reader.tokens, reader.at
     opening = None
-    if token.type == "LBRACE" and at and tokens[at - 1].type in AGGREGATES:
+    if token.type == "LBRACE" and at and not reader.between and _is_aggregate(tokens[at - 1]):
         opening = at
     elif token.type != "SEMICOLON":
         if reader.open and reader.open[-1].token.type == "LPAR":
@@ -129,12 +129,17 @@ def _in_square_brackets(reader: StatementReader, word: str, opening: int, closin
         where = f" where {reader.text(condition + 1, closing)}" if condition < closing else ""
         span = reader.span(tokens[opening - 1]).to(reader.span(tokens[closing]))
         return [] if "for " in over else [Edit(span, f"{word}[{over}{where}] ({body})")]
-    if _find_at_top(tokens, opening, closing, "in") is None:
-        return []
     colon = _find_at_top(tokens, opening, closing, ":")
-    bar = [] if colon is None or str(tokens[colon]) != ":" else [Edit(reader.span(tokens[colon]), " where ")]
-    if colon is not None and tokens[opening].type == "LBRACE" and colon < _find_at_top(tokens, opening, closing, "in"):  # type: ignore[operator]
+    first_in = _find_at_top(tokens, opening, closing, "in")
+    if first_in is None:
         return []
+    if colon is not None and colon < first_in:  # `min(x[i] : i in I)`
+        if tokens[opening].type == "LBRACE":
+            return []
+        span = reader.span(tokens[opening - 1]).to(reader.span(tokens[closing]))
+        body, over = reader.text(opening + 1, colon), reader.text(colon + 1, closing)
+        return [Edit(span, f"{word}[{over}] ({body})")]
+    bar = [] if colon is None or str(tokens[colon]) != ":" else [Edit(reader.span(tokens[colon]), " where ")]
     return [head, *bar, Edit(reader.span(tokens[closing]), "]")]
 
 
@@ -230,6 +235,8 @@ def _misspelt_beginning(reader: StatementReader, token: Token) -> bool:
     """`tabel Types: ...` in a scenario, where a name could begin a statement too: the next token shows the mistake."""
     first = reader.tokens[reader.first]
     if reader.between or reader.at != reader.first + 1 or first.type != "NAME":
+        return False
+    if reader.statement_type != "NAME":  # it was repaired already
         return False
     terminal = _nearest_terminal(str(first), reader.state.expected_terminals(reader.base))
     if terminal is None:

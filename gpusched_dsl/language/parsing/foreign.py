@@ -68,7 +68,11 @@ BAR = "|"
 # Words where only a keyword can stand, with the keyword or sign that is meant.
 WORDS = {
     "variable": "var",
+    "variables": "var",
     "parameter": "param",
+    "parameters": "param",
+    "sets": "set",
+    "constraints": "constraint",
     "const": "param",
     "constant": "param",
     "subject_to": "constraint",
@@ -85,6 +89,13 @@ WORDS = {
     "minus": "diff",
     "setminus": "diff",
     "intersect": "inter",
+    "is": "==",
+    "eq": "==",
+    "ne": "!=",
+    "le": "<=",
+    "ge": ">=",
+    "lt": "<",
+    "gt": ">",
 }
 
 # Words that have no one word here, with what to write instead.
@@ -92,6 +103,9 @@ ADVICE = {
     "xor": "write `not (a <=> b)`",
     "nand": "write `not (a and b)`",
     "nor": "write `not (a or b)`",
+    "symdiff": "write `(A diff B) union (B diff A)`",
+    "setof": "write `{ i : (i, j) in Links }`",
+    "dimen": "state what the tuples consist of: `set Links within Nodes cross Nodes;`",
     "unless": "write `condition => ...`",
 }
 

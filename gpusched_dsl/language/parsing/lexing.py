@@ -153,15 +153,21 @@ def _mend(
         visible = text.isprintable()
         shown = f"`{text}`" if visible else f"U+{ord(text):04X}"
         shown = '"`"' if text == "`" else shown
-        question = "write `if condition then a else b`" if text == "?" else None
         diagnostics.error(
             "GSM1005",
             f"the character {shown} is not allowed here",
             span,
-            help=question if visible else "remove it",
+            help=_UNKNOWN.get(text) if visible else "remove it",
             fix=None if visible else "",
         )
     return None
+
+
+_UNKNOWN = {
+    "?": "write `if condition then a else b`",
+    "@": "write `var name;`, `constraint name: ...;` or `minimize ...;`",
+    "$": "write a condition after `where`, as in `[i in I where a[i] > 0]`",
+}
 
 
 def _replace_foreign_sign(span: Span, diagnostics: Diagnostics, tokens: list[Token]) -> tuple[str, str] | None:

@@ -201,6 +201,10 @@ class StatementReader:
     def open_blocks(self) -> list[OpenBracket]:
         return [o for o in self.open if o.block]
 
+    def open_brackets(self) -> list[OpenBracket]:
+        """The open brackets that contain no statements."""
+        return [o for o in self.open if not o.block]
+
     def _begins_statement(self, token: Token, depth: int) -> bool:
         """Whether a word at the beginning of a line certainly begins a statement or block."""
         if token.type in BLOCKS:
