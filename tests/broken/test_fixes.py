@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import random
+import re
+from pathlib import Path
+
 import pytest
 
 from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, apply_edits
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.formatting.formatter import format_text
+from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.scenarios.scenario import check_scenario
+from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.workspace import workspace_from_text
 
 MODEL = """model M {{
@@ -331,3 +337,29 @@ def test_advice_in_scenarios(written: str, advice: str | None) -> None:
     assert found
     assert advice is None or advice in " ".join(d.help or "" for d in found)
     assert not any(d.edits for d in found if d.code == "GSM1010")
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_broken_statements_are_read(seed: int) -> None:
+    """Statements with a word lost or misplaced, or without their end, are reported and never fail."""
+    draw = random.Random(seed)
+    written = [*(s for cases in MEANT.values() for s in cases), *ADVICE, *IN_SCENARIOS, *ADVICE_IN_SCENARIOS]
+    for statement in draw.sample(written, 20 if seed == 1 else len(written)):
+        words = re.findall(r"\w+|[^\w\s]+|\s+", statement)
+        at = draw.randrange(len(words))
+        for changed in (words[:at], words[:at] + words[at + 1 :], [*words[:at], " ", words[-2], " ", *words[at:]]):
+            for text in (in_scenario("".join(changed)), "model M { " + "".join(changed)):
+                _, found = findings("", text)
+                edits = [edit for each in found for edit in each.edits]
+                assert all(0 <= e.span.start <= e.span.end <= len(text) for e in edits)
+
+
+MODELS = sorted((Path(__file__).resolve().parents[2] / "models").rglob("*.gsm"))
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.name)
+@pytest.mark.quick(8)
+def test_valid_models_get_no_hints(path: Path) -> None:
+    found = Diagnostics()
+    parse(Source(str(path), path.read_text(encoding="utf-8")), found)
+    assert list(found) == []

@@ -189,7 +189,9 @@ def _condition(reader: StatementReader, token: Token, before: Token | None) -> A
         span = reader.span(token).to(reader.span(following)) if two and following is not None else reader.span(token)
         if str(token) == "such" and not two:
             return None
-        where = foreign.space("where", reader.source.text[span.start - 1], reader.source.text[span.end])
+        where = foreign.space(
+            "where", reader.source.text[span.start - 1 : span.start], reader.source.text[span.end : span.end + 1]
+        )
         return "write a condition after `where`", Edit(span, where)
     if token.type in _COMPARISONS:
         comma = next((t for t in reversed(inside) if t.type in ("COMMA", "IN")), None)

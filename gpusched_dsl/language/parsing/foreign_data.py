@@ -7,7 +7,7 @@ from itertools import pairwise
 from lark import Token
 
 from gpusched_dsl.language.diagnostics.diagnostic import Edit
-from gpusched_dsl.language.parsing.foreign_statements import Advice, closing_token, command_advice
+from gpusched_dsl.language.parsing.foreign_statements import Advice, closing_token, command_advice, kind_at
 from gpusched_dsl.language.parsing.reader import StatementReader
 
 _KEYWORDS = frozenset(("SET", "PARAM", "LET", "VAR"))
@@ -32,7 +32,7 @@ def advise_data(reader: StatementReader, token: Token, before: Token | None) -> 
         if token.type == "LPAR":
             closing = closing_token(reader.tokens, reader.at)
             edits = None
-            if closing is not None and str(reader.tokens[closing + 1]) == "=":
+            if closing is not None and kind_at(reader.tokens, closing + 1) == "EQUAL":
                 edits = [Edit(reader.span(token), "["), Edit(reader.span(reader.tokens[closing]), "]")]
             return "write indices in square brackets", edits
         return command_advice(reader, first)
@@ -63,9 +63,9 @@ def _labels(reader: StatementReader, token: Token, before: Token) -> Advice | No
     if closing is None or any(t.type == "IN" for t in reader.tokens[bracket.index : closing]):
         return None
     tokens, at = reader.tokens, reader.at
-    if before.end_pos == token.start_pos and token.type not in _ENDS:
+    if before.end_pos == token.start_pos and not {before.type, token.type} & _ENDS:
         runs = _runs(tokens, bracket.index + 1, closing)
-        own = next(run for run in runs if run[0] < at <= run[1])
+        own = next(run for run in runs if run[0] <= at <= run[1])
         joined = [r for r in runs if r == own or (r[0] < r[1] and any(t.type == "COLON" for t in tokens[r[0] : r[1]]))]
         if tokens[own[1]].type == "COLON" or any(t.type == "STRING" for a, b in joined for t in tokens[a : b + 1]):
             return None  # `{ x: 1 }`

@@ -142,14 +142,14 @@ def _declaration(reader: StatementReader, token: Token, words: list[str]) -> Adv
     """`array[I] of var 0..10: x`, `int: n = 3`, `range R = 1..5`, `dexpr float y = ...`."""
     tokens, at = reader.tokens, reader.at
     span = reader.span(token)
-    if words[0] == "range" and tokens[at + 1].type == "NAME":
+    if words[0] == "range" and kind_at(tokens, at + 1) == "NAME":
         return "write `set`", Edit(span, "set")
     if words[0] == "dexpr" and len(words) > 2:
         return "write `let`", Edit(span.to(reader.span(tokens[at + 1])), "let")
     if words[0] == "array" and words[1:2] == ["["]:
         closing = closing_token(tokens, at + 1)
         colon = first_token(tokens, at, "COLON")
-        if closing is None or colon is None or str(tokens[closing + 1]) != "of":
+        if closing is None or colon is None or closing + 1 >= colon or str(tokens[closing + 1]) != "of":
             return "write `param name[Set];` or `var name[Set];`", None
         return _after_colon(reader, closing + 2, colon, reader.text(at + 1, closing + 1), at)
     if words[0] in _TYPES and words[1:2] == [":"]:
@@ -211,15 +211,14 @@ def _typed_declaration(reader: StatementReader, token: Token, words: list[str]) 
         return None
     if not variable:
         return f"write the keyword where the variable is declared: `var {name}{_TYPES[kind]};`", None
-    end, indices = name, ""
-    if place + 1 < len(tokens) and tokens[place + 1].type == "LSQB":
+    end, indices = place, ""
+    if kind_at(tokens, place + 1) == "LSQB":
         closing = closing_token(tokens, place + 1)
         if closing is not None:
-            end, indices = tokens[closing], reader.text(place + 1, closing + 1)
+            end, indices = closing, reader.text(place + 1, closing + 1)
     text = f"var {name}{indices}{_TYPES[kind]}"
-    alone = str(end) and tokens[tokens.index(end, place) + 1 : tokens.index(end, place) + 2]
-    certain = bool(alone) and alone[0].type == "SEMICOLON"
-    return f"write `{text}`", Edit(reader.span(token).to(reader.span(end)), text) if certain else None
+    certain = kind_at(tokens, end + 1) == "SEMICOLON"
+    return f"write `{text}`", Edit(reader.span(token).to(reader.span(tokens[end])), text) if certain else None
 
 
 def _command(reader: StatementReader, token: Token, words: list[str]) -> Advice | None:
@@ -284,6 +283,11 @@ def first_token(tokens: list[Token], start: int, kind: str) -> int | None:
         if tokens[i].type == "SEMICOLON" or depth < 0:
             return None
     return None
+
+
+def kind_at(tokens: list[Token], place: int) -> str:
+    """The type of a token; "" beyond the end."""
+    return tokens[place].type if place < len(tokens) else ""
 
 
 def closing_token(tokens: list[Token], opening: int) -> int | None:
