@@ -8,7 +8,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Edit
 from gpusched_dsl.language.parsing.foreign_statements import Advice, closing_token, first_token, type_before_name
 from gpusched_dsl.language.parsing.reader import StatementReader
 
-_ATTRIBUTES = frozenset(("integer", "binary", "default", "symbol", "int", "bool"))
+_ATTRIBUTES = frozenset(("integer", "binary", "default", "symbol", "semicontinuous", "int", "bool"))
 _LOOPS = frozenset(("for", "forall", "foreach"))
 _COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT"))
 
