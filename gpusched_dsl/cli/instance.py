@@ -117,17 +117,14 @@ def read_settings(options: argparse.Namespace) -> dict[str, str]:
     """
     from gpusched_dsl.data.sources import settings_file
 
-    settings: dict[str, str] = {}
-    for file in options.set_file:
-        for name, value in settings_file.read_settings(file).items():
-            settings_file.put_setting(settings, name, value)
+    settings = [pair for file in options.set_file for pair in settings_file.read_settings(file).items()]
     for text in options.set:
         name, value = _split_setting(text)
         if not name.strip() or not value.strip():
             help = "write `name=value`, such as `--set period=30[min]`, or `--set 'deadline[j1]=20[h]'`"
             raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` does not set a value", help=help)])
-        settings_file.put_setting(settings, name.strip(), value.strip())
-    return settings
+        settings.append((name.strip(), value.strip()))
+    return settings_file.merge_settings(settings)
 
 
 def _split_setting(text: str) -> tuple[str, str]:

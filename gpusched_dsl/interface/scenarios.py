@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gpusched_dsl.compiling.build import Built, Permissions, check_solvable, choose_scenario
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.python_values import AssignedValues
-from gpusched_dsl.data.sources.settings_file import put_setting
+from gpusched_dsl.data.sources.settings_file import merge_settings
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace
@@ -120,7 +120,5 @@ class ModelScenarios:
 
 
 def _texts(settings: Mapping[str, Setting] | None) -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for name, value in (settings or {}).items():
-        put_setting(texts, name, value if isinstance(value, str) else repr(plain_number(value)))
-    return texts
+    values = (settings or {}).items()
+    return merge_settings((name, v if isinstance(v, str) else repr(plain_number(v))) for name, v in values)

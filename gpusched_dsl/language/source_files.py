@@ -125,7 +125,10 @@ def _near(place: Place) -> str | None:
             return _near_in_library(place.name, path.relative_to(library).as_posix(), library)
         if not path.parent.is_dir():
             return None
-        return did_you_mean(path.name, [p.name for p in path.parent.glob("*.gsm")])
+        near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.gsm")])
+        if near is None and not place.name.startswith(LIBRARY_PREFIX) and len(library_files(path.name)) == 1:
+            return f"for the shipped model, write `{LIBRARY_PREFIX}{path.name}`"
+        return near
     except (OSError, ValueError):
         return None
 

@@ -96,6 +96,7 @@ def test_shipped_models_by_name(gsdsl: Run, tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        ("figure1.gsm", "for the shipped model, write `gsdsl:figure1.gsm`"),
         ("gsdsl:figre1.gsm", "did you mean `gsdsl:figure1.gsm`?"),
         ("gsdsl:policies", "may be any of 5 shipped models"),
         ("gsdsl:", "`gsdsl show gsdsl:` lists"),
@@ -104,7 +105,10 @@ def test_shipped_models_by_name(gsdsl: Run, tmp_path: Path, monkeypatch: pytest.
         ("gsdsl:day.gsm", "there are 3 scenarios: `DayByNode`"),
     ],
 )
-def test_names_that_mean_no_shipped_model(gsdsl: Run, name: str, words: str) -> None:
+def test_names_that_mean_no_shipped_model(
+    gsdsl: Run, name: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     done = gsdsl("solve", name)
     assert done.code == 1
     assert words in done.err

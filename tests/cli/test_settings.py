@@ -121,6 +121,21 @@ def test_wrong_files(gsdsl: Run, pack: Path, tmp_path: Path, text: str, code: st
     assert "cannot read settings" in gsdsl("solve", pack, "--set-file", tmp_path / "none.csv").err
 
 
+def test_integer_keys_and_places_in_a_file(gsdsl: Run, tmp_path: Path) -> None:
+    model = tmp_path / "m.gsm"
+    model.write_text(
+        "model M { set J; param w[J] in $ >= 0 default 1[$]; var x[J] >= 1; minimize t: sum[j in J] w[j] * x[j]; }\n"
+        "scenario S for M { J = 1..4; }\n"
+    )
+    (tmp_path / "set.csv").write_text("name,value,unit\nw[1],10,$\n\nw[3],7[$],\n")
+    done = gsdsl("solve", model, "--set-file", tmp_path / "set.csv", "--json", "-")
+    assert json.loads(done.out)["objective"] == 19
+    (tmp_path / "set.csv").write_text("name,value,unit\nw[1],10,$\n\nw[9],7,$\nw[03],7,$\n")
+    done = gsdsl("solve", model, "--set-file", tmp_path / "set.csv")
+    assert "`03` is read as the integer 3, not as a label" in done.err
+    assert "set.csv:5:3" in done.err
+
+
 def test_options_of_generators(gsdsl: Run, tmp_path: Path) -> None:
     path = tmp_path / "drawn.gsm"
     path.write_text(DRAWN)

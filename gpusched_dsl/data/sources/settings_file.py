@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
 from pathlib import Path
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
@@ -40,7 +41,7 @@ def read_settings(path: str | Path) -> dict[str, str]:
         )
         help = (did_you_mean(wrong[0], COLUMNS) if wrong else None) or _FORM
         raise DiagnosticError([Diagnostic("GSM6003", message, place, "the header", help=help)])
-    settings: dict[str, str] = {}
+    placed: list[tuple[str, FileText, int]] = []
     errors: list[Diagnostic] = []
     for cells, span in rest:
         row = dict(zip(names, (cell.strip() for cell in cells), strict=False))
@@ -50,23 +51,36 @@ def read_settings(path: str | Path) -> dict[str, str]:
             errors.append(Diagnostic("GSM6003", f"a row of settings has {few}", span, "malformed", help=_FORM))
             continue
         setting = FileText(f"{value}[{unit}]" if unit else value)
-        setting.row = span
-        put_setting(settings, name, setting)
+        placed.append((name, setting, span.line))
     if errors:
         raise DiagnosticError(errors)
-    return settings
+    _place(placed, str(path))
+    return merge_settings((name, text) for name, text, _ in placed)
 
 
-def put_setting(settings: dict[str, str], name: str, value: str) -> None:
-    """Set a value; it replaces that of the same name in another spelling (`deadline["j1"]`, `deadline[ j1 ]`)."""
-    plain = _plain(name)
-    for other in [other for other in settings if other == name or ("[" in plain and _plain(other) == plain)]:
-        del settings[other]
-    settings[name] = value
+def merge_settings(settings: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return settings by name; the last value applies, in any spelling (`deadline["j1"]`, `deadline[ j1 ]`)."""
+    names: dict[str, str] = {}
+    merged: dict[str, str] = {}
+    for name, value in settings:
+        plain = "".join(name.replace('"', "").split()) if "[" in name else name
+        merged.pop(names.get(plain, name), None)
+        names[plain] = name
+        merged[name] = value
+    return merged
 
 
-def _plain(name: str) -> str:
-    return "".join(name.replace('"', "").split()) if "[" in name else name
+def _place(settings: list[tuple[str, FileText, int]], path: str) -> None:
+    """Give each setting its place: in a source with the lines of the file, each written as `name=value`."""
+    lines = [""] * max((line for _, _, line in settings), default=0)
+    for name, text, line in settings:
+        lines[line - 1] = f"{name}={text}"
+    source = Source(path, "\n".join(lines))
+    starts = [0]
+    for line_text in lines:
+        starts.append(starts[-1] + len(line_text) + 1)
+    for _, text, line in settings:
+        text.row = source.span(starts[line - 1], starts[line] - 1)
 
 
 def _rows(source: Source) -> list[tuple[list[str], Span]]:

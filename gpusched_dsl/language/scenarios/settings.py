@@ -22,7 +22,7 @@ ReadSetting: TypeAlias = tree.NamedArgument | tree.Assign
 
 
 class FileText(str):
-    """The text of a value of a settings file, with the place of its row."""
+    """The text of a value of a settings file, with the place of `name=value` in a source with the lines of the file."""
 
     row: Span
 
@@ -39,8 +39,8 @@ def read_setting(name: str, text: str, diagnostics: Diagnostics) -> ReadSetting 
 
     Spans are in a source that reads `name=text`, or are the row of a settings file.
     """
-    source = Source(SOURCE_NAME, f"{name}={text}")
-    whole = text.row if isinstance(text, FileText) else source.span(0, len(source.text))
+    whole = text.row if isinstance(text, FileText) else _whole(Source(SOURCE_NAME, f"{name}={text}"))
+    source, start = whole.source, whole.start
     qualified = _OF_GENERATOR.fullmatch(name)
     shown = qualified[2] if qualified else name
     head = f"scenario s {{ {shown} = "
@@ -50,31 +50,33 @@ def read_setting(name: str, text: str, diagnostics: Diagnostics) -> ReadSetting 
     statement = statements[0] if len(statements) == 1 else None
     if found.has_errors or not isinstance(statement, tree.Assign):
         notes = [diagnostic.message for diagnostic in found][:1]
-        diagnostics.error("GSM1513", f"malformed setting `{source.text}`", whole, notes=notes, help=HELP)
+        diagnostics.error("GSM1513", f"malformed setting `{whole.text}`", whole, notes=notes, help=HELP)
         return None
 
     def placed(node: N) -> N:
-        if isinstance(text, FileText):
-            return _at(node, text.row)
         before = node.span.start < len(head) - 3  # in the name; the text follows ` = `
-        return _move(node, source, -len("scenario s { ") if before else len(name) + 1 - len(head))
+        return _move(node, source, start + (-len("scenario s { ") if before else len(name) + 1 - len(head)))
 
+    value = placed(statement.value)
     if statement.subscripts or statement.indexing is not None:
         keys = tuple(item for key in statement.subscripts for item in _parts(key))
         return tree.Assign(
             span=whole,
             target=placed(statement.target),
-            value=placed(statement.value),
+            value=value,
             subscripts=tuple(map(placed, keys)),
             indexing=None if statement.indexing is None else placed(statement.indexing),
         )
-    place = text.row if isinstance(text, FileText) else source.span(0, len(name))
+    place = source.span(start, start + len(name))
     identifier = tree.Identifier(span=place, text=statement.target.text)
-    value = placed(statement.value)
     if qualified:
         generator = tree.Identifier(span=place, text=qualified[1])
         return GeneratorArgument(span=whole, name=identifier, value=value, generator=generator)
     return tree.NamedArgument(span=whole, name=identifier, value=value)
+
+
+def _whole(source: Source) -> Span:
+    return source.span(0, len(source.text))
 
 
 def _parts(key: tree.Expr) -> Sequence[tree.Expr]:
@@ -84,22 +86,13 @@ def _parts(key: tree.Expr) -> Sequence[tree.Expr]:
 
 def _move(node: N, source: Source, by: int) -> N:
     """The same tree with its spans in another source."""
-    return _with_spans(node, lambda span: Span(source, span.start + by, span.end + by))
-
-
-def _at(node: N, place: Span) -> N:
-    """The same tree with all spans at one place."""
-    return _with_spans(node, lambda span: place)
-
-
-def _with_spans(node: N, change: Any) -> N:
-    changes: dict[str, Any] = {"span": change(node.span)}
+    changes: dict[str, Any] = {"span": Span(source, node.span.start + by, node.span.end + by)}
     for field in fields(node):
         value = getattr(node, field.name)
         if isinstance(value, tree.Node):
-            changes[field.name] = _with_spans(value, change)
+            changes[field.name] = _move(value, source, by)
         elif isinstance(value, tuple):
-            changes[field.name] = tuple(_with_spans(v, change) if isinstance(v, tree.Node) else v for v in value)
+            changes[field.name] = tuple(_move(v, source, by) if isinstance(v, tree.Node) else v for v in value)
     return replace(node, **changes)
 
 
