@@ -47,7 +47,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
         bound_by=judge if options.bound else None,
     )
     policies = any(method.is_policy for method in methods)
-    listener = _Announcer(output, watch, policies=policies, only_diagnostics=STDOUT in (options.json, options.csv))
+    only_diagnostics = STDOUT in (options.json, options.csv, options.html)
+    listener = _Announcer(output, watch, policies=policies, only_diagnostics=only_diagnostics)
     comparison = compare(config, clock=clock, monitor=watch, listener=listener)
     report_compiling(sum(row.compile_seconds for row in comparison.rows), output)
     _show(comparison, output)
@@ -76,9 +77,12 @@ class _Announcer(ProgressListener):
 
 def _check_targets(options: argparse.Namespace) -> None:
     """Refuse unwritable targets before a long run."""
-    if options.json == options.csv == STDOUT:
-        raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
-    check_targets(options.json, options.csv)
+    targets = {"--json": options.json, "--csv": options.csv, "--html": options.html}
+    printed = [f"`{name} -`" for name, target in targets.items() if target == STDOUT]
+    if len(printed) > 1:
+        message = f"{printed[0]} and {printed[1]} both write to standard output"
+        raise UsageError("GSM6002", message, "give one of them a file")
+    check_targets(*targets.values())
 
 
 def _show(comparison: Comparison, output: Output) -> None:
@@ -96,6 +100,8 @@ def _write(comparison: Comparison, options: argparse.Namespace, output: Output) 
         write_document(comparison.json_text(), options.json, output)
     if options.csv is not None:
         write_document(comparison.csv_text(), options.csv, output)
+    if options.html is not None:
+        write_document(comparison.html_text(), options.html, output)
 
 
 def _exit_code(comparison: Comparison) -> int:

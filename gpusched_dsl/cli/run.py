@@ -142,7 +142,7 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
         files = result.to_csv(options.csv)
         output.note(f"wrote {count_text(len(files), 'file')} into {options.csv}")
     if options.html is not None:
-        from gpusched_dsl.reporting.runs.page import page
+        from gpusched_dsl.reporting.pages.run_page import page
 
         write_document(page([result]), options.html, output)
     _write_figures({"": result}, options, output)
@@ -160,7 +160,7 @@ def _report_comparison(comparison: RunComparison, options: argparse.Namespace, o
     if options.csv is not None:
         write_document(comparison.csv_text(), options.csv, output)
     if options.html is not None:
-        from gpusched_dsl.reporting.runs.page import page
+        from gpusched_dsl.reporting.pages.run_page import page
 
         write_document(page(comparison.results, comparison.grid(), comparison.footer()), options.html, output)
     _write_figures({row.method: row.result for row in comparison.rows}, options, output)
@@ -185,7 +185,7 @@ def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, outpu
     if options.csv is not None:
         write_document(comparison.csv_text(), options.csv, output)
     if options.html is not None:
-        from gpusched_dsl.reporting.runs.page import page
+        from gpusched_dsl.reporting.pages.run_page import page
 
         write_document(page(comparison.results, comparison.grid(), comparison.footer()), options.html, output)
     seeds = {f"{row.method}-{seed}": row.result for seed, each in comparison.comparisons for row in each.rows}
@@ -197,7 +197,7 @@ def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, outpu
 
 def _write_figures(results: Mapping[str, RunResult | None], options: argparse.Namespace, output: Output) -> None:
     if options.figures is not None:
-        from gpusched_dsl.reporting.runs.page import page
+        from gpusched_dsl.reporting.pages.run_page import page
 
         pages = {name: page([result]) for name, result in results.items() if result is not None}
         write_figures(pages, options.figures, output)

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.show and not isinstance(instance, LoadedProblem):
         check_shown(options.show, instance.scenario.model)
     method.backend()  # starts its process
-    if options.json == STDOUT:
+    if STDOUT in (options.json, options.html):
         output.only_diagnostics()
     listener = _Announcer(options, output, ProgressMonitor(output.note, options.time_limit), method)
     if isinstance(instance, LoadedProblem):
@@ -172,7 +172,11 @@ def exit_code(result: Result) -> int:
 
 def _check_targets(options: argparse.Namespace) -> None:
     """Refuse unwritable targets before a long solve."""
-    check_targets(options.json)
+    if options.json == options.html == STDOUT:
+        raise UsageError(
+            "GSM6002", "`--json -` and `--html -` both write to standard output", "give one of them a file"
+        )
+    check_targets(options.json, options.html)
     if options.csv is not None:
         check_writable(Path(options.csv), folder=True)
 
@@ -198,6 +202,8 @@ def _solver_options(options: argparse.Namespace) -> SolveOptions:
 def _write(result: Result, options: argparse.Namespace, output: Output) -> None:
     if options.json is not None:
         write_document(result.json_text(), options.json, output)
+    if options.html is not None:
+        write_document(result.html_text(), options.html, output)
     if options.csv is None:
         return
     if result.has_point:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from gpusched_dsl.compiling.provenance import Provenance
@@ -204,6 +205,23 @@ class Comparison(MethodComparison[ComparisonRow]):
             }
         )
         return found
+
+    def html_text(self) -> str:
+        """Return a page with the table, and the schedule of each method."""
+        from gpusched_dsl.reporting.pages.solve_page import page
+
+        results = [
+            (row.method if row.seed is None else f"{row.method}, seed {row.seed}", row.result)
+            for row in self.rows
+            if row.result is not None
+        ]
+        return page(results, self.grid(), self.footer())
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a self-contained page with the table and schedules; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import write_text
+
+        write_text(Path(path), self.html_text())
 
     def _row_document(self, row: ComparisonRow) -> dict[str, Any]:
         result = row.result

@@ -156,6 +156,18 @@ class Result(ResultData, Report):
             tables[distinct([name], tuple(tables))[0]] = frame
         return write_csv_folder(Path(folder), tables)
 
+    def html_text(self) -> str:
+        """Return a page with the schedule, prices and tables."""
+        from gpusched_dsl.reporting.pages.solve_page import page
+
+        return page([(self.backend, self)])
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a self-contained page with the schedule, prices and tables; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import write_text
+
+        write_text(Path(path), self.html_text())
+
     def __repr__(self) -> str:
         from gpusched_dsl.language.text.numbers import number_text
 

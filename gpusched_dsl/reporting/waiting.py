@@ -99,8 +99,10 @@ class WaitingJobs:
         )
 
     def grid(self) -> Grid:
-        """The jobs and the reasons as texts."""
+        """The jobs as texts, with the reasons if they were sought."""
         found = self.known_reasons
+        if not self.reasons:
+            return Grid((GridColumn("job", [str(r.job) for r in found]),))
         return Grid(
             (
                 GridColumn("job", [str(r.job) for r in found]),

@@ -332,3 +332,17 @@ def test_the_stage_is_shown_until_the_solver_works() -> None:
     watch.stage("reformulation")
     watch.progress(SolverProgress(1.0, 12.5, 12.0))
     assert watch.line().startswith("incumbent 12.5   bound 12   ")
+
+
+def test_pages_of_solves_and_comparisons(gsdsl: Run, tmp_path: Path) -> None:
+    gsdsl("new", tmp_path / "starter")
+    file, page = tmp_path / "starter" / "starter.gsm", tmp_path / "page.html"
+    done = gsdsl("solve", file, "--html", page)
+    assert (done.code, f"wrote {page}" in done.err) == (0, True)
+    assert "no room: `capacity[large]` needs 8, 0 free" in page.read_text(encoding="utf-8")
+    done = gsdsl("compare", file, "--methods", "highs,scip", "--html", "-")
+    assert done.out.startswith("<!DOCTYPE html>")
+    assert done.out.count("<section>") == 2
+    for command in (("solve", file), ("compare", file, "--methods", "highs")):
+        done = gsdsl(*command, "--html", "-", "--json", "-")
+        assert (done.code, "`--json -` and `--html -` both write to standard output" in done.err) == (2, True)

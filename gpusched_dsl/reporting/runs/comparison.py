@@ -243,7 +243,7 @@ class RunComparison(MethodComparison[RunRow]):
     def to_html(self, path: str | Path) -> None:
         """Write a page with the table and charts of every run; raises DiagnosticError (GSM6008)."""
         from gpusched_dsl.data.sources.writing import write_text
-        from gpusched_dsl.reporting.runs.page import page
+        from gpusched_dsl.reporting.pages.run_page import page
 
         write_text(Path(path), page(self.results, self.grid(), self.footer()))
 

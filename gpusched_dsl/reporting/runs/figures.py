@@ -8,6 +8,10 @@ from html import escape, unescape
 _FIGURE = re.compile(r"<figure\b.*?</figure>", re.DOTALL)
 _CAPTION = re.compile(r"<figcaption\b[^>]*>(.*?)</figcaption>", re.DOTALL)
 _KEY = re.compile(r'<span class="key"><i class="(\w+)-dot"></i>(.*?)</span>', re.DOTALL)
+_ANY_KEY = re.compile(r'<span class="key">.*?</span>', re.DOTALL)  # also of colours of areas
+_CHART_RULE = re.compile(
+    r"\s*(svg text|\.grid|\.line|\.blue|\.orange|\.green|\.purple|\.red|\.grey|\.[a-z]+\d|rect|text|\.zero|\.price)"
+)
 _SVG = re.compile(r'<svg\b[^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>(.*?)</svg>', re.DOTALL)
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _VARIABLE = re.compile(r"--(\w+):\s*([^;}]+?)\s*[;}]")
@@ -24,7 +28,7 @@ def figures(page: str) -> dict[str, str]:
         if drawing is None:
             continue
         inside = "" if caption is None else caption[1]
-        title = _text(_KEY.sub("", inside)) or "figure"
+        title = _text(_ANY_KEY.sub("", inside)) or "figure"
         name = re.sub(r"[^a-z0-9]+", "-", title.split(":")[0].split("(")[0].lower()).strip("-")[:40] or "figure"
         number = 1 + sum(other.rpartition("-")[0] == name for other in found)
         found[f"{name}-{number}.svg"] = _document(drawing, title, _KEY.findall(inside), style)
@@ -64,8 +68,7 @@ def _style(page: str) -> str:
     kept = (
         f"{selector.strip().replace('svg ', '')} {{ {body.strip()} }}"
         for selector, body in rules
-        if re.match(r"\s*(svg text|\.grid|\.line|\.blue|\.orange|\.grey|\.[a-z]+\d|rect|text|\.zero|\.price)", selector)
-        and "-dot" not in selector
+        if _CHART_RULE.match(selector) and "-dot" not in selector
     )
     return " ".join(kept).replace("system-ui, ", "")
 

@@ -50,7 +50,7 @@ class RunResult(RunResultData, Report):
     def to_html(self, path: str | Path) -> None:
         """Write a self-contained page with charts and tables; raise DiagnosticError (GSM6008)."""
         from gpusched_dsl.data.sources.writing import write_text
-        from gpusched_dsl.reporting.runs.page import page
+        from gpusched_dsl.reporting.pages.run_page import page
 
         write_text(Path(path), page([self]))
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.reporting.runs import page as pages
+from gpusched_dsl.reporting.pages import run_page as pages
 from gpusched_dsl.reporting.runs.result import RunResult
 
 REPLAY = """

@@ -11,10 +11,10 @@ import pytest
 from run_texts import THREE_JOBS, random_text, seconds_hidden
 
 import gpusched_dsl as gs
-from gpusched_dsl.reporting.runs import gantt
-from gpusched_dsl.reporting.runs.charts import ChartAxis
+from gpusched_dsl.reporting.pages import gantt
+from gpusched_dsl.reporting.pages.charts import ChartAxis
+from gpusched_dsl.reporting.pages.run_page import page, schedule_chart
 from gpusched_dsl.reporting.runs.comparison import RunComparison
-from gpusched_dsl.reporting.runs.page import page
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.reporting.runs.series import Steps
 
@@ -170,7 +170,7 @@ def test_use_is_spread_over_spans_of_time() -> None:
 
 def test_large_runs_are_drawn_in_shades(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run(random_text(4, jobs=12, nodes=3), online="EveryEvent", method="Greedy")
-    bars = gantt.gantt(result)
+    bars = schedule_chart(result)
     assert len(bars.bars) == result.schedule.height
     assert not bars.note
     for one, other in zip(bars.bars, bars.bars[1:], strict=False):
@@ -178,7 +178,7 @@ def test_large_runs_are_drawn_in_shades(monkeypatch: pytest.MonkeyPatch) -> None
         assert one.y != other.y or apart or one.width == 0.5
     monkeypatch.setattr(gantt, "MOST_BARS", 3)
     monkeypatch.setattr(gantt, "MOST_ROWS", 2)
-    shades = gantt.gantt(result)
+    shades = schedule_chart(result)
     assert {row.y for row in shades.rows} == {24.0, 31.0}
     assert "2 nodes per row" in shades.note
     assert all(bar.colour in {f"s{n}" for n in range(1, 9)} for bar in shades.bars)

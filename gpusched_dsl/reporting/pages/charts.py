@@ -1,23 +1,22 @@
-"""Curves over time as numbers of pixels: cost, queue and use of GPUs. Templates draw them as SVG."""
+"""Curves over time as numbers of pixels. Templates draw them as SVG."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.reporting.runs.series import Steps, cost_over_time, gpus_in_use, gpus_of_used_nodes, queue_length
 
-if TYPE_CHECKING:
-    from gpusched_dsl.reporting.runs.result_data import RunResultData
-
-WIDTH, LEFT, RIGHT = 960, 70, 20
+WIDTH, LEFT, RIGHT = 960, 110, 20
 TOP, BOTTOM, HEIGHT = 10, 30, 200
-MOST_POINTS = 600  # of a curve: more points are replaced by means
 TICKS = 6
+COLOURS = ("blue", "orange", "green", "purple", "red", "grey")  # of curves, classes of the page's style
+
+Curve: TypeAlias = tuple[str, str, Floats, Floats]  # label, colour, x, y
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,55 +78,23 @@ class ChartAxis:
         )
 
 
-def time_axis(result: RunResultData) -> ChartAxis:
-    """The time of the run, from 0 to its end."""
-    return ChartAxis(0.0, max(result.outcome.world.now, 1e-9), LEFT, WIDTH - RIGHT)
+def x_axis(low: float, high: float) -> ChartAxis:
+    """The horizontal axis of all charts of a page."""
+    return ChartAxis(low, high if high > low else low + 1.0, LEFT, WIDTH - RIGHT)
 
 
-def cost_chart(result: RunResultData) -> Chart:
-    """Return the charged money so far at every plan; for runs without plans, from the charges of each job."""
-    times, totals = result.samples.curve(result.outcome)
-    if not result.samples.times:
-        times, totals = cost_over_time(result.history)
-    if len(times) > MOST_POINTS:
-        keep = np.unique(np.linspace(0, len(times) - 1, MOST_POINTS).astype(np.int64))
-        times, totals = times[keep], totals[keep]
-    unit = f" [{result.money}]" if result.money else ""
-    return _chart(result, f"Cost so far{unit}", [("total", "blue", times, totals)])
-
-
-def queue_chart(result: RunResultData) -> Chart:
-    """Return the chart of jobs that are present and do not run."""
-    waiting = queue_length(result.history)
-    thin = waiting.thin_out(MOST_POINTS)
-    return _chart(result, "Jobs waiting", [("jobs waiting", "orange", *_stairs(thin))], thinned=thin is not waiting)
-
-
-def use_chart(result: RunResultData) -> Chart:
-    """Return the chart of used GPUs, and of the GPUs of nodes in use."""
-    used, room = gpus_in_use(result.history), gpus_of_used_nodes(result.history)
-    thin = used.thin_out(MOST_POINTS)
-    curves = [("GPUs used", "blue", *_stairs(thin))]
-    if room is not None:
-        curves.insert(0, ("GPUs of nodes in use", "grey", *_stairs(room.thin_out(MOST_POINTS))))
-    title = "GPUs" if result.history.has_uses else "Nodes used"
-    return _chart(result, title, curves, thinned=thin is not used)
-
-
-def _stairs(steps: Steps) -> tuple[Floats, Floats]:
-    """Return the corners of a step curve."""
-    return np.repeat(steps.times, 2)[1:], np.repeat(steps.values, 2)[:-1]
-
-
-def _chart(
-    result: RunResultData, title: str, curves: list[tuple[str, str, Floats, Floats]], *, thinned: bool = False
-) -> Chart:
-    x = time_axis(result)
+def chart(title: str, x: ChartAxis, unit: str, curves: Sequence[Curve], *, thinned: bool = False) -> Chart:
+    """Return the chart of curves, with a vertical axis from 0 or from the least value below it."""
     values = np.concatenate([ys for _, _, _, ys in curves])
     low, high = min(0.0, float(values.min(initial=0.0))), float(values.max(initial=0.0))
     y = ChartAxis(low, high if high > low else low + 1.0, HEIGHT - BOTTOM, TOP)
     chart_curves = tuple(ChartCurve(label, colour, _points(x.at(xs), y.at(ys))) for label, colour, xs, ys in curves)
-    return Chart(title, chart_curves, x.ticks(10), y.ticks(), result.unit, thinned)
+    return Chart(title, chart_curves, x.ticks(10), y.ticks(), unit, thinned)
+
+
+def corners(times: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Return the corners of a curve of steps, whose last time is its end."""
+    return np.repeat(times, 2)[1:], np.repeat(values, 2)[:-1]
 
 
 def _points(xs: Floats, ys: Floats) -> str:
