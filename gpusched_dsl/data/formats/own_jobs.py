@@ -11,9 +11,10 @@ from gpusched_dsl.data.formats.conditions import satisfies
 from gpusched_dsl.data.formats.fields import POSITIVE, Field, Kind, SelectedRows, rows_of, words_of
 from gpusched_dsl.data.formats.jobs import select_jobs
 from gpusched_dsl.data.formats.moments import midnight_before, moment_of, seconds_of, times_of
-from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting
+from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting, dropped_text
 from gpusched_dsl.data.formats.text_table import TextTable, read_text_table
 from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.units import DIMENSIONLESS, convertible, factor, parse_unit_text
 
 if TYPE_CHECKING:
@@ -241,9 +242,13 @@ def read_own_table(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
         rows.leave_out(f"{name} is not a time", rows["_wrong"], column=name, text=rows["_text"])
         rows.leave_out(f"{name} does not exist in {zone}", rows["_skipped"], column=name, text=rows["_text"])
     for name in names["durations"]:
-        values, wrong = seconds_of(rows[name])
+        values, wrong = seconds_of(decimal(rows[name], settings))
         rows.put(rows[name].alias("_text"), pl.Series(name, values, nan_to_null=True), pl.Series("_wrong", wrong))
         rows.leave_out(f"{name} is not a length of time", rows["_wrong"], column=name, text=rows["_text"])
+    if rows.total and not rows.frame.height:
+        notes = tuple(dropped_text(each) for each in (*rows.dropped.values(), *rows.filtered.values()))
+        message = f"no usable row among the {count_text(rows.total, 'row')} of `{raw.name}`"
+        raise Unreadable(Fault("GSM2018", message, notes=notes))
     return rows.table(table.columns)
 
 

@@ -57,7 +57,12 @@ def _moments(local: Micros, zone: str, which: str) -> tuple[Micros, Bools]:
         utc = found.dt.convert_time_zone("UTC").to_physical()
     except pl.exceptions.PolarsError:
         raise Unreadable(
-            Fault("GSM2030", f"`{zone}` is not a time zone", help='write a zone as "America/New_York" or "UTC"')
+            Fault(
+                "GSM2030",
+                f"`{zone}` is not a time zone",
+                help='write a zone as "America/New_York" or "UTC"',
+                option=("timezone", zone),
+            )
         ) from None
     exists = utc.is_not_null().to_numpy()
     return utc.fill_null(0).to_numpy().astype(np.int64), exists

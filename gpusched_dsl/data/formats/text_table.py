@@ -119,6 +119,14 @@ def _parquet(raw: Raw) -> TextTable:
 
     from gpusched_dsl.data.sources.parquet import names_of, read_parquet
 
-    file = read_parquet(raw.data, raw.name, names_of(raw.data, raw.name, FileLimits()), FileLimits())
+    limits, names, file = FileLimits(), names_of(raw.data, raw.name, FileLimits()), None
+    while file is None:
+        try:
+            file = read_parquet(raw.data, raw.name, names, limits)
+        except Unreadable as error:  # columns of lists and structures are left out
+            unusable = {fault.column for fault in error.faults if fault.code == "GSM2014"} & set(names)
+            if not unusable:
+                raise
+            names = [name for name in names if name not in unusable]
     columns = {name: column.cast(pl.String) for name, column in file.columns.items()}
     return TextTable(raw.name, columns, np.arange(1, file.rows + 1))

@@ -67,6 +67,8 @@ def _usable(name: str, column: str, series: pl.Series) -> pl.Series:
         return series.cast(pl.Int64, strict=False) if kind != pl.UInt64 else series.cast(pl.Float64)
     if kind.is_decimal():
         return series.cast(pl.Float64)
+    if isinstance(kind, pl.Duration):
+        return series.dt.to_string("iso")
     if isinstance(kind, (pl.Categorical, pl.Enum)) or kind.is_temporal():
         return series.cast(pl.String)
     if kind == pl.Null:
