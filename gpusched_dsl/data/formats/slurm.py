@@ -133,9 +133,10 @@ def _put_times(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
         dated |= times.dated
         known = pl.Series(times.has_value)
         rows.put(pl.Series(name, times.micros).set(~known, None), text.alias("_text"))
-        rows.put(pl.Series("_wrong", times.wrong | times.skipped))
+        rows.put(pl.Series("_wrong", times.wrong), pl.Series("_skipped", times.skipped))
         source = _FIELDS[name][0]
         rows.leave_out(f"{source} is not a time", rows["_wrong"], column=source, text=rows["_text"])
+        rows.leave_out(f"{source} does not exist in {zone}", rows["_skipped"], column=source, text=rows["_text"])
     first = rows["submitted"].min()
     zero = midnight_before(int(first), zone) if dated and isinstance(first, int) else 0
     rows.put(*(((rows[name] - zero).cast(pl.Float64) / 1e6).alias(name) for name in names))
