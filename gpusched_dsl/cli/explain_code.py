@@ -51,7 +51,7 @@ def sections() -> dict[str, str]:
 def _page() -> str:
     try:
         return (files("gpusched_dsl.docs") / "errors.md").read_text(encoding="utf-8")
-    except (ModuleNotFoundError, FileNotFoundError):  # a checkout that was installed before the page was shipped
+    except (ModuleNotFoundError, FileNotFoundError):  # a checkout: the page is beside the package
         return (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
 
 

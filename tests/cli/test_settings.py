@@ -151,6 +151,8 @@ def test_options_of_generators(gsdsl: Run, tmp_path: Path) -> None:
     done = json.loads(gsdsl("solve", path, "--set", "seed=2", "--set", "jobs=5", "--gap", 0, "--json", "-").out)
     assert done["objective"] == pytest.approx(expected.objective)
     assert done["settings"] == {"seed": "2", "jobs": "5"}
+    written.write_text(DRAWN + "test T { solve Drawn (seed = 2, jobs = 5) with highs; expect count(Jobs) == 5; }\n")
+    assert "1 passed" in gsdsl("test", written).out
     several = {"capacity_jobs.jobs": 5, "capacity_times.jobs": 5, "seed": "2"}
     assert gs.load(path).solve(settings=several, gap=0).objective == pytest.approx(expected.objective)
     for setting, words in (
