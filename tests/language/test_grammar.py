@@ -55,7 +55,7 @@ def test_reserved_words_are_few_and_known() -> None:
     assert " ".join(sorted(vocabulary().reserved)) == (
         "all all_different and any argmax argmin binary campaign check constraint count cross default diff drop else "
         "false if import in integer inter let max maximize min minimize model norm not online option or override param "
-        "placement policy prod random scenario set sum test then true union var when where within"
+        "placement policy prod random scenario set sos1 sos2 sum test then true union var when where within"
     )
     assert not set(vocabulary().reserved) & set(vocabulary().soft)
 

@@ -1,4 +1,4 @@
-"""`sum prod min max norm any all all_different count argmin argmax` over indices."""
+"""`sum prod min max norm any all all_different sos1 sos2 count argmin argmax` over indices."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     ValueType,
 )
+from gpusched_dsl.language.checking import ordered_sets
 from gpusched_dsl.language.checking.conversion import require_plain, unit_in
 from gpusched_dsl.language.checking.euclidean_norm import norm
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, numeric_type
@@ -26,6 +27,8 @@ def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> Typ
     body = _body(checker, expr, inner)
     if indexing is None or body is None:
         return None
+    if expr.op in ordered_sets.OPERATIONS:
+        return ordered_sets.check_ordered_set(checker, expr, indexing, body, scope)
     if expr.op in ("argmin", "argmax"):
         return _extreme_element(checker, expr, indexing, body)
     if expr.op == "norm":

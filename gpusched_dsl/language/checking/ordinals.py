@@ -27,7 +27,7 @@ def check_ordinal(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr 
     if domain is None:
         _report_no_set(checker, expr, typed)
         return None
-    if not _is_ordered(checker, domain):
+    if not is_ordered(checker, domain, "ord"):
         return None
     element = as_element(typed, domain.types[0])
     if element is None:
@@ -67,12 +67,12 @@ def _report_no_set(checker: Checker, expr: tree.Call, typed: TypedExpr) -> None:
     )
 
 
-def _is_ordered(checker: Checker, domain: TypedSet) -> bool:
-    """Whether a set has positions; reports GSM1212 and GSM1209."""
+def is_ordered(checker: Checker, domain: TypedSet, function: str) -> bool:
+    """Whether a set has positions for a function that needs them; reports GSM1212 and GSM1209."""
     if len(domain.types) > 1 or indices_in(domain):
         checker.error(
             "GSM1212",
-            "`ord` of a set of tuples" if len(domain.types) > 1 else "`ord` of a set that depends on an index",
+            f"`{function}` of a set " + ("of tuples" if len(domain.types) > 1 else "that depends on an index"),
             domain.span,
             help="use an ordered set of single elements",
         )

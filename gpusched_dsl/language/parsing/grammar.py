@@ -20,7 +20,7 @@ TABLES = "gsm.tables.json.gz"
 # Terminals that begin blocks, terminals that begin aggregates, and the other half of each bracket.
 BLOCKS = frozenset(("IMPORT", "MODEL", "SCENARIO", "TEST", "POLICY", "ONLINE", "CAMPAIGN"))
 AGGREGATES = frozenset(
-    ("SUM", "PROD", "MIN", "MAX", "NORM", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX", "ALL_DIFFERENT")
+    ("SUM", "PROD", "MIN", "MAX", "NORM", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX", "ALL_DIFFERENT", "SOS1", "SOS2")
 )
 OPENER_OF = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 CLOSER_OF = {"LPAR": ("RPAR", ")"), "LSQB": ("RSQB", "]"), "LBRACE": ("RBRACE", "}")}

@@ -30,6 +30,7 @@ _COMPARE = {"==": "=", "!=": r"\neq", "<=": r"\leq", ">=": r"\geq", "<": "<", ">
 _OVER = {
     "sum": r"\sum", "prod": r"\prod", "min": r"\min", "max": r"\max", "any": r"\bigvee", "all": r"\bigwedge",
     "all_different": r"\operatorname*{all\,different}",
+    "sos1": r"\operatorname*{SOS1}", "sos2": r"\operatorname*{SOS2}",
     "argmin": r"\operatorname*{arg\,min}", "argmax": r"\operatorname*{arg\,max}",
 }  # fmt: skip
 _PAIRS = {
