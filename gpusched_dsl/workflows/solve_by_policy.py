@@ -110,7 +110,7 @@ def _solve_by_policy(
         decision = decide(policy, store, limits, options.seed, running, run.stop, run.report_progress)
     patience = BOUND_SECONDS if options.time_limit is None else max(options.time_limit, least_seconds)
     judge_options = replace(options, gap=0.0, time_limit=patience)
-    problem = ground(built.scenario.model, store, limits, decision.values)
+    problem = _without_fixed_integers(ground(built.scenario.model, store, limits, decision.values))
     # A monitor that stopped the policy would also stop this solve at once, and the plan would be lost.
     solved = solve_problem(problem, backend, judge_options, None, None if run.ended_by else monitor)
     solved.close()
@@ -129,6 +129,16 @@ def _solve_by_policy(
         statistics={**decision.statistics, **seconds, "price": decision.price},
     )
     return _remove_proofs(built, policy, solved, decision, options, ended_by), tuple(warnings)
+
+
+def _without_fixed_integers(problem: Problem) -> Problem:
+    """Return the problem without integrality if a plan fixes all integers of a nonlinear problem.
+
+    Backends that solve convex problems without integers can then complete it.
+    """
+    if problem.is_linear or (problem.integer & (problem.lower < problem.upper)).any():
+        return problem
+    return replace(problem, integer=np.zeros_like(problem.integer))
 
 
 def start_by_policy(
