@@ -1,9 +1,9 @@
 """Convex quadratic objectives: HiGHS gets the matrix, and its point is believed as far as its dual values prove it.
 
-HiGHS 1.16 gives wrong answers without rows (so it always gets one), adds a small multiple of x^2 to objectives, which
-makes unbounded problems bounded, and cycles on one in a hundred of random small problems. At a point x0 a convex
-objective is at least its tangent plane, so multipliers of the rows give a bound on it by linear programming duality.
-Where that is not near the value, linear programs find the optimum:
+HiGHS 1.16 calls problems without rows unbounded (so it always gets one), and adds a small multiple of x^2 to objectives,
+which moves the optimum of unbounded problems far away; HiGHS 1.15 also cycled on one in a hundred of random small
+problems. At a point x0 a convex objective is at least its tangent plane, so multipliers of the rows give a bound on it
+by linear programming duality. Where that is not near the value, linear programs find the optimum, or that there is none:
 
     min c x + sum s_k      with u == F x,  s_k >= 2 v u_k - v^2 for more and more v      (F'F the matrix)
 
@@ -29,7 +29,8 @@ from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix, stack
 from gpusched_dsl.ir.problem import Family, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
-from gpusched_dsl.ir.tolerances import TIGHT
+from gpusched_dsl.ir.tolerances import SOLVER, TIGHT
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # A bound this near to the value, relative to it and to 1, proves the optimum.
 PRECISE = 1e-7
@@ -85,7 +86,9 @@ def tangent_bound(quadratic: QuadraticObjective, bounds: Bounds, point: Floats, 
     offset = quadratic.value(point) - float(gradient @ point)
     plane = replace(quadratic.objective, terms=(Term(None, used, gradient[used], offset),))
     linear = replace(quadratic.linear, objectives=(plane,), lower=bounds.lower, upper=bounds.upper)
-    found = dual_bound(linear, row_duals)
+    if float(np.abs(point).max(initial=0.0)) > FAR:  # slopes within the tolerance may have led there
+        return None
+    found = dual_bound(linear, row_duals, SOLVER)
     return None if found is None else found.value
 
 
@@ -195,11 +198,16 @@ class TangentPlanes:
 
     def _close_in(self, session: LinearSession, width: Floats) -> SolverResult:
         columns, count = self.quadratic.linear.columns, self.forms.rows
+        last = SolverResult(Status.LIMIT, reason="accuracy")
         for _ in range(ROUNDS):
-            answer = session.solve(self._options(), None, self.monitor)
+            try:
+                answer = session.solve(self._options(), None, self.monitor)
+            except DiagnosticError:  # HiGHS fails on some programs with many almost parallel tangents
+                break
             self.iterations += answer.statistics.get("iterations", 0.0)
             if answer.status is not Status.OPTIMAL or answer.values is None:
                 return self._unfinished(answer)
+            last = answer
             point, u, s = np.split(answer.values, (columns, columns + count))
             self._offer(point)
             at_side = np.abs(u) >= width * (1.0 - AT_THE_SIDE)
@@ -217,7 +225,7 @@ class TangentPlanes:
                 break
             self._add_tangents(session, more, u[more])
         if self.bound is not None and self._apart() <= max(PRECISE, self._options().gap) * self._size:
-            return self._proved(answer)
+            return self._proved(last)
         return self._unfinished(SolverResult(Status.LIMIT, reason="accuracy"))
 
     def _offer(self, point: Floats) -> None:

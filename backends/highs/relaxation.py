@@ -25,11 +25,12 @@ class DualBound:
     reduced_costs: Floats
 
 
-def dual_bound(problem: Problem, row_duals: Floats) -> DualBound | None:
+def dual_bound(problem: Problem, row_duals: Floats, tolerance: float = ROUNDING) -> DualBound | None:
     """Return the bound on the first objective that multipliers of the rows prove, None if they prove nothing.
 
     For any y with the right signs, `c x >= y b + min over the bounds of (c - A'y) x` holds for every feasible x: weak
     duality. `row_duals` (`d objective / d side`) may be wrong: signs are corrected, the rest makes the bound weaker.
+    Reduced costs of columns without a bound count as 0 up to `tolerance`, relative to the largest cost.
     """
     objective = problem.objectives[0]
     sign = _sign(objective)
@@ -41,7 +42,7 @@ def dual_bound(problem: Problem, row_duals: Floats) -> DualBound | None:
     priced = np.bincount(matrix.columns, weights=matrix.values * duals[matrix.row_of], minlength=problem.columns)
     reduced = costs - priced
     ends = np.where(reduced > 0, problem.lower, problem.upper)
-    rounding = ROUNDING * max(1.0, float(np.abs(costs).max(initial=0.0)))
+    rounding = tolerance * max(1.0, float(np.abs(costs).max(initial=0.0)))
     reduced = np.where(~np.isfinite(ends) & (np.abs(reduced) <= rounding), 0.0, reduced)
     sides = np.where(duals > 0, problem.row_lower, problem.row_upper)
     used, moved = duals != 0, reduced != 0
