@@ -1,9 +1,9 @@
 """Convex quadratic objectives: HiGHS gets the matrix, and its point is believed as far as its dual values prove it.
 
-HiGHS 1.16 calls problems without rows unbounded (so it always gets one), and adds a small multiple of x^2 to objectives,
-which moves the optimum of unbounded problems far away; HiGHS 1.15 also cycled on one in a hundred of random small
-problems. At a point x0 a convex objective is at least its tangent plane, so multipliers of the rows give a bound on it
-by linear programming duality. Where that is not near the value, linear programs find the optimum, or that there is none:
+HiGHS 1.16 calls problems without rows unbounded (so it always gets one), and adds a small multiple of x^2, which moves
+the optimum of unbounded problems far away; HiGHS 1.15 also cycled on one in a hundred of random small problems. At a
+point x0 a convex objective is at least its tangent plane, so multipliers of the rows give a bound on it by linear
+programming duality. Where that is not near the value, linear programs find the optimum, or that there is none:
 
     min c x + sum s_k      with u == F x,  s_k >= 2 v u_k - v^2 for more and more v      (F'F the matrix)
 
