@@ -62,6 +62,7 @@ class ChartAxis:
     high: float
     start: float
     end: float
+    whole: bool = False  # ticks only at integers
 
     def at(self, values: Floats) -> Floats:
         found: Floats = self.start + (values - self.low) / (self.high - self.low) * (self.end - self.start)
@@ -70,6 +71,7 @@ class ChartAxis:
     def ticks(self, most: int = TICKS) -> tuple[AxisTick, ...]:
         """Return round numbers, about `most` at most."""
         step = _round_up((self.high - self.low) / most)
+        step = max(step, 1.0) if self.whole else step
         first = math.ceil(self.low / step - 1e-9)
         values: Floats = np.arange(first, math.floor(self.high / step + 1e-9) + 1, dtype=np.float64) * step
         return tuple(
@@ -78,16 +80,18 @@ class ChartAxis:
         )
 
 
-def x_axis(low: float, high: float) -> ChartAxis:
+def x_axis(low: float, high: float, *, whole: bool = False) -> ChartAxis:
     """The horizontal axis of all charts of a page."""
-    return ChartAxis(low, high if high > low else low + 1.0, LEFT, WIDTH - RIGHT)
+    return ChartAxis(low, high if high > low else low + 1.0, LEFT, WIDTH - RIGHT, whole)
 
 
-def chart(title: str, x: ChartAxis, unit: str, curves: Sequence[Curve], *, thinned: bool = False) -> Chart:
+def chart(
+    title: str, x: ChartAxis, unit: str, curves: Sequence[Curve], *, thinned: bool = False, whole: bool = False
+) -> Chart:
     """Return the chart of curves, with a vertical axis from 0 or from the least value below it."""
     values = np.concatenate([ys for _, _, _, ys in curves])
     low, high = min(0.0, float(values.min(initial=0.0))), float(values.max(initial=0.0))
-    y = ChartAxis(low, high if high > low else low + 1.0, HEIGHT - BOTTOM, TOP)
+    y = ChartAxis(low, high if high > low else low + 1.0, HEIGHT - BOTTOM, TOP, whole)
     chart_curves = tuple(ChartCurve(label, colour, _points(x.at(xs), y.at(ys))) for label, colour, xs, ys in curves)
     return Chart(title, chart_curves, x.ticks(10), y.ticks(), unit, thinned)
 

@@ -34,6 +34,8 @@ def price_charts(
         param = store.params.get(name)
         if param is None or not isinstance(declared.type, Numeric) or not _is_price(declared.type.unit):
             continue
+        if declared.value is not None:  # it follows from other parameters
+            continue
         curves = list(_curves(declared, param, root, slot_length, first))
         if curves:
             charts.append(chart(f"Price: {name} [{declared.type.unit}]", axis, unit, curves))

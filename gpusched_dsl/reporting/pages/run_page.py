@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.text.numbers import percent_text
 from gpusched_dsl.reporting.grid import Grid
 from gpusched_dsl.reporting.pages.charts import Chart, ChartAxis, Curve, chart, corners, x_axis
@@ -138,14 +137,16 @@ def queue_chart(result: RunResultData) -> Chart:
     waiting = queue_length(result.history)
     thin = waiting.thin_out(MOST_POINTS)
     curve: Curve = ("jobs waiting", "orange", *corners(thin.times, thin.values))
-    return _chart(result, "Jobs waiting", [curve], thinned=thin is not waiting)
+    return _chart(result, "Jobs waiting", [curve], thinned=thin is not waiting, whole=True)
 
 
 def use_chart(result: RunResultData) -> Chart:
     """Return the chart of used GPUs, and of the GPUs of nodes in use."""
     used, room = gpus_in_use(result.history), gpus_of_used_nodes(result.history)
     thin = used.thin_out(MOST_POINTS)
-    curves: list[Curve] = [("GPUs used", "blue", *corners(thin.times, thin.values))]
+    curves: list[Curve] = [
+        ("GPUs used" if result.history.has_uses else "nodes used", "blue", *corners(thin.times, thin.values))
+    ]
     if room is not None:
         in_use = room.thin_out(MOST_POINTS)
         curves.insert(0, ("GPUs of nodes in use", "grey", *corners(in_use.times, in_use.values)))
@@ -154,9 +155,9 @@ def use_chart(result: RunResultData) -> Chart:
 
 
 def _chart(
-    result: RunResultData, title: str, curves: list[tuple[str, str, Floats, Floats]], *, thinned: bool = False
+    result: RunResultData, title: str, curves: list[Curve], *, thinned: bool = False, whole: bool = False
 ) -> Chart:
-    return chart(title, _time(result), result.unit, curves, thinned=thinned)
+    return chart(title, _time(result), result.unit, curves, thinned=thinned, whole=whole)
 
 
 def _prices(result: RunResultData) -> list[Chart]:

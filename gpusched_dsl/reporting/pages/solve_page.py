@@ -111,7 +111,7 @@ def _stays(model: CheckedModel, store: ValueStore, placed: Placement) -> Stays:
         late=_late(frame),
         rows=rows,
         room=room,
-        axis=x_axis(min(0.0, low) if slots is None else low, high),
+        axis=x_axis(min(0.0, low) if slots is None else low, high, whole=slots is not None),
         unit=unit,
     )
 
@@ -209,5 +209,5 @@ def _prices(model: CheckedModel, store: ValueStore, axis: ChartAxis | None) -> l
     slots = _slots(model.placement, store)
     if slots is None or len(slots) < 2:
         return []
-    x = axis or x_axis(float(slots.min()), float(slots.max()) + 1)
+    x = axis or x_axis(float(slots.min()), float(slots.max()) + 1, whole=True)
     return price_charts(model, store, x, "slot", float(slots[1] - slots[0]), float(slots[0]))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
 
 GAP = 2  # spaces between the two columns
+MOST_NAMES = 5  # of unfinished jobs
 MOST_GROUPS = 12  # rows of a table by attribute
 ENDED = {
     "finished": "finished: all jobs are done",
@@ -83,7 +84,7 @@ def _jobs(result: RunResultData) -> list[tuple[str, str]]:
     of = metrics["jobs"]
     parts = [f"{short(metrics['jobs_finished'])} of {short(of)} finished"]
     parts += [f"{short(metrics[name])} {word}" for name, word in _UNDONE.items() if metrics[name]]
-    fields = [("jobs", ", ".join(parts))]
+    fields = [("jobs", ", ".join(parts)), *_unfinished(result)]
     if metrics["tardiness_mean"] is not None:
         late = f"{short(metrics['jobs_late'])} late ({percent_text(metrics['late_share'])})"
         fields.append(("tardiness", f"{late}, {_statistics_text(result, 'tardiness', 'mean', 'max')}"))
@@ -96,6 +97,18 @@ def _jobs(result: RunResultData) -> list[tuple[str, str]]:
             ("queueing", f"{_statistics_text(result, 'queueing', 'mean', 'p95', 'max')}; waiting {waiting} mean")
         )
     return fields
+
+
+def _unfinished(result: RunResultData) -> list[tuple[str, str]]:
+    """Name the jobs that wait or run at the end, and the time at which they arrived."""
+    present = result.outcome.world.present()
+    if not len(present):
+        return []
+    names = result.history.labels(result.history.jobs_root, present[:MOST_NAMES])
+    arrivals = [short(at) for at in result.outcome.world.arrival[present[:MOST_NAMES]].tolist()]
+    shown = [f"{name} (since {with_unit(at, result.unit)})" for name, at in zip(names, arrivals, strict=True)]
+    more = f" and {len(present) - MOST_NAMES:,} more" if len(present) > MOST_NAMES else ""
+    return [("unfinished", ", ".join(shown) + more)]
 
 
 _UNDONE = {"jobs_unfinished": "unfinished", "jobs_withdrawn": "withdrawn", "jobs_overdue": "overdue"}

@@ -55,3 +55,11 @@ def test_jobs_left_out(most: int, told: str, monkeypatch: pytest.MonkeyPatch) ->
     shown = texts(run(3))
     assert told in shown
     assert ("more are in" in shown or "more is in" in shown) == bool(told)
+
+
+def test_unfinished_jobs_are_named() -> None:
+    """`b` needs more GPUs than any node has, so the queue stops."""
+    text = REPLAY.replace("ROWS", "a 0 3 5  b 1 8 1  c 2 1 4")
+    result = gs.loads(text).run(method="FIFO")
+    assert isinstance(result, RunResult)
+    assert "unfinished  b (since 1 h), c (since 2 h)" in str(result)
