@@ -19,6 +19,7 @@ from gpusched_dsl.solving.option_values import plain_number
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.data.instance import Instance
     from gpusched_dsl.policies.catalogue import ListedPolicy
+    from gpusched_dsl.policies.generic.listing import ListedGeneric
 
 Setting: TypeAlias = str | int | float
 
@@ -58,6 +59,16 @@ class ModelScenarios:
         from gpusched_dsl.policies.catalogue import listed_policies
 
         return listed_policies(self._workspace, model)
+
+    def generic_policies(self, model: str | None = None) -> list[ListedGeneric]:
+        """Return the policies for any model with a placement, for each model of the text (or for one of them).
+
+        `policy` of each has name, doc and source. `applies` tells whether the model states what it needs: then `lines`
+        are those of its text, else `reason` and `help` say what is missing. Models with errors are left out.
+        """
+        from gpusched_dsl.policies.generic.listing import listed_generic
+
+        return listed_generic(self._workspace, model)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:

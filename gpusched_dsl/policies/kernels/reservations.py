@@ -94,7 +94,7 @@ def occupy(
         segment = _split(future, segment, start)
     while segment != NONE and not _has_ended(future.start[segment], end):
         after = future.following[segment]
-        if end < _NEVER and (after == NONE or not _has_ended(future.start[after], end)):
+        if end < _NEVER and (after == NONE or future.start[after] > end + _SLACK * max(1.0, end)):
             _split(future, segment, end)
         for r in range(needs.shape[1]):
             future.left[segment, r] -= needs[w, r]

@@ -34,22 +34,22 @@ def check(cluster: Cluster, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", POLICIES)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, 1, 100037])
 def test_small_clusters(method: str, seed: int) -> None:
     check(random_cluster(seed, users=3), method)
 
 
 @pytest.mark.parametrize("method", [name for name in POLICIES if not GENERIC[name].preempts])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, 100031])
 def test_outages(method: str, seed: int) -> None:
     check(random_cluster(seed, outages=True, users=2), method)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", POLICIES)
-@pytest.mark.parametrize("seed", range(100, 103))
+@pytest.mark.parametrize("seed", range(100, 102))
 def test_many_clusters(method: str, seed: int) -> None:
-    for at in range(40):
+    for at in range(20):
         check(random_cluster(1000 * seed + at, users=3), method)
         if not GENERIC[method].preempts:
             check(random_cluster(1000 * seed + at, outages=True, users=2), method)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from generic_clusters import MODEL, random_cluster
 
+import gpusched_dsl as gs
 from gpusched_dsl.cli import main
 from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -76,6 +77,12 @@ def test_reasons(name: str, roles: str, expected: str) -> None:
 )
 def test_reasons_against_all(body: str, expected: str) -> None:
     assert expected in reason("FIFO", body)
+
+
+def test_lists_in_python() -> None:
+    found = gs.loads(random_cluster(3).text()).generic_policies()
+    assert {entry.policy.name: entry.applies for entry in found} == dict.fromkeys(GENERIC, True) | {"FairShare": False}
+    assert next(entry.help for entry in found if not entry.applies).startswith("add `user USER;`")
 
 
 def test_rented_nodes() -> None:
