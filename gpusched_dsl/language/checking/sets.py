@@ -6,6 +6,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     CheckedSet,
     ComprehensionSet,
+    Element,
     IntegerRange,
     LiteralSet,
     NamedSet,
@@ -294,7 +295,16 @@ def _operation(checker: Checker, expr: tree.Binary, scope: Scope, expected: Type
             right.span,
             describe_all(right.types),
             secondary=[Label(left.span, describe_all(left.types))],
-            help="both sets must have elements of one type",
+            help=_help_for_different_types(expr.op, left, right),
         )
         return None
     return SetOperation(span=expr.span, types=left.types, op=expr.op, left=left, right=right)
+
+
+def _help_for_different_types(operation: str, left: TypedSet, right: TypedSet) -> str:
+    if operation == "union" and isinstance(left, NamedSet) and isinstance(right, NamedSet):
+        kinds = (*left.types, *right.types)
+        if len(kinds) == 2 and all(isinstance(kind, Element) for kind in kinds):
+            declared = " ".join(f"set {side.name} within All;" for side in (left, right))
+            return f"declare one set with both in it: `set All; {declared}`"
+    return "both sets must have elements of one type"
