@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document, write_figures
 from gpusched_dsl.cli.instance import open_scenario
 from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
@@ -15,6 +16,7 @@ from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.cli.tables import show_comparison
 from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.scenarios.scenario import scenario_title
@@ -83,6 +85,8 @@ def _check_targets(options: argparse.Namespace) -> None:
         message = f"{printed[0]} and {printed[1]} both write to standard output"
         raise UsageError("GSM6002", message, "give one of them a file")
     check_targets(*targets.values())
+    if options.figures is not None:
+        check_writable(Path(options.figures), folder=True)
 
 
 def _show(comparison: Comparison, output: Output) -> None:
@@ -102,6 +106,8 @@ def _write(comparison: Comparison, options: argparse.Namespace, output: Output) 
         write_document(comparison.csv_text(), options.csv, output)
     if options.html is not None:
         write_document(comparison.html_text(), options.html, output)
+    if options.figures is not None:
+        write_figures({"": comparison.html_text()}, options.figures, output)
 
 
 def _exit_code(comparison: Comparison) -> int:

@@ -33,7 +33,7 @@ def write_figures(pages: Mapping[str, str], folder: str, output: Output) -> None
     import re
 
     from gpusched_dsl.data.sources.writing import make_folder
-    from gpusched_dsl.reporting.runs.figures import figures
+    from gpusched_dsl.reporting.pages.figures import figures
 
     make_folder(Path(folder))
     count = 0

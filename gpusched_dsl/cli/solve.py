@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document, write_figures
 from gpusched_dsl.cli.instance import LoadedProblem, choose_instance
 from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
@@ -177,8 +177,9 @@ def _check_targets(options: argparse.Namespace) -> None:
             "GSM6002", "`--json -` and `--html -` both write to standard output", "give one of them a file"
         )
     check_targets(options.json, options.html)
-    if options.csv is not None:
-        check_writable(Path(options.csv), folder=True)
+    for folder in (options.csv, options.figures):
+        if folder is not None:
+            check_writable(Path(folder), folder=True)
 
 
 def _solver_options(options: argparse.Namespace) -> SolveOptions:
@@ -204,6 +205,8 @@ def _write(result: Result, options: argparse.Namespace, output: Output) -> None:
         write_document(result.json_text(), options.json, output)
     if options.html is not None:
         write_document(result.html_text(), options.html, output)
+    if options.figures is not None:
+        write_figures({"": result.html_text()}, options.figures, output)
     if options.csv is None:
         return
     if result.has_point:

@@ -67,5 +67,17 @@ def test_figures_are_complete_documents(gsdsl: Run, noisy: Path, tmp_path: Path)
     assert {f"highs-{seed}-{name}" for seed in (1, 2) for name in names} == {
         file.name for file in (tmp_path / "two").iterdir()
     }
+    windows = tmp_path / "windows.gsm"
+    for file, text in starter_files("windows", "windows").items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    for command, other in (
+        ("solve", ()),
+        ("compare", ("--methods", "highs,scip")),
+        ("run", ("--html", tmp_path / "p.html")),
+    ):
+        assert gsdsl(command, windows, *other, "--figures", tmp_path / command).code == 0
+        drawn = (tmp_path / command / "schedule-1.svg").read_text()
+        assert "<title>Schedule" in drawn
+        assert "a colour per job" not in drawn
     (tmp_path / "file").write_text("")
     assert "GSM6008" in gsdsl("run", noisy, "--figures", tmp_path / "file").err

@@ -7,6 +7,7 @@ from gpusched_dsl.cli.arguments.shared import (
     FILE_HELP,
     PROBLEM_HELP,
     add_csv,
+    add_figures,
     add_html,
     add_instance_options,
     add_json,
@@ -70,6 +71,7 @@ def add_solve_options(parser: Parser) -> None:
     add_json(parser, "the result")
     add_csv(parser, "write one CSV file per variable into a folder", "DIR")
     add_html(parser)
+    add_figures(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="show the solver's own log")
 
 
@@ -89,3 +91,4 @@ def add_compare_options(parser: Parser) -> None:
     add_json(parser, "the comparison")
     add_csv(parser, "write the table as CSV (`-`: to standard output)")
     add_html(parser)
+    add_figures(parser)

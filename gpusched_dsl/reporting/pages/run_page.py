@@ -95,16 +95,19 @@ def _time(result: RunResultData) -> ChartAxis:
 
 
 def schedule_chart(result: RunResultData) -> Gantt:
-    """Return the schedule, with all nodes of the run."""
+    """Return the schedule, with all nodes of the run; without nodes, all jobs are in one row."""
     history, world = result.history, result.outcome.world
     parts = history.stretches
-    places = result.outcome.base.all_codes(history.places_root)
+    named = bool(history.places_root)
+    places = result.outcome.base.all_codes(history.places_root) if named else np.zeros(1, dtype=np.int64)
+    row = parts.place if named else np.zeros(len(parts.place), dtype=np.int64)
     late = (world.end - world.due)[parts.job] > 1e-9 * np.maximum(1.0, np.abs(world.due[parts.job]))
     room = np.full(len(places), np.nan)
-    room[parts.place] = history.gpus[parts.kind]
+    if named:
+        room[row] = history.gpus[parts.kind]
     return gantt(
         Stays(
-            row=parts.place,
+            row=row,
             start=parts.start,
             end=parts.end,
             uses=parts.uses,

@@ -12,6 +12,7 @@ _ANY_KEY = re.compile(r'<span class="key">.*?</span>', re.DOTALL)  # also of col
 _CHART_RULE = re.compile(
     r"\s*(svg text|\.grid|\.line|\.blue|\.orange|\.green|\.purple|\.red|\.grey|\.[a-z]+\d|rect|text|\.zero|\.price)"
 )
+_ANY_KEY = re.compile(r'<span class="key">.*?</span>', re.DOTALL)
 _SVG = re.compile(r'<svg\b[^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>(.*?)</svg>', re.DOTALL)
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _VARIABLE = re.compile(r"--(\w+):\s*([^;}]+?)\s*[;}]")
