@@ -178,7 +178,8 @@ scenario S for Split { Nodes = { a, b }; }
 
 def test_integers_are_enumerated_by_convex_problems() -> None:
     """SCIP against the best of the problems of CVXPY with all integers fixed."""
-    integer = gs.loads(WITH_INTEGERS.replace("KIND", "integer")).solve("S", backend="scip", gap=1e-9)
+    with gs.loads(WITH_INTEGERS.replace("KIND", "integer")) as model:
+        integer = model.solve("S", backend="scip", gap=1e-9)
     best = np.inf
     with gs.loads(WITH_INTEGERS.replace("KIND", "")) as model:
         for a in range(4):
