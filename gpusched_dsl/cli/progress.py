@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
 
 REFRESHES_PER_SECOND = 8
+SPINNER = 3  # characters before the line
 
 
 def leave() -> NoReturn:
@@ -100,6 +102,13 @@ class ProgressMonitor:
         return "   ".join(parts)
 
 
+def fit_line(text: str, width: int) -> str:
+    """Shorten a line of progress to a width: first the speed is left out, then the end."""
+    if len(text) > width:
+        text = re.sub(r", [^ ,]+ per second", "", text)
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
 @contextmanager
 def watch_progress(output: Output, *, show: bool, watch: ProgressMonitor | None = None) -> Iterator[ProgressMonitor]:
     """Handle Ctrl-C for a solve; if `show`, also show its progress in one line, which is erased at the end."""
@@ -130,12 +139,12 @@ def _live(output: Output, watch: ProgressMonitor) -> Iterator[None]:
     from rich.spinner import Spinner
     from rich.text import Text
 
-    spinner = Spinner("dots")
+    spinner, console = Spinner("dots"), output.error_console()
 
     class Line:
         def __rich__(self) -> Spinner:
-            spinner.update(text=Text(watch.line(), no_wrap=True, overflow="ellipsis"))
+            spinner.update(text=Text(fit_line(watch.line(), console.width - SPINNER), no_wrap=True))
             return spinner
 
-    with Live(Line(), console=output.error_console(), refresh_per_second=REFRESHES_PER_SECOND, transient=True):
+    with Live(Line(), console=console, refresh_per_second=REFRESHES_PER_SECOND, transient=True):
         yield

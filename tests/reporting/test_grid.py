@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.progress import fit_line
 from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.reporting.grid import BAD, GOOD, Grid, GridColumn, rich_table
 
@@ -59,6 +60,13 @@ def test_best_and_broken_rows_have_colours() -> None:
     assert "\x1b[1;32mRandomisedGreedy" in text
     assert "\x1b[31mPublishedLocalSearch" in text
     assert "\x1b[31m" not in shown(80)[0]
+
+
+def test_lines_of_progress_fit() -> None:
+    line = "FIFO   1 h   0 done, 3 present   1 plan, 0.0162 per second   1 min 2 s   about 9 s left"
+    assert fit_line(line, 100) == line
+    assert fit_line(line, 70) == "FIFO   1 h   0 done, 3 present   1 plan   1 min 2 s   about 9 s left"
+    assert fit_line(line, 20) == "FIFO   1 h   0 done…"
 
 
 def test_the_first_rows_keep_their_marks() -> None:
