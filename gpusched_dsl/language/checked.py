@@ -299,6 +299,18 @@ class Function(TypedExpr):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PiecewiseLinear(TypedExpr):
+    """A piecewise-linear function of `operand`: through `points` (pairs), or 0 at 0 with `slopes` between `points`.
+
+    With slopes, points are single numbers, the breakpoints, and there is one slope more.
+    """
+
+    operand: TypedExpr
+    points: TypedList
+    slopes: TypedList | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetFunction(TypedExpr):
     """`count(S)`, `first(S)`, `last(S)`."""
 

@@ -56,6 +56,10 @@ class BaseEvaluator(EvaluationErrors):
         """The subscripts of an indexed set in every row; raises (GSM3002) where the set has no such index."""
 
     @abstractmethod
+    def order_keys(self, indexing: TypedIndexing, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
+        """Return per iterator the place of its element in its own set."""
+
+    @abstractmethod
     def join_index(self, domain: Domain, on: tuple[int, ...]) -> JoinIndex:
         """Return the tuples of a domain grouped by some components, computed once per domain."""
 

@@ -17,6 +17,7 @@ from gpusched_dsl.compiling.evaluation import dependent_sets
 from gpusched_dsl.compiling.evaluation.expectations import Expectations
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_element
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
@@ -40,6 +41,7 @@ from gpusched_dsl.language.checked import (
     Negate,
     Ordinal,
     ParamRef,
+    PiecewiseLinear,
     RandomRef,
     Reduction,
     SetFunction,
@@ -322,6 +324,10 @@ class Evaluator(References):
         message = f"the divisor of `{expr.name}` must be positive"
         self.refuse_where(divisors < 1, "GSM3003", message, expr.arguments[1], frame, "zero or less")
         return divisors
+
+    def _PiecewiseLinear(self, expr: PiecewiseLinear, frame: Frame) -> Values:
+        curves, which = curves_of(self, expr, frame)
+        return curves.values(which, np.broadcast_to(self.numbers(expr.operand, frame), (frame.size,)))
 
     def _SetFunction(self, expr: SetFunction, frame: Frame) -> Values:
         if free_variables(expr.domain):

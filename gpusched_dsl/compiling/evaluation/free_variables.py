@@ -15,6 +15,7 @@ from gpusched_dsl.language.checked import (
     RandomRef,
     TypedExpr,
     TypedIndexing,
+    TypedList,
     TypedSet,
 )
 from gpusched_dsl.language.source import Source, Span
@@ -79,6 +80,13 @@ def _(node: Expected) -> Variables:
 @free_variables.register
 def _(node: TypedIndexing) -> Variables:
     return (free_variables(node.iterators) | free_variables(node.conditions)) - frozenset(node.variables)
+
+
+@free_variables.register
+def _(node: TypedList) -> Variables:
+    if node.indexing is None:
+        return free_variables(node.rows)
+    return free_variables(node.indexing) | (free_variables(node.rows) - frozenset(node.indexing.variables))
 
 
 @free_variables.register

@@ -170,9 +170,9 @@ class Sets(BaseEvaluator):
         frame = self.expand(EMPTY_FRAME, indexing, span).frame
         columns = tuple(np.broadcast_to(frame.columns[v], (frame.size,)) for v in indexing.variables)
         components = tuple(self.store.component(v.type) for v in indexing.variables)
-        return sorted_tuples(components, columns, order=self._order_keys(indexing, columns))
+        return sorted_tuples(components, columns, order=self.order_keys(indexing, columns))
 
-    def _order_keys(self, indexing: TypedIndexing, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
+    def order_keys(self, indexing: TypedIndexing, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
         """Per iterator the place of its element in its own set: the order in which the author listed the indices."""
         keys: list[Codes] = []
         at = 0

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, assemble, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
 from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
-from gpusched_dsl.ir.definitions import Affines, IntegerQuotient, MinMax, Power, Unary, unary_starts
+from gpusched_dsl.ir.definitions import Affines, IntegerQuotient, MinMax, Piecewise, Power, Unary, unary_starts
 from gpusched_dsl.ir.domains import Domain, Packing, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Matrix
 from gpusched_dsl.language.checked import (
@@ -19,6 +20,7 @@ from gpusched_dsl.language.checked import (
     Function,
     IndexVar,
     Numeric,
+    PiecewiseLinear,
     Reduction,
     TypedExpr,
 )
@@ -57,6 +59,8 @@ class Nonlinear:
                 )
             case Function(name="div" | "mod"):
                 return self.define(expr, frame, lambda inner: self._integer_quotient(expr, inner), unbounded=True)
+            case PiecewiseLinear():
+                return self.define(expr, frame, lambda inner: self._piecewise(expr, inner))
             case Reduction(op="min" | "max"):
                 return self.define(expr, frame, lambda inner: self._extreme_over(expr, inner))
         raise self.refusal(expr)
@@ -238,6 +242,12 @@ class Nonlinear:
         arguments = self.arguments(expr.arguments[0], inner)
         name, starts = shorten(expr.span.text), unary_starts(inner.size)
         return expr.name, lambda results: Unary(results, starts, arguments, expr.span, name, expr.name)
+
+    def _piecewise(self, expr: PiecewiseLinear, inner: Frame) -> tuple[str, Making]:
+        arguments = self.arguments(expr.operand, inner)
+        curves, which = curves_of(self.ev, expr, inner)
+        name, starts = shorten(expr.span.text), unary_starts(inner.size)
+        return "piecewise", lambda results: Piecewise(results, starts, arguments, expr.span, name, which, curves)
 
     def _extreme(self, expr: Function, frame: Frame) -> Affine:
         if len(expr.arguments) == 1:

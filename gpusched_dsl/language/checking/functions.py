@@ -19,6 +19,7 @@ from gpusched_dsl.language.checking.euclidean_norm import norm
 from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, as_element, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.ordinals import check_ordinal
+from gpusched_dsl.language.checking.piecewise import check_piecewise
 from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label, did_you_mean
@@ -28,16 +29,19 @@ _DISTINCT = "all_different"
 _OF_MANY = (*_EXTREMES, _DISTINCT, "norm")
 _KEEPING = ("abs", "floor", "ceil", "round")
 _PLAIN = ("exp", "log")
+_PIECEWISE = "piecewise"
 _COUNTS = ("count", "card")  # two names of one function
 _OF_SETS = (*_COUNTS, "first", "last")
 _ORDINAL = "ord"
 _NEIGHBOURS = {"prev": -1, "next": 1}
 _OVER_INDICES = ("sum", "prod", "any", "all", "argmin", "argmax")
-FUNCTIONS = (*_EXTREMES, _DISTINCT, "norm", *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, _ORDINAL, *_NEIGHBOURS)
+FUNCTIONS = (*_EXTREMES, _DISTINCT, _PIECEWISE, "norm", *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, _ORDINAL, *_NEIGHBOURS)
 
 
 def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None:
     name = expr.function.text
+    if name == _PIECEWISE:
+        return check_piecewise(checker, expr, scope)
     for argument in expr.named:
         checker.error("GSM1212", f"`{name}` has no named arguments", argument.span, "named argument")
     if name in _OF_SETS:

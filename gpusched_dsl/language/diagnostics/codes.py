@@ -220,6 +220,7 @@ CODES: dict[str, str] = {
     "GSM3016": "placement that policies cannot use",
     "GSM3017": "invalid number in a profile or admission",
     "GSM3018": "values of a parameter that need each other",
+    "GSM3019": "invalid points of a piecewise-linear function",
     # 31xx random quantities
     "GSM3101": "invalid argument of a distribution",
     "GSM3102": "random quantity without a sample",

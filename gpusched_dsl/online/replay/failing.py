@@ -23,6 +23,7 @@ from gpusched_dsl.language.checked import (
     Numeric,
     Ordinal,
     ParamRef,
+    PiecewiseLinear,
     RandomRef,
     Reduction,
     SetFunction,
@@ -76,7 +77,7 @@ class PartialValues:
                 declared = self.still.model.params.get(part.name)
                 moving = declared is not None and self.still.change_in_listed(declared.indexing) is not None
                 return moving or any(changes(subscript) is not None for subscript in part.subscripts)
-        return isinstance(part, Ordinal | Shift | VariableRef | RandomRef | Expected | KnownValue)
+        return isinstance(part, PiecewiseLinear | Ordinal | Shift | VariableRef | RandomRef | Expected | KnownValue)
 
 
 def refusals(model: CheckedModel, fractions: Collection[str], forms: Dependences) -> Iterator[str]:
