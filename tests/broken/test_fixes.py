@@ -189,6 +189,7 @@ MEANT = {
 
 # What cannot be said by an edit: the help says how, or nothing is proposed.
 ADVICE = {
+    "minimize <<3; 1, 2>> n;": "piecewise(x, breakpoints",
     "forall(i in I) x[i] <= 1;": "constraint name[i in Set]",
     "for (i in I) x[i] <= 1;": "constraint name[i in Set]",
     "sum[i in I] x[i] <= 1;": "constraint name",

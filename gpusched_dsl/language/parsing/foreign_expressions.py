@@ -71,6 +71,8 @@ def _range(reader: StatementReader, token: Token, before: Token) -> Advice | Non
         ranged = begins.type == "IN" or (first == "SET" and begins.type in ("EQUAL", "LBRACE"))
         if ranged and following.type in ("NUMBER", "NAME"):
             return "write a range with `..`: `1..10`", ".."
+    if token.type == "LT" and following is not None and following.type == "LT":  # AMPL's `<<10; 1, 2>> x`
+        return "write `piecewise(x, breakpoints = { 10 }, slopes = { 1, 2 })`", None
     if token.type == "DOTS" and before.type == "COMMA":
         return "write a range: `1..5`", None
     return None
