@@ -12,8 +12,25 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.language.checked import CheckedModel, CheckedPlacementItem, IndexVar, Numeric, Role
+from gpusched_dsl.language.checked import (
+    CheckedModel,
+    CheckedPlacementItem,
+    IndexVar,
+    Numeric,
+    Role,
+    TextType,
+    TypedExpr,
+)
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, number_factor
+
+
+def type_codes(ev: Evaluator, node_type: TypedExpr, frame: Frame) -> tuple[Codes, tuple[str, ...]]:
+    """Return the type of each row as a code; where types are texts, also the text of each code."""
+    if not isinstance(node_type.type, TextType):
+        return np.broadcast_to(ev.codes(node_type, frame), (frame.size,)), ()
+    texts = np.broadcast_to(ev.values(node_type, frame), (frame.size,)).astype(str)
+    distinct, codes = np.unique(texts, return_inverse=True)
+    return codes.reshape(-1), tuple(distinct.tolist())
 
 
 class PlacementEvaluator:

@@ -23,7 +23,7 @@ class Cluster:
     `jobs`, `nodes`, `kinds` are codes of elements; `kinds` those of the placement's `node_type` (of nodes, where a
     placement has none). `ways` are the index codes of the family, one array per index, with one node of the way's kind
     in place of the node that a plan will name; `job_at`, `node_at`, `type_at` are index positions (`type_at` None where
-    nodes are there with their types).
+    nodes are there with their types). `type_texts`: of the codes `kinds`, where types are texts.
     """
 
     work: Workload
@@ -35,6 +35,7 @@ class Cluster:
     node_at: int
     type_at: int | None
     placement: CheckedPlacement
+    type_texts: tuple[str, ...] = ()
 
     @cached_property
     def rest_at(self) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.placement import PlacementEvaluator
+from gpusched_dsl.compiling.placement import PlacementEvaluator, type_codes
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -82,6 +82,7 @@ class _Reader(PlacementEvaluator):
         self.nodes_differ = nodes_differ
         self.keys: Sequence[TypedExpr] = () if keys is None else keys[0]
         self.key_job: IndexVar | None = None if keys is None else keys[1]
+        self.type_texts: tuple[str, ...] = ()
 
     def run(self) -> Cluster:
         job_at, node_at = position_of(self.placement, "job"), position_of(self.placement, "node")
@@ -96,7 +97,7 @@ class _Reader(PlacementEvaluator):
         order = np.lexsort((np.arange(len(kind)), np.searchsorted(jobs, columns[job_at])))
         columns, kind = tuple(c[order] for c in columns), kind.reshape(-1)[order]
         work = self._workload(columns, kind, kind_of_node, jobs, len(kinds), job_at)
-        return Cluster(work, jobs, nodes, kinds, columns, job_at, node_at, type_at, self.placement)
+        return Cluster(work, jobs, nodes, kinds, columns, job_at, node_at, type_at, self.placement, self.type_texts)
 
     # --- indices ---------------------------------------------------------------------------------------------------
 
@@ -139,7 +140,9 @@ class _Reader(PlacementEvaluator):
         node_type = self.placement.value("node_type")
         label = nodes
         if not self.nodes_differ:
-            label = np.zeros_like(nodes) if node_type is None else self.ev.codes(node_type, frame)
+            label = np.zeros_like(nodes)
+            if node_type is not None:
+                label, self.type_texts = type_codes(self.ev, node_type, frame)
         columns = self._family(node_at, nodes)
         signature = np.zeros(len(nodes), dtype=np.uint64)
         if not self.nodes_differ:

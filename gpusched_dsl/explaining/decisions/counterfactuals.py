@@ -129,6 +129,7 @@ class CounterfactualProblem:
         """The job's elements, those together that differ in nothing but nodes of one kind."""
         from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
         from gpusched_dsl.compiling.evaluation.frames import Frame
+        from gpusched_dsl.compiling.placement import type_codes
 
         model = self.moment.instance.scenario.model
         placement = model.placement
@@ -141,7 +142,7 @@ class CounterfactualProblem:
                 {i: c[self.own_elements] for i, c in zip(placement.indices, columns, strict=True)},
             )
             ev = Evaluator(model, self.moment.instance.store, self.limits)
-            labels.append(np.broadcast_to(ev.codes(kind, frame), (frame.size,)))
+            labels.append(type_codes(ev, kind, frame)[0])
         elif of_node is not None:
             labels.append(of_node[self.own_elements])
         if not len(self.own_elements):

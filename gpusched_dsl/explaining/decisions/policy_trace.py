@@ -16,7 +16,7 @@ from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.blocks.policies.rule_table import PLACE, RuleShape
 from gpusched_dsl.language.blocks.policies.steps import text_of
-from gpusched_dsl.language.checked import Numeric
+from gpusched_dsl.language.checked import Numeric, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, at
 from gpusched_dsl.language.text.numbers import with_unit
 from gpusched_dsl.online.loops.inspection import Moment
@@ -185,8 +185,8 @@ class _PolicyTracer:
         kind = int(cluster.kinds[cluster.work.kind[way]])
         node_type = cluster.placement.value("node_type")
         if node_type is not None:
-            component = self.ev.store.component(node_type.type)
-            parts.append(str(component.labels[kind]) if component is not None else str(kind))
+            labels = self._type_labels(node_type)
+            parts.append(str(labels[kind]) if labels is not None else str(kind))
         elif len(cluster.kinds) > 1:
             parts.append(str(self._labels(cluster.node_at)[kind]))
         for place in cluster.rest_at:
@@ -249,15 +249,22 @@ class _PolicyTracer:
             lines.append(f"{unopened} unused")
         return tuple(lines)
 
+    def _type_labels(self, node_type: TypedExpr) -> Sequence[object] | None:
+        """Return the labels of types by code; None where types are numbers."""
+        if self.cluster.type_texts:
+            return self.cluster.type_texts
+        component = self.ev.store.component(node_type.type)
+        return None if component is None else component.labels
+
     def _kind_labels(self) -> list[str]:
         """Return a label of each kind: the common type of its nodes, or else a node of the kind."""
         cluster = self.cluster
         node_type = cluster.placement.value("node_type")
         if node_type is not None:
-            component = self.ev.store.component(node_type.type)
-            if component is None:
+            types = self._type_labels(node_type)
+            if types is None:
                 return [f"{node_type.span.text} = {int(code)}" for code in cluster.kinds]
-            return [str(component.labels[int(code)]) for code in cluster.kinds]
+            return [str(types[int(code)]) for code in cluster.kinds]
         labels, nodes = self._labels(cluster.node_at), cluster.ways[cluster.node_at]
         labels_of_kinds = []
         for k in range(len(cluster.kinds)):
