@@ -606,6 +606,27 @@ LIMITS = [
         0.0,
         start=[1, 1, 0, 1, 1, 0, 1],
     ),
+    optimal(
+        "a_start_is_not_the_optimum",  # HiGHS 1.16.0 returns the start with the objective of the optimum
+        problem(
+            maximize(3, 6, -2, 4, -2, 0, -1, -1, -1),
+            columns=9,
+            rows=[
+                between(1, 9, 0, 2, 0, 0, 0, 4, 3, 0, 0),
+                between(0, 5, 4, 0, 0, 0, 0, 0, 0, 0, 2),
+                between(0, 6, 0, 1, 1, 1, 0, 0, 0, 2, 0),
+                between(0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+                between(0, 4, 0, 0, 0, 0, 0, 0, 1, 0, 0),
+                at_most(3, 0, 0, 0, 0, 0, 0, 2, 0, 0),
+                between(2, 5, 0, 3, 0, 4, 4, 5, 0, 5, 3),
+            ],
+            upper=[1, 2, 1, 2, 5, 4, 1, 1, 3],
+            integer=[0, 4, 5, 8],
+        ),
+        13.0,
+        point=[1, 5 / 3, 0, 0, 0, 0, 0, 0, 0],
+        start=[0, 5 / 3, 0, 0, 0, 0, 0, 0, 0],
+    ),
     optimal("start_of_an_lp", problem(minimize(1, 2), columns=2, rows=[at_least(1, 1, 1)]), 1.0, start=[0, 1]),
 ]
 
