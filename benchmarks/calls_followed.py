@@ -39,8 +39,8 @@ LONGEST, MOST = 4000, 60  # of texts in characters, of lists in entries
 FILES = {
     "small.gsm": """import "gsdsl:capacity_planning/model.gsm";
 scenario Small for CapacityPlanning {
-  Nodes = { n1, n2 };
-  period = 24[h];
+  Nodes = { n1, n2, n3 };
+  period = 72[h];
   Types = { v };
   gpus[v] = 2;
   table Types: price[$/h] = v 3 ;

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from summing import case_of
 
-from gpusched_dsl.cli.starter import starter_files
+from gpusched_dsl.cli.starters import starter_files
 from gpusched_dsl.compiling.aggregation import patterns, work
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.aggregation.components import components_of
@@ -27,14 +27,14 @@ def starter(nodes: int, gpus: int, needs: list[int], hours: list[float] | None =
     text = starter_files("starter")["starter.gsm"]
     random = Random(1)
     rows = [
-        f"j{k} {need} {random.randint(1, 200) / 10 if hours is None else hours[k]} {random.randint(1, 400) / 10}"
+        f"j{k} {need} {random.randint(1, 200) / 10 if hours is None else hours[k]} {random.randint(1, 400) / 10} 0"
         for k, need in enumerate(needs)
     ]
     named = " ".join(f"n{k} {gpus} 0.5" for k in range(nodes))
     return (
         text[: text.index("scenario Today")]
         + f"scenario S for Cluster {{ table Nodes: gpus price[$/h] = {named};\n"
-        + f"table Jobs: needs hours[h] value[$] = {chr(10).join(rows)}; }}"
+        + f"table Jobs: needs hours[h] value[$] submitted[h] = {chr(10).join(rows)}; }}"
     )
 
 
