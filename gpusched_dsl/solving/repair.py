@@ -15,6 +15,7 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.tolerances import FEASIBILITY
@@ -72,7 +73,7 @@ def repair(
         objective = problem.objectives[0].value(rounded_point) if problem.objectives else 0.0
         return _unless_worse(replace(answer, values=rounded_point, objective=objective), answer, options)
     linear = replace(
-        problem,
+        _with_fixed_conditions(problem, rounded_point),
         lower=np.where(problem.integer, rounded_point, problem.lower),
         upper=np.where(problem.integer, rounded_point, problem.upper),
         integer=np.zeros(problem.columns, dtype=bool),
@@ -89,6 +90,17 @@ def repair(
     if found.status is not Status.OPTIMAL or found.values is None:
         return None
     return _unless_worse(replace(answer, values=found.values, objective=found.objective), answer, options)
+
+
+def _with_fixed_conditions(problem: Problem, point: Floats) -> Problem:
+    """The problem with the rows that apply at this point: backends take conditions on binary columns only."""
+    idle = ~problem.conditions.active(problem.rows, point)
+    return replace(
+        problem,
+        row_lower=np.where(idle, -np.inf, problem.row_lower),
+        row_upper=np.where(idle, np.inf, problem.row_upper),
+        conditions=Conditions.none(),
+    )
 
 
 def _unless_worse(other: SolverResult, answer: SolverResult, options: SolveOptions) -> SolverResult | None:
