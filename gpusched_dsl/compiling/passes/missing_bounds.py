@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
-from gpusched_dsl.ir.arrays import Codes, Int32s
+from gpusched_dsl.ir.arrays import Bools, Codes, Int32s
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label
 from gpusched_dsl.language.source import Span
 
@@ -47,14 +47,38 @@ def _declared_columns(problem: Problem, bounds: Bounds, no_upper: Int32s, no_low
     above, below = (np.zeros(problem.columns, dtype=np.bool_) for _ in range(2))
     above[no_upper] = below[no_lower] = True
     stop = problem.variables[-1].stop if problem.variables else 0
-    for definition in reversed(problem.definitions):
-        wanted = np.flatnonzero((above | below)[definition.results])
-        columns = definition.take(wanted).arguments.matrix.columns
-        above[columns] |= np.isposinf(bounds.upper[columns])
-        below[columns] |= np.isneginf(bounds.lower[columns])
+    seen = -1
+    while seen != (seen := int(above.sum() + below.sum())):
+        for definition in reversed(problem.definitions):
+            wanted = np.flatnonzero((above | below)[definition.results])
+            columns = definition.take(wanted).arguments.matrix.columns
+            above[columns] |= np.isposinf(bounds.upper[columns])
+            below[columns] |= np.isneginf(bounds.lower[columns])
+        for family in problem.column_families:
+            if family.first >= stop and (above | below)[family.slice].any():
+                _follow_rows(problem, bounds, family, above, below)
     if above[:stop].any() or below[:stop].any():
         above[stop:] = below[stop:] = False
     return np.flatnonzero(above).astype(np.int32), np.flatnonzero(below).astype(np.int32)
+
+
+def _follow_rows(problem: Problem, bounds: Bounds, family: Family, above: Bools, below: Bools) -> None:
+    """Mark the columns that keep those of `family` without an end: in the rows to which a pass turned its term."""
+    for rows in problem.constraints:
+        if not rows.name.startswith(f"{family.name}."):
+            continue
+        matrix = problem.matrix.take(np.arange(rows.first, rows.stop))
+        columns, positive = matrix.columns, matrix.values > 0
+        own = (columns >= family.first) & (columns < family.stop)
+        endless_above, endless_below, is_positive = (np.zeros(matrix.rows, dtype=np.bool_) for _ in range(3))
+        endless_above[matrix.row_of[own & above[columns]]] = True
+        endless_below[matrix.row_of[own & below[columns]]] = True
+        is_positive[matrix.row_of[own & positive]] = True
+        opposite = positive != is_positive[matrix.row_of]
+        up = np.where(opposite, endless_above[matrix.row_of], endless_below[matrix.row_of])
+        down = np.where(opposite, endless_below[matrix.row_of], endless_above[matrix.row_of])
+        above[columns[~own & up & np.isposinf(bounds.upper[columns])]] = True
+        below[columns[~own & down & np.isneginf(bounds.lower[columns])]] = True
 
 
 def _article(side: str) -> str:

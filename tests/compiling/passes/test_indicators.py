@@ -9,6 +9,7 @@ from brute import Unsupported, apply, assert_same_optimum
 from drafts import Draft
 from small import small_problem
 
+import gpusched_dsl as gs
 from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGERS, Analysis, Target
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -174,6 +175,31 @@ def test_no_bound_no_big_m() -> None:
         Indicators().apply(Analysis(draft.problem()), Target("milp"))
     assert [(d.code, d.notes[0].split()[0]) for d in e.value.diagnostics] == [("GSM3202", "`speed[2]`")]
     assert "if b[1] = 1" in text(draft, NATIVE)
+
+
+def test_a_bound_that_is_missing_behind_a_maximum_is_asked_of_the_variable() -> None:
+    text = """
+    model M {
+      set A;
+      var speed[A] >= 0;
+      var load[A] >= 0;
+      var on binary;
+      maximize goal: on;
+      constraint c: on == 1 => CONDITION;
+    }
+    scenario S for M { A = { a, b }; }
+    """
+    for condition, side in (
+        ("max[a in A] max(speed[a], 1) <= 4", "upper"),
+        ("min[a in A] -speed[a] >= -4", "upper"),
+        ("max[a in A] (abs(speed[a] - 1) - load[a]) <= 4", "upper"),
+    ):
+        with gs.loads(text.replace("CONDITION", condition)) as model, pytest.raises(DiagnosticError) as e:
+            model.solve("S", "cvxpy", without=["all"])
+        for found in e.value.diagnostics:
+            assert found.code == "GSM3202"
+            assert "`speed` has an " + side in found.message, found.message
+            assert "declaration of `speed`" in (found.help or "")
 
 
 def test_a_target_that_takes_conditions_gets_those_with_a_large_m() -> None:
