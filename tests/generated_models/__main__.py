@@ -75,18 +75,17 @@ def write_smallest(model: Model, configuration: Configuration, found: Outcome, f
     changed, plain = model, replace(configuration, changes=())
     for change in configuration.changes:
         changed = SAME[change](changed, random)
-    if outcome(changed, reference(changed), plain).kind == found.kind:
-        model, configuration = changed, plain
 
-    def fails(candidate: Model) -> bool:
+    def fails(candidate: Model, configuration: Configuration) -> bool:
         try:
             text_of(candidate)
-            right = reference(candidate)
-            return outcome(candidate, right, configuration).kind == found.kind
+            return outcome(candidate, reference(candidate), configuration).kind == found.kind
         except (Unsupported, Outside, KeyError, IndexError, TypeError, AssertionError, ZeroDivisionError):
             return False
 
-    small = shrunk(model, fails, 400)
+    if fails(changed, plain):
+        model, configuration = changed, plain
+    small = shrunk(model, lambda candidate: fails(candidate, configuration), 400)
     right: Reference = reference(small)
     path = folder / f"{found.kind.replace(' ', '_')}_{name}.gsm"
     detail = outcome(small, right, configuration).detail

@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from algebras import Unsupported
 from enumerated_optimum import has_no_end
-from model_tree import Arith, Compare, Model, Node, Ref, Square, walk
+from model_tree import (
+    Arith,
+    Choice,
+    Compare,
+    Decided,
+    Divided,
+    Expected,
+    Extreme,
+    Model,
+    Node,
+    Num,
+    Over,
+    PerHour,
+    Ref,
+    Square,
+    walk,
+)
 
 # What may be said instead of an answer: decomposition is asked for and there are no blocks, the backend lacks
 # something, a bound is missing, the values between which a condition changes are not known.
@@ -53,15 +70,15 @@ def _false_bound(model: Model, message: str) -> str:
 
 
 def _has_product(model: Model) -> bool:
-    """Whether a product, or a square, has no factor of whole decisions alone."""
+    """Whether a product, a `prod` or a square has no factor that is linear in whole decisions."""
     for node in walk(model):
-        if isinstance(node, Square):
+        if isinstance(node, Square) or (isinstance(node, Over) and node.op == "prod"):
             factors: tuple[Node, ...] = (node.body,)
         elif isinstance(node, Arith) and node.op == "*":
             factors = (node.left, node.right)
         else:
             continue
-        if all(_is_fractional(model, factor) for factor in factors):
+        if all(_is_fractional(model, factor) or _stands_for_fraction(model, factor) for factor in factors):
             return True
     return False
 
@@ -73,12 +90,38 @@ def _has_continuous_condition(model: Model) -> bool:
 def _is_fractional(model: Model, node: Node) -> bool:
     """Whether an expression reads a continuous decision."""
     continuous = {v.name for v in model.variables if not v.kind}
+    return any(isinstance(n, Ref) and n.name in continuous for n in _read(model, node))
+
+
+def _stands_for_fraction(model: Model, node: Node) -> bool:
+    """Whether a term that is not linear in whole decisions, such as `min(v / 4, 1)`, may be a fraction."""
+    return any(_is_column(part) and _has_fraction(model, part) for part in _read(model, node))
+
+
+def _is_column(node: Node) -> bool:
+    if isinstance(node, Over):
+        return node.op in ("max", "min", "prod")
+    if isinstance(node, Arith):
+        return node.op == "*"
+    if isinstance(node, Ref):
+        return any(isinstance(sub, Decided) for sub in node.subs)
+    return isinstance(node, (Extreme, Choice, Expected, Square))
+
+
+def _has_fraction(model: Model, node: Node) -> bool:
+    fractions = {p.name for p in model.params if p.unit or any(value.denominator > 1 for _, value in p.values)}
+    return any(
+        isinstance(n, (Expected, Divided, PerHour))
+        or (isinstance(n, Num) and (bool(n.unit) or n.value.denominator > 1))
+        or (isinstance(n, Ref) and n.name in fractions)
+        for n in _read(model, node)
+    )
+
+
+def _read(model: Model, node: Node) -> Iterator[Node]:
+    """The parts of an expression and of the lets in it."""
     lets = {x.name: x.body for x in model.lets}
-
-    def reads(part: Node, names: set[str]) -> bool:
-        return any(
-            isinstance(n, Ref) and (n.name in names or (n.name in lets and reads(lets[n.name], names)))
-            for n in walk(part)
-        )
-
-    return reads(node, continuous)
+    for part in walk(node):
+        yield part
+        if isinstance(part, Ref) and part.name in lets:
+            yield from _read(model, lets[part.name])

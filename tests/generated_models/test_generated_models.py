@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from collections import Counter
@@ -11,13 +12,29 @@ from random import Random
 
 import pytest
 from algebras import Unsupported
-from configurations import Configuration, all_configurations, outcome, random_configuration
-from enumerated_optimum import has_no_end, reference
+from configurations import Configuration, Outcome, all_configurations, outcome, random_configuration
+from enumerated_optimum import Reference, has_no_end, reference
 from judged_refusals import REFUSALS, false_claim
 from model_changes import SAME
 from model_generator import Size, generated
 from model_text import text_of
-from model_tree import Compare, Constraint, Indexing, Model, Objective, Ref, Var, number
+from model_tree import (
+    Compare,
+    Constraint,
+    Divided,
+    Expected,
+    Extreme,
+    Indexing,
+    Iter,
+    Let,
+    Model,
+    Objective,
+    Over,
+    Ref,
+    Square,
+    Var,
+    number,
+)
 
 HERE = Path(__file__).parent
 QUICK = 300
@@ -62,6 +79,46 @@ def test_a_refusal_that_claims_what_is_not_so_is_found() -> None:
             for message in messages
         ]
         assert sum(map(bool, wrong)) >= 12, (code, wrong)
+
+
+def test_products_of_fractions_are_known_to_the_judge() -> None:
+    b, t = Var("b", Indexing(), "binary", None, None), Let("t", Indexing(), Ref("b"))
+    goal = Objective("goal", "minimize", (("goal_0", Over("prod", Indexing((Iter(("i",), "A"),)), Ref("t"))),))
+    whole = Model((), (), (), (b,), (t,), (), (goal,))
+    mean = replace(whole, lets=(replace(t, body=Expected(Ref("b"))),))
+    assert false_claim(whole, "highs", "auto", "GSM3201", "")
+    assert not false_claim(mean, "highs", "auto", "GSM3201", "")
+    for body, is_whole in (
+        (Divided(Ref("b"), 4), True),  # the columns of its product are those of `b`
+        (Extreme("min", (Divided(Ref("b"), 4), number(1))), False),
+        (Extreme("min", (Ref("b"), number(1))), True),
+    ):
+        square = replace(whole, objectives=(replace(goal, terms=(("goal_0", Square(body)),)),))
+        assert bool(false_claim(square, "highs", "auto", "GSM3201", "")) == is_whole
+
+
+def test_a_model_that_cannot_be_enumerated_does_not_fail_alike(tmp_path: Path) -> None:
+    """A change that says the same may give more pieces than are enumerated: the model is shrunk without it."""
+    found = Outcome("objective")
+    model = generated(0, SMALL)
+    configuration = Configuration(changes=("redundant rows",))
+    calls: list[Model] = []
+    spec = importlib.util.spec_from_file_location("runner", HERE / "__main__.py")
+    assert spec is not None
+    assert spec.loader is not None
+    runner = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(runner)
+
+    def enumerated(one: Model) -> Reference:
+        calls.append(one)
+        if one is not model:
+            raise Unsupported("pieces")
+        return reference(one)
+
+    vars(runner)["reference"] = enumerated
+    path = runner.write_smallest(model, configuration, found, tmp_path, "0")
+    assert len(calls) > 2
+    assert path.read_text(encoding="utf-8").endswith(text_of(model))
 
 
 def test_variables_without_an_end_are_found() -> None:
