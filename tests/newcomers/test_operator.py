@@ -1,4 +1,4 @@
-"""Path (a): an operator with tables of nodes, jobs and hourly prices plans a day, asks what if, compares, and runs it."""
+"""Path (a): an operator with tables of nodes, jobs and prices plans a day, asks what if, compares, and runs it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def test_what_is_impossible_is_explained_and_repaired(capsys: pytest.CaptureFixt
 @pytest.mark.usefixtures("folder")
 def test_queues_are_compared_over_the_day(capsys: pytest.CaptureFixture[str]) -> None:
     assert "EDF: earliest due date first" in said(capsys, "policies", "cluster.gsm")
-    text = said(capsys, "run", "cluster.gsm", "--scenario", "Monday", "--methods", "FIFO,EDF,EASY", "--csv", "table.csv")
+    text = said(
+        capsys, "run", "cluster.gsm", "--scenario", "Monday", "--methods", "FIFO,EDF,EASY", "--csv", "table.csv"
+    )
     best = next(line for line in text.splitlines() if "*" in line)
     assert best.split()[0] == "EDF"
     assert len(Path("table.csv").read_text().splitlines()) == 4
