@@ -135,7 +135,7 @@ def _report_repeated(checked: CheckedSet, repeats: list[_Repeat], count: int, di
         head.place,
         secondary=[Label(head.earlier, "first given here"), declaration_label(checked)],
         notes=examples([f"`{r.text}` ({place_text(r.place)}), first {place_text(r.earlier)}" for r in rest], count - 1),
-        help="if rows may repeat, use `distinct` in the data statement",
+        help=f"if rows may repeat, write `{checked.name} = distinct(...);` in the data statement",
     )
 
 
