@@ -8,6 +8,7 @@ marked `quick(n)` runs n of its cases, spread over all. The long tests draw new 
 kernels, and have more time.
 """
 
+import gc
 import os
 import signal
 import subprocess
@@ -29,6 +30,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.set_threshold(20_000, 20, 20)  # by default, a tenth of the time goes to cycles among thousands of tests
     if config.getoption("markexpr") == "not slow":
         settings.load_profile("quick")
         os.environ.setdefault("GSDSL_PYTHON_KERNELS", "1")
@@ -49,6 +51,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(LONG_TEST))
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()  # the tests themselves and what they import stay until the end
 
 
 @pytest.fixture(autouse=True, scope="session")
