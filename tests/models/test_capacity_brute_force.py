@@ -73,7 +73,7 @@ def check_seeds(folder: Path, model: str, seeds: range) -> None:
                     check_schedule(result, instance, terms)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("model", SETTINGS)
 @pytest.mark.parametrize("start", range(0, 12, 4))
 def test_models_find_the_optimum_of_small_instances(tmp_path: Path, model: str, start: int) -> None:
