@@ -75,6 +75,7 @@ def _values(rows: list[tuple[object, ...]]) -> Iterator[tuple[object, float]]:
         yield (key[0] if len(key) == 1 else tuple(key)), value
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("case", CASES, ids=[c.path.stem for c in CASES])
 def test_models_of_the_corpus(case: Case) -> None:
     for chosen in QUICK:
