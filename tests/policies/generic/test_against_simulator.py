@@ -33,12 +33,14 @@ def check(cluster: Cluster, method: str) -> None:
     np.testing.assert_allclose(outcome.world.end, end, atol=1e-6, err_msg=method)
 
 
+@pytest.mark.quick(12)  # each policy at least once
 @pytest.mark.parametrize("method", POLICIES)
 @pytest.mark.parametrize("seed", [0, 1, 100037])
 def test_small_clusters(method: str, seed: int) -> None:
     check(random_cluster(seed, users=3), method)
 
 
+@pytest.mark.quick(6)  # each policy once
 @pytest.mark.parametrize("method", [name for name in POLICIES if not GENERIC[name].preempts])
 @pytest.mark.parametrize("seed", [0, 100031])
 def test_outages(method: str, seed: int) -> None:
