@@ -82,7 +82,7 @@ def random_quadratic(seed: int) -> Quadratic:
     return Quadratic(problem, matrix, costs, sign)
 
 
-@pytest.mark.quick(30)
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("seed", range(200))
 def test_optimality_conditions(seed: int) -> None:
     case = random_quadratic(seed)
@@ -101,7 +101,7 @@ def test_optimality_conditions(seed: int) -> None:
         solved.close()
 
 
-@pytest.mark.quick(10)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("seed", range(0, 120, 2))
 @pytest.mark.parametrize("name", ["highs", "cvxpy"])
 def test_changed_problems(seed: int, name: str) -> None:

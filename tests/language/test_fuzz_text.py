@@ -96,7 +96,7 @@ def check_text(text: str) -> None:
     assert format_text(formatted) == formatted
 
 
-@FAST
+@settings(FAST, max_examples=60)
 @given(anything)
 def test_any_text(text: str) -> None:
     check_text(text)

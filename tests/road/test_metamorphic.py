@@ -108,7 +108,7 @@ def test_the_order_of_declarations_changes_nothing(seed: int) -> None:
     assert told(gs.compile(other)) == told(gs.compile(text))
 
 
-@pytest.mark.quick(9)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_names_change_nothing(seed: int) -> None:
     text = random_writer(seed).text()

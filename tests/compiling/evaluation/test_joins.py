@@ -179,7 +179,7 @@ def planned(text: str) -> list[tuple[Any, ...]]:
     return list(zip(*instance.store.sets["Result"].label_columns(), strict=True))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(datas(), queries())
 def test_planned_index_lists_equal_brute_force(data: Data, query: tuple[list[str], list[str]]) -> None:
     names, conditions = query

@@ -84,7 +84,7 @@ def random_comparisons(seed: int) -> Draft:
     return draft
 
 
-@pytest.mark.quick(40)
+@pytest.mark.quick(15)
 @pytest.mark.parametrize("seed", range(600))
 def test_random_comparisons(seed: int) -> None:
     problem = random_comparisons(seed).problem()

@@ -104,7 +104,7 @@ def slack(problem: Problem, point: np.ndarray) -> list[float]:
     return [*(problem.row_upper - activity)[:count], *(activity - problem.row_lower)[:count]]
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("seed", range(100, 160))
 def test_backends_agree(seed: int) -> None:
     problem = gs.loads(program(seed)).ground("S")
