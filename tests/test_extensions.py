@@ -54,8 +54,23 @@ def run(installed: Path, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def gsdsl(installed: Path, folder: Path, *arguments: str) -> str:
-    return run(installed, folder, "-m", "gpusched_dsl.cli", *arguments)
+COMMANDS = """
+import contextlib, io, json, sys
+from gpusched_dsl.cli import main
+printed = []
+for command in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        if code := main(command):
+            sys.exit(f"{command} ends with {code}: {output.getvalue()}")
+    printed.append(output.getvalue())
+print(json.dumps(printed))
+"""
+
+
+def gsdsl(installed: Path, folder: Path, *commands: tuple[str, ...]) -> list[str]:
+    """What each command prints, all in one process: to start one takes longer than most commands."""
+    printed: list[str] = json.loads(run(installed, folder, "-c", COMMANDS, json.dumps(commands)))
+    return printed
 
 
 def test_a_placing_rule(installed: Path, tmp_path: Path) -> None:
@@ -65,13 +80,17 @@ import "gsdsl:capacity_planning/policies.gsm";
 import "gsdsl:capacity_planning/online.gsm";
 policy Last for CapacityPlanning extends Greedy { place last_fit, new_node, postpone; }
 """)
-    assert "last_fit" in gsdsl(installed, tmp_path, "policies", "--rules")
-    found = json.loads(
-        gsdsl(installed, tmp_path, "solve", "m.gsm", "--scenario", "Figure1", "--backend", "Last", "--json", "-")
-    )
-    assert found["status"] == "feasible"
     asked = ("--scenario", "Figure1", "--online", "EveryEvent", "--method", "Last", "--job", "j2", "--at", "0")
-    assert "`last_fit` places it" in gsdsl(installed, tmp_path, "why", "m.gsm", *asked)
+    rules, solved, why = gsdsl(
+        installed,
+        tmp_path,
+        ("policies", "--rules"),
+        ("solve", "m.gsm", "--scenario", "Figure1", "--backend", "Last", "--json", "-"),
+        ("why", "m.gsm", *asked),
+    )
+    assert "last_fit" in rules
+    assert json.loads(solved)["status"] == "feasible"
+    assert "`last_fit` places it" in why
 
 
 def test_a_distribution(installed: Path, tmp_path: Path) -> None:
@@ -86,7 +105,7 @@ model Newsvendor {
 }
 scenario S for Newsvendor { }
 """)
-    found = json.loads(gsdsl(installed, tmp_path, "solve", "m.gsm", "--json", "-"))
+    found = json.loads(gsdsl(installed, tmp_path, ("solve", "m.gsm", "--json", "-"))[0])
     # E[min(W, 4)] = 4 - 1 = 3
     assert found["objective"] == pytest.approx(4 * 3 - 4, abs=0.01)
     checks = """
@@ -104,7 +123,7 @@ print(laws.families[0].survival(np.array([[4.0]]), np.array([0]))[0, 0])
     wrong = tmp_path / "wrong.gsm"
     wrong.write_text("model M { random w in h ~ pareto(scale = 2[h]); minimize f: 1; }")
     with pytest.raises(AssertionError, match="`pareto` needs `scale` and `shape`"):
-        gsdsl(installed, tmp_path, "check", "wrong.gsm")
+        run(installed, tmp_path, "-m", "gpusched_dsl.cli", "check", "wrong.gsm")
 
 
 @pytest.mark.quick(2)
@@ -145,7 +164,7 @@ model M {
 }
 scenario S for M { }
 """)
-    found = json.loads(gsdsl(installed, tmp_path, "solve", "m.gsm", "--backend", "enumeration", "--json", "-"))
+    found = json.loads(gsdsl(installed, tmp_path, ("solve", "m.gsm", "--backend", "enumeration", "--json", "-"))[0])
     assert (found["status"], found["objective"]) == ("optimal", 12)
     assert found["backend"] == "enumeration"
 
@@ -162,9 +181,9 @@ model M {
 }
 scenario S for M { data "jobs.txt" as pipes { Jobs = job; gpus[job] = gpus; } }
 """)
-    assert "pipes" in gsdsl(installed, tmp_path, "trace", "--formats")
-    found = json.loads(gsdsl(installed, tmp_path, "solve", "m.gsm", "--json", "-"))
-    assert found["objective"] == 7
+    formats, solved = gsdsl(installed, tmp_path, ("trace", "--formats"), ("solve", "m.gsm", "--json", "-"))
+    assert "pipes" in formats
+    assert json.loads(solved)["objective"] == 7
 
 
 def test_a_generator_and_an_exporter(installed: Path, tmp_path: Path) -> None:
@@ -172,8 +191,11 @@ def test_a_generator_and_an_exporter(installed: Path, tmp_path: Path) -> None:
 model M { set Jobs; param gpus[Jobs]; var x >= 0; minimize x; constraint enough: x >= sum[j in Jobs] gpus[j]; }
 scenario S for M { generate ladder (jobs = 4) { Jobs = job; gpus[job] = gpus; } }
 """)
-    assert json.loads(gsdsl(installed, tmp_path, "solve", "m.gsm", "--json", "-"))["objective"] == 10
-    assert gsdsl(installed, tmp_path, "export", "m.gsm", "--to", "counts") == "1 columns, 1 rows\n"
+    solved, exported = gsdsl(
+        installed, tmp_path, ("solve", "m.gsm", "--json", "-"), ("export", "m.gsm", "--to", "counts")
+    )
+    assert json.loads(solved)["objective"] == 10
+    assert exported == "1 columns, 1 rows\n"
     code = """import gpusched_dsl as gs
 print(gs.load("m.gsm").export("size.counts").read_text().strip(), gs.load("m.gsm").export("m.lp").name)"""
     assert run(installed, tmp_path, "-c", code).strip() == "1 columns, 1 rows m.lp"
