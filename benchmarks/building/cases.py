@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-from gpusched_dsl.cli.starter import starter_files
+from gpusched_dsl.cli.starters import starter_files
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
