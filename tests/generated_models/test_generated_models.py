@@ -62,7 +62,6 @@ def check(seeds: range, ways: int) -> Counter[str]:
     return counts
 
 
-@pytest.mark.quick(5)
 @pytest.mark.parametrize("first", range(0, QUICK, BLOCK))
 def test_models_are_solved_right(first: int) -> None:
     counts = check(range(first, first + BLOCK), 1)
