@@ -22,6 +22,7 @@ from gpusched_dsl.backends.cvxpy.halves import needed_halves
 from gpusched_dsl.backends.highs.backend import HighsSession
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions, SolverProgress
 from gpusched_dsl.backends.scip.unboundedness import escapes, may_be_unbounded
+from gpusched_dsl.compiling.passes.steps import CONVEX_FORMS, QUADRATIC_OBJECTIVE
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Problem
@@ -31,13 +32,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.backends.cvxpy.formulation import CvxpyFormulation
     from gpusched_dsl.backends.cvxpy.runner import Runner
 
-# As `cvxpy_terms.TAKEN`, which cannot be imported before CVXPY.
-ACCEPTS = frozenset(
-    {
-        "quadratic_objective", "power", "exp", "log", "quadratic", "norm", "quadratic_over_linear", "relative_entropy",
-        "exponential_perspective", "log_sum_exp",
-    }
-)  # fmt: skip
+# As `cvxpy.terms.TAKEN`, which cannot be imported before CVXPY, and its quadratic objectives.
+ACCEPTS = frozenset({"power", "exp", "log", QUADRATIC_OBJECTIVE}) | CONVEX_FORMS
 # Limits of ours: the point is one of many on the way.
 INTERRUPTED = frozenset({"time", "interrupt"})
 DEFAULT_LINEAR, DEFAULT_CONIC = "highs", "clarabel"

@@ -18,7 +18,7 @@ import numpy as np
 import pyscipopt
 from pyscipopt.scip import buildGenExprObj, quicksum
 
-from gpusched_dsl.compiling.passes.steps import Analysis
+from gpusched_dsl.compiling.passes.steps import CONVEX_FORMS, Analysis
 from gpusched_dsl.ir.definitions import (
     Affines,
     Definition,
@@ -36,8 +36,7 @@ from gpusched_dsl.ir.definitions.convex import ConvexDefinition
 from gpusched_dsl.ir.problem import Problem
 
 # The operations `add_terms` understands, named as in `Target`.
-CONVEX = (QuadraticForm, Norm, QuadraticOverLinear, RelativeEntropy, ExponentialPerspective, LogSumExp)
-TAKEN = frozenset({"product", "power", "exp", "log", "abs", *(kind.op for kind in CONVEX)})
+TAKEN = frozenset({"product", "power", "exp", "log", "abs"}) | CONVEX_FORMS
 
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {"exp": pyscipopt.exp, "log": pyscipopt.log, "abs": abs}
 

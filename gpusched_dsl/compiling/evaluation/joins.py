@@ -349,7 +349,7 @@ class _Plan:
 
     @staticmethod
     def _clips_ends(iterator: Iterator, bands: list[Band]) -> bool:
-        """Whether an iterator is a range of integers of which comparisons move the ends."""
+        """Whether an iterator is a range of integers whose ends comparisons move."""
         if not isinstance(iterator.domain, IntegerRange):
             return False
         return bool(free_variables(iterator.domain)) or any(

@@ -182,9 +182,9 @@ class Nonlinear:
     def _integer_quotient(self, expr: Function, inner: Frame) -> tuple[str, Making]:
         arguments = self.arguments(expr.arguments[0], inner)
         divisors = np.array(np.broadcast_to(self.ev.divisors(expr, inner), (inner.size,)))
-        starts, name, rest = unary_starts(inner.size), shorten(expr.span.text), expr.name == "mod"
-        return "rest" if rest else "quotient", lambda results: IntegerQuotient(
-            results, starts, arguments, expr.span, name, divisors, rest
+        starts, name, remainder = unary_starts(inner.size), shorten(expr.span.text), expr.name == "mod"
+        return "remainder" if remainder else "quotient", lambda results: IntegerQuotient(
+            results, starts, arguments, expr.span, name, divisors, remainder
         )  # fmt: skip
 
     # --- powers ------------------------------------------------------------------------------------------------------

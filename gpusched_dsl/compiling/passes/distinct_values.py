@@ -26,7 +26,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rows import RowBuilder, numbers_within
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target, not_taken
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Distinct, Reified, unary_starts
 from gpusched_dsl.ir.domains import Domain, TupleDomain
@@ -47,18 +47,13 @@ class DistinctValues:
     name: ClassVar[str] = "distinct values"
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
-        return target.takes(INTEGERS) and any(_is_taken(d, target) for d in analysis.problem.definitions)
+        return target.takes(INTEGERS) and bool(not_taken(analysis, target, Distinct))
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
-        for definition in analysis.problem.definitions:
-            if isinstance(definition, Distinct) and _is_taken(definition, target):
-                _reformulate(builder, analysis, definition)
+        for definition in not_taken(analysis, target, Distinct):
+            _reformulate(builder, analysis, definition)
         return builder.step()
-
-
-def _is_taken(definition: object, target: Target) -> bool:
-    return isinstance(definition, Distinct) and definition.size > 0 and not target.takes(definition.op)
 
 
 def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Distinct) -> None:

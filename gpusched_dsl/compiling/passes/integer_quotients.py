@@ -1,12 +1,12 @@
-"""Integer quotients and rests as rows.
+"""Integer quotients and remainders as rows.
 
 Takes `q == a div k` and `r == a mod k`, a an integer expression and k a positive integer:
 
     0 <= a - k q <= k - 1             q is an integer column
     a - k q - r == 0                  with a new integer column q, and 0 <= r <= k - 1
 
-Proof. The rows say q <= a / k < q + 1 for integers. A quotient needs no bounds of a. A rest repeats for ever where a
-has no end, so that a search among its quotients may not end either: then it is refused (GSM3202).
+Proof. The rows say q <= a / k < q + 1 for integers. A quotient needs no bounds of a. The remainder of an unbounded
+argument is refused (GSM3202): a search among its quotients may never end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rows import RowBuilder
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target, not_taken
 from gpusched_dsl.ir.definitions import IntegerQuotient
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -30,18 +30,13 @@ class IntegerQuotients:
     name: ClassVar[str] = "integer quotients"
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
-        return target.takes(INTEGERS) and any(_is_taken(d, target) for d in analysis.problem.definitions)
+        return target.takes(INTEGERS) and bool(not_taken(analysis, target, IntegerQuotient))
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
-        for definition in analysis.problem.definitions:
-            if isinstance(definition, IntegerQuotient) and _is_taken(definition, target):
-                _reformulate(builder, analysis, definition)
+        for definition in not_taken(analysis, target, IntegerQuotient):
+            _reformulate(builder, analysis, definition)
         return builder.step()
-
-
-def _is_taken(definition: object, target: Target) -> bool:
-    return isinstance(definition, IntegerQuotient) and definition.size > 0 and not target.takes(definition.op)
 
 
 def _refuse_endless(analysis: Analysis, definition: IntegerQuotient) -> None:
@@ -59,19 +54,19 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Intege
     columns = builder.columns
     rows = RowBuilder(definition.size).add_affines(every, definition.arguments, 1.0)
     index = builder.index_of(definition)
-    if definition.rest:
+    if definition.remainder:
         _refuse_endless(analysis, definition)
-        times = replace(definition, rest=False)
+        times = replace(definition, remainder=False)
         ends = times.image(*analysis.bounds.of(definition.arguments))
         quotients = builder.add_columns("times", index, *ends, True, times.values, span, doc=definition.name)
         rows.add(every, quotients, -divisors).add(every, definition.results, -1.0)
         builder.bound(definition.results, 0.0, divisors - 1)
-        builder.add_rows("rest", index, rows.matrix(), rows.side, rows.side, span)
+        builder.add_rows("remainder", index, rows.matrix(), rows.side, rows.side, span)
     else:
         rows.add(every, definition.results, -divisors)
         builder.add_rows("quotient", index, rows.matrix(), rows.side, rows.side + divisors - 1, span)
     builder.remove(definition)
-    effect = "an integer quotient, whose rest is below the divisor"
+    effect = "an integer quotient, whose remainder is below the divisor"
     builder.notes.append(
         Note(
             IntegerQuotients.name, definition.name, effect, definition.size, definition.size,

@@ -31,7 +31,7 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import RowBuilder
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
+from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target, not_taken
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Reified, within_steps
 from gpusched_dsl.ir.granularity import steps_of
@@ -50,22 +50,20 @@ class ReifiedSteps:
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return target.takes(INTEGERS) and any(
-            _is_taken_here(d, target) and not analysis.problem.integer[d.arguments.matrix.columns].all()
-            for d in analysis.problem.definitions
+            not analysis.problem.integer[d.arguments.matrix.columns].all() for d in not_taken(analysis, target, Reified)
         )
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem
         builder, units = ProblemBuilder(problem), analysis.units
-        for definition in problem.definitions:
-            if isinstance(definition, Reified) and definition.size and not target.takes(definition.op):
-                plain = steps_of(definition.arguments, problem.integer)
-                taken = (plain == 0) & (steps_of(definition.arguments, units) > 0)
-                taken &= _is_open(definition, analysis)
-                if taken.any():
-                    part = definition.take(np.flatnonzero(taken))
-                    builder.replace(definition, taken, (part,))
-                    _reformulate(builder, analysis, part, units)
+        for definition in not_taken(analysis, target, Reified):
+            plain = steps_of(definition.arguments, problem.integer)
+            taken = (plain == 0) & (steps_of(definition.arguments, units) > 0)
+            taken &= _is_open(definition, analysis)
+            if taken.any():
+                part = definition.take(np.flatnonzero(taken))
+                builder.replace(definition, taken, (part,))
+                _reformulate(builder, analysis, part, units)
         return builder.step() if builder.notes else PassResult(problem)
 
 
@@ -75,14 +73,13 @@ class ReifiedComparisons:
     name: ClassVar[str] = "reified"
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
-        return target.takes(INTEGERS) and any(_is_taken_here(d, target) for d in analysis.problem.definitions)
+        return target.takes(INTEGERS) and bool(not_taken(analysis, target, Reified))
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         found: list[Diagnostic] = []
-        for definition in analysis.problem.definitions:
-            if isinstance(definition, Reified) and definition.size and not target.takes(definition.op):
-                found += _reformulate(builder, analysis, definition, analysis.problem.integer)
+        for definition in not_taken(analysis, target, Reified):
+            found += _reformulate(builder, analysis, definition, analysis.problem.integer)
         if found:
             raise DiagnosticError(found)
         return builder.step()
@@ -92,10 +89,6 @@ def _is_open(definition: Reified, analysis: Analysis) -> Bools:
     """Return the comparisons that bounds do not decide; `fixed_factors` handles the others."""
     least, most = image_of(definition, *analysis.bounds.of(definition.arguments))
     return np.asarray(least < most)
-
-
-def _is_taken_here(definition: object, target: Target) -> bool:
-    return isinstance(definition, Reified) and definition.size > 0 and not target.takes(definition.op)
 
 
 @dataclass(frozen=True, eq=False)

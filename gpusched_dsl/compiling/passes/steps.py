@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.definitions import (
+    Definition,
     ExponentialPerspective,
     LogSumExp,
     Norm,
@@ -26,6 +27,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 
 PointMap = Callable[[Floats], Floats]
+_Kind = TypeVar("_Kind", bound=Definition)
 
 # Entries that one pass may look at, where the problem can do without it. The largest model of docs/performance.md, with
 # 4.1 million nonzeros, takes a tenth of it.
@@ -192,3 +194,8 @@ def renumbered(before: Codes | None, after: Codes | None) -> Codes | None:
     if before is None or after is None:
         return before if after is None else after
     return np.where(before >= 0, after[before], -1)
+
+
+def not_taken(analysis: Analysis, target: Target, kind: type[_Kind]) -> list[_Kind]:
+    """Return the definitions of a kind, except empty ones, that the target does not take."""
+    return [d for d in analysis.problem.definitions if isinstance(d, kind) and d.size and not target.takes(d.op)]

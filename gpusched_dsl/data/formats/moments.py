@@ -46,7 +46,7 @@ def times_of(column: pl.Series, zone: str, order: str, scale: float = 1.0) -> Ti
     """Read times in the order of the file: ISO 8601, day or month first, with AM and PM, or numbers of seconds.
 
     `scale` is the length of the unit of numbers in seconds. Raises Unreadable: GSM2030 for an unknown zone, or dates
-    of which day and month are ambiguous.
+    whose day and month are ambiguous.
     """
     text = column.str.strip_chars()
     has_value = text.is_not_null().to_numpy()

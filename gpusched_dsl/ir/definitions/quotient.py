@@ -1,4 +1,4 @@
-"""Integer quotients and their rests: how often a divisor goes into an integer, and what remains."""
+"""Integer quotients and their remainders: how often a divisor goes into an integer, and what remains."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def quotient(numbers: Floats, divisors: Floats) -> Floats:
 
 
 class QuotientBlock(Block, tag="quotient"):
-    """The largest integer q with `q * divisors[i] <= argument i`, or the `rest`, `argument i - q * divisors[i]`.
+    """The largest integer q with `q * divisors[i] <= argument i`, or the `remainder`, `argument i - q * divisors[i]`.
 
     Arguments are integers, divisors integers above 0.
     """
 
     divisors: list[float]
-    rest: bool = False
+    remainder: bool = False
 
     def check(self, place: str, laws: int, binary: Bools) -> None:
         Block.check(self, place, laws, binary)
@@ -38,15 +38,15 @@ class QuotientBlock(Block, tag="quotient"):
             raise Broken(f"{place}.divisors has a number that is not a positive integer")
 
     def definition(self, common: dict[str, Any], laws: Sequence[Distribution]) -> Definition:
-        return IntegerQuotient(**common, divisors=np.array(self.divisors, dtype=np.float64), rest=self.rest)
+        return IntegerQuotient(**common, divisors=np.array(self.divisors, dtype=np.float64), remainder=self.remainder)
 
 
 @dataclass(frozen=True, eq=False)
 class IntegerQuotient(Definition):
-    """`a div k` of an integer argument a and a positive integer k, rounded down; with `rest`, `a mod k`."""
+    """`a div k` of an integer argument a and a positive integer k, rounded down; with `remainder`, `a mod k`."""
 
     divisors: Floats = field(default_factory=lambda: np.zeros(0))
-    rest: bool = False
+    remainder: bool = False
 
     op: ClassVar[str] = "quotient"
     block: ClassVar[type[Block] | None] = QuotientBlock
@@ -56,13 +56,13 @@ class IntegerQuotient(Definition):
 
     def evaluate(self, arguments: Floats) -> Floats:
         times = quotient(arguments, self.divisors)
-        return np.rint(arguments) - times * self.divisors if self.rest else times
+        return np.rint(arguments) - times * self.divisors if self.remainder else times
 
     def image(self, low: Floats, high: Floats) -> Interval:
         finite = np.isfinite(low), np.isfinite(high)
         ends = zip(finite, (low, high), strict=True)
         least, most = (np.where(f, quotient(np.where(f, e, 0.0), self.divisors), e) for f, e in ends)
-        if not self.rest:
+        if not self.remainder:
             return least, most
         same = finite[0] & finite[1] & (least == most)
         start = np.where(same, least * self.divisors, 0.0)
@@ -70,11 +70,11 @@ class IntegerQuotient(Definition):
 
     def preimage(self, low: Floats, high: Floats, small: Floats, large: Floats) -> Interval | None:
         divisors = self.divisors[self.entry_of]
-        return None if self.rest else (small * divisors, large * divisors + divisors - 1)
+        return None if self.remainder else (small * divisors, large * divisors + divisors - 1)
 
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         yes = np.ones_like(low, dtype=np.bool_)
-        return yes, yes if self.rest else ~yes
+        return yes, yes if self.remainder else ~yes
 
     def integer_entries(self, arguments: Bools) -> Bools:
         return np.ones(self.size, dtype=np.bool_)
@@ -87,7 +87,7 @@ class IntegerQuotient(Definition):
         return False
 
     def derivatives(self, inside: Floats, values: Floats) -> Floats:
-        return np.full(len(inside), float(self.rest))
+        return np.full(len(inside), float(self.remainder))
 
     def choices(self, arguments: Floats, inside: Floats, values: Floats) -> Choices:
         """The quotient keeps its value."""
@@ -96,7 +96,7 @@ class IntegerQuotient(Definition):
         return Choices(np.arange(count), np.zeros(count), np.ones(count), lower, lower + self.divisors - 1)
 
     def function_keys(self, numbers: dict[Any, int]) -> tuple[list[Any], list[Floats]]:
-        return [self.rest], [self.divisors]
+        return [self.remainder], [self.divisors]
 
     def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
-        return QuotientBlock(divisors=self.divisors.tolist(), rest=self.rest, **common)
+        return QuotientBlock(divisors=self.divisors.tolist(), remainder=self.remainder, **common)

@@ -74,7 +74,7 @@ def _product(expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr:
 
 
 def _integer_division(checker: Checker, expr: tree.Binary, left: TypedExpr, right: TypedExpr) -> TypedExpr | None:
-    """`a div b` rounds down, `a mod b` is the rest, from 0 up to b - 1: integers, b positive data in the unit of a."""
+    """`a div b` rounds down, `a mod b` is the remainder, 0 to b - 1: integers, b positive data in the unit of a."""
     pair = agree(checker, [left, right])
     if pair is None or not checker.data_only(pair[1], f"the divisor of `{expr.op}`"):
         return None

@@ -64,7 +64,7 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
     if token.type == "TILDE" and reader.state.accepts("NOT"):
         return "write `not`", foreign.space("not", "", reader.source.text[token.end_pos : (token.end_pos or 0) + 1])
     if str(token) == "%" and not reader.state.accepts("NAME"):
-        return "write `a mod b` for the rest of an integer quotient", foreign.space(
+        return "write `a mod b` for the remainder of an integer quotient", foreign.space(
             "mod", _char(reader, -1), _char(reader, 1)
         )
     if token.type in ("IF", "ANY", "ALL", "NOT") and reader.state.accepts("LPAR"):

@@ -235,7 +235,7 @@ def _command(reader: StatementReader, token: Token, words: list[str]) -> Advice 
 
 
 def command_advice(reader: StatementReader, word: Token) -> Advice | None:
-    """The help for a command in a scenario, of which the first word was read."""
+    """The help for a command in a scenario whose first word was read."""
     text = str(word).lower()
     if text in _OUTPUT:
         return "`gsdsl solve --show x,y` prints values", None

@@ -83,15 +83,15 @@ def test_definitions() -> None:
     draft = Draft()
     x, y = draft.columns("x", 2, -7, 9)
     entries = [[{x: 1, y: 2}], [{x: 3, None: -1}]]
-    for rest in (False, True):
-        draft.define("q", IntegerQuotient, entries, divisors=np.array([4.0, 5.0]), rest=rest)
+    for remainder in (False, True):
+        draft.define("q", IntegerQuotient, entries, divisors=np.array([4.0, 5.0]), remainder=remainder)
     draft.minimize(x)
     problem = from_json(to_json(draft.problem()))
-    quotients, rests = problem.definitions
+    quotients, remainders = problem.definitions
     point = np.array([5.0, -7.0, 0, 0, 0, 0])
-    assert [d.values(point).tolist() for d in (quotients, rests)] == [[-3, 2], [3, 4]]
+    assert [d.values(point).tolist() for d in (quotients, remainders)] == [[-3, 2], [3, 4]]
     low, high = np.array([-5.0, 6.0]), np.array([3.0, 9.0])
-    assert [[v.tolist() for v in d.image(low, high)] for d in (quotients, rests)] == [
+    assert [[v.tolist() for v in d.image(low, high)] for d in (quotients, remainders)] == [
         [[-2, 1], [0, 1]], [[0, 1], [3, 4]],
     ]  # fmt: skip
     endless = quotients.image(np.full(2, -np.inf), np.full(2, np.inf))
