@@ -113,8 +113,8 @@ def solve_scenario(
     provenance = _with_warnings(provenance, (*start.warnings, *warnings))
     result = Result(solved, provenance, rebuilt, sensitivity, relaxed)
     log(f"{title} with {method.name}: {outcome_text(result)}")
-    if config.reasons and not (monitor is not None and monitor.stop_requested):
-        result = _with_reasons(result, method, observer)
+    if config.reasons and result.reason != "interrupt" and not (monitor is not None and monitor.stop_requested):
+        result = _with_reasons(result, method, observer, clock.rest_of(options.time_limit))
     return SolvedScenario(config, result, instance, start.plan)
 
 
@@ -127,14 +127,17 @@ def outcome_text(result: Result) -> str:
     return f"{result.status.value}{value}, after {seconds_text(result.build_seconds + result.solve_seconds)}"
 
 
-def _with_reasons(result: Result, method: Method, observer: Listener) -> Result:
-    """Add why each waiting job waits."""
+def _with_reasons(result: Result, method: Method, observer: Listener, rest: float | None) -> Result:
+    """Add why each waiting job waits, as far as the rest of the time limit admits."""
     waiting = result.waiting_jobs
     if waiting is None or not waiting.labels:
         return result
     observer.begin("why jobs wait")
     with observer.working_context():
-        return replace(result, waiting_reasons=method.waiting_search()(result, waiting))
+        search = method.waiting_search()
+        if rest is not None:
+            search = replace(search, seconds=min(search.seconds, rest))
+        return replace(result, waiting_reasons=search(result, waiting))
 
 
 def _with_bound(

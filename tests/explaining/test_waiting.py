@@ -12,6 +12,7 @@ import pytest
 from json_schemas import complaints, published
 
 import gpusched_dsl as gs
+from gpusched_dsl.explaining.waiting import WaitingSearch
 from gpusched_dsl.reporting.waiting import CONFLICT, COST, NO_ROOM, NO_WAY, NOT_EXAMINED, TOO_LARGE, WaitingReason
 
 MODEL = """
@@ -158,3 +159,12 @@ def test_reasons_agree_with_brute_force(seed: int) -> None:
             assert reason.change == pytest.approx(prices[at] - 10)
     placed = set(itertools.chain.from_iterable(result.placement.select("job").rows()))
     assert placed | {str(r.job) for r in result.waiting_jobs.reasons} == {f"j{i}" for i in range(5)}
+
+
+def test_no_job_is_examined_after_the_time_limit() -> None:
+    ended = gs.loads(scenario("p 4 1  q 8 1  r 3 9.5")).solve(gap=0.0)
+    waiting = ended.waiting_jobs
+    assert waiting is not None
+    reasons = WaitingSearch(lambda: pytest.fail("no solver is needed"), seconds=0.0)(ended, waiting)
+    assert reasons
+    assert {reason.kind for reason in reasons} == {NOT_EXAMINED}
