@@ -47,5 +47,6 @@ def contents(workspace: Workspace) -> str:
         (len(workspace.tests), "test", "tests"),
         (len(workspace.policies), "policy", "policies"),
         (len(workspace.onlines), "online block", "online blocks"),
+        (len(workspace.campaigns), "campaign", "campaigns"),
     ]
     return ", ".join(count_text(n, singular, plural) for n, singular, plural in counts if n) or "nothing declared"

@@ -25,7 +25,7 @@ from gpusched_dsl.language.source_files import (
 
 MAX_FILES = 200
 
-_Named = TypeVar("_Named", tree.ModelBlock, tree.Scenario, tree.Test, tree.Policy, tree.Online)
+_Named = TypeVar("_Named", tree.ModelBlock, tree.Scenario, tree.Test, tree.Policy, tree.Online, tree.Campaign)
 
 
 @dataclass(slots=True)
@@ -46,6 +46,7 @@ class Workspace:
     tests: dict[str, tree.Test] = field(default_factory=dict)
     policies: dict[str, tree.Policy] = field(default_factory=dict)
     onlines: dict[str, tree.Online] = field(default_factory=dict)
+    campaigns: dict[str, tree.Campaign] = field(default_factory=dict)
     sha256: dict[str, str] = field(default_factory=dict)
     checked: CheckedModels = field(default_factory=dict)
     roots: dict[Path, Path | None] = field(default_factory=dict)
@@ -185,6 +186,8 @@ def _enter(workspace: Workspace, block: tree.TopLevelBlock, diagnostics: Diagnos
             _add(workspace.policies, "policy", block, diagnostics)
         case tree.Online():
             _add(workspace.onlines, "online block", block, diagnostics)
+        case tree.Campaign():
+            _add(workspace.campaigns, "campaign", block, diagnostics)
 
 
 def _add(blocks: dict[str, _Named], kind: str, block: _Named, diagnostics: Diagnostics) -> None:
@@ -201,5 +204,5 @@ def _add(blocks: dict[str, _Named], kind: str, block: _Named, diagnostics: Diagn
     blocks[name] = block
 
 
-def _name_span(block: tree.ModelBlock | tree.Scenario | tree.Test | tree.Policy | tree.Online) -> Span:
+def _name_span(block: tree.ModelBlock | tree.Scenario | tree.Test | tree.Policy | tree.Online | tree.Campaign) -> Span:
     return block.name.span

@@ -33,7 +33,7 @@ def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions
     """
     solver = None if deep is None else _solver_named(deep)
     check_workspace(workspace, found)
-    check_blocks(workspace, found, _methods(workspace))
+    check_blocks(workspace, found, _methods(workspace), _measures(workspace))
     models: set[str] = set()
     for name in workspace.scenarios:
         scenario = check_scenario(workspace, name, {}, found)
@@ -62,13 +62,22 @@ def _solver_named(name: str) -> Backend:
 
 
 def _methods(workspace: Workspace) -> set[str] | None:
-    """Return the names allowed after `with` in a test; None, without loading anything, if there is no test."""
-    if not workspace.tests:
+    """Return the names allowed after `with`; None, without loading anything, without tests and campaigns."""
+    if not workspace.tests and not workspace.campaigns:
         return None
     from gpusched_dsl.backends.registry import backend_names
     from gpusched_dsl.policies.library import policy_names
 
     return {*backend_names(), *policy_names(workspace)}
+
+
+def _measures(workspace: Workspace) -> tuple[str, ...] | None:
+    """Return the names of the metrics of runs; None, without loading anything, without campaigns."""
+    if not workspace.campaigns:
+        return None
+    from gpusched_dsl.reporting.runs.metrics import METRICS
+
+    return tuple(METRICS)
 
 
 def _check_data(

@@ -256,10 +256,13 @@ def test_tables_without_one_row_a_line_keep_their_gaps() -> None:
     )
 
 
-def test_campaigns_are_kept_as_they_are() -> None:
+def test_campaigns() -> None:
     check(
-        "campaign   C for M {\n   vary   x in {1,2};   # odd \n\n\n }  \nmodel   M { }\n",
-        "campaign C for M {\n   vary   x in {1,2};   # odd\n\n\n }\nmodel M { }\n",
+        "campaign   C for M {\n   vary   x in {1,2};   # odd \n\n\n"
+        "vary(a,b) in {(1,2)};generate g(seed=x); solve S with highs(gap=x) as E,G;\n measure a,b;}",
+        "campaign C for M {\n  vary x in { 1, 2 };  # odd\n\n"
+        "  vary (a, b) in { (1, 2) };  generate g (seed = x);  solve S with highs (gap = x) as E, G;\n"
+        "  measure a, b; }\n",
     )
 
 

@@ -464,14 +464,34 @@ def test_online() -> None:
     assert scalar.indices == ()
 
 
-def test_campaigns_are_skipped_with_a_warning() -> None:
-    diagnostics = Diagnostics()
-    file = parse(
-        Source("t", 'campaign C for M { vary x in {1, 2}; run "y" (a = 1); }\nmodel M { set A; }'), diagnostics
-    )
-    assert [type(b).__name__ for b in file.blocks] == ["ModelBlock"]
-    (warning,) = diagnostics
-    assert (warning.code, str(warning.severity)) == ("GSM9001", "warning")
+def test_campaigns() -> None:
+    (campaign,) = parsed(
+        'campaign C "doc" for M {\n  vary x in { 1, 2 };  vary (a, b) in { (1, "n") };\n'
+        "  exclude x > 1 and method == highs;\n"
+        '  p = x;  q["j1"] = 2 * x;  generate g (seed = a);  data "old.csv" = b;\n'
+        "  solve S, T with highs (gap = 0.1) as Exact, Greedy;  run S online O;  measure total, cost;\n}"
+    ).blocks
+    assert isinstance(campaign, tree.Campaign)
+    assert (campaign.name.text, shown(campaign.model), campaign.doc) == ("C", "M", "doc")
+    vary, pair, exclude, plain, patch, options, path, solve, run, measure = campaign.statements
+    assert isinstance(vary, tree.Vary)
+    assert isinstance(pair, tree.Vary)
+    assert ([n.text for n in vary.index.names], [n.text for n in pair.index.names]) == (["x"], ["a", "b"])
+    assert isinstance(exclude, tree.Exclude)
+    assert isinstance(plain, tree.Assign)
+    assert isinstance(patch, tree.Assign)
+    assert (plain.subscripts, [s.span.text for s in patch.subscripts]) == ((), ['"j1"'])
+    assert isinstance(options, tree.GeneratorOptions)
+    assert (options.generator.text, [o.name.text for o in options.options]) == ("g", ["seed"])
+    assert isinstance(path, tree.DataPath)
+    assert (path.path.value, path.value.span.text) == ("old.csv", "b")
+    assert isinstance(solve, tree.GridRuns)
+    assert (solve.verb, [s.text for s in solve.scenarios], solve.online) == ("solve", ["S", "T"], None)
+    assert [(m.name.text, shown(m.alias)) for m in solve.methods] == [("highs", "Exact"), ("Greedy", "-")]
+    assert isinstance(run, tree.GridRuns)
+    assert (run.verb, shown(run.online), run.methods) == ("run", "O", ())
+    assert isinstance(measure, tree.Measure)
+    assert [n.text for n in measure.names] == ["total", "cost"]
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -575,7 +595,7 @@ def test_a_comment_ends_at_any_line_end() -> None:
 def test_the_tour_parses(path: Path) -> None:
     diagnostics = Diagnostics()
     file = parse(Source(path.name, path.read_text()), diagnostics)
-    assert [d.code for d in diagnostics] == (["GSM9001"] if path.name == "campaign.gsm" else [])
+    assert not list(diagnostics)
     assert file.blocks
     for block in file.blocks:
         for node in nodes_in(block, tree.Node):

@@ -134,7 +134,9 @@ def test_mistakes_in_a_model(text: str, code: str, underlined: str, words: str) 
         ("model M { } }", "GSM1013", "}", "no opening bracket"),
         ("3 + 4;", "GSM1010", "3", "expected a block"),
         ("campaign C for M { vary x in {1, 2};", "GSM1012", "{", "is not closed"),
-        ("campaign C;", "GSM1010", "campaign", "`{ ... }` is missing"),
+        ("campaign C;", "GSM1010", ";", "expected"),
+        ("campaign C { vary x 1; }", "GSM1010", "1", "expected"),
+        ("campaign C { solve S with ; }", "GSM1010", ";", "a name"),
     ],
 )
 def test_mistakes_in_other_places(text: str, code: str, underlined: str, words: str) -> None:

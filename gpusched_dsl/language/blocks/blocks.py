@@ -1,4 +1,4 @@
-"""Checks test, policy and online blocks, without running them."""
+"""Checks test, policy, online and campaign blocks, without running them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.campaigns.campaign import CheckedCampaign, check_campaign
 from gpusched_dsl.language.blocks.online.online_block import check_online
 from gpusched_dsl.language.blocks.policies.policy import HasPolicies, check_policy
 from gpusched_dsl.language.blocks.tests.test_block import (
@@ -29,9 +30,26 @@ class HasBlocks(HasScenarios, HasPolicies, Protocol):
     @property
     def onlines(self) -> Mapping[str, tree.Online]: ...
 
+    @property
+    def campaigns(self) -> Mapping[str, tree.Campaign]: ...
 
-def check_blocks(workspace: HasBlocks, diagnostics: Diagnostics, known_methods: Collection[str] | None = None) -> None:
-    """Check every policy, online block and test. `known_methods` are the names of all backends."""
+    @property
+    def incomplete(self) -> bool: ...
+
+    @property
+    def damaged(self) -> frozenset[str]: ...
+
+
+def check_blocks(
+    workspace: HasBlocks,
+    diagnostics: Diagnostics,
+    known_methods: Collection[str] | None = None,
+    known_measures: Collection[str] | None = None,
+) -> None:
+    """Check every policy, online block, test and campaign.
+
+    `known_methods` are the names of all backends and policies, `known_measures` those of the metrics of runs.
+    """
     for policy in workspace.policies.values():
         check_policy(workspace, policy, diagnostics)
     for online in workspace.onlines.values():
@@ -39,15 +57,19 @@ def check_blocks(workspace: HasBlocks, diagnostics: Diagnostics, known_methods: 
     known = None if known_methods is None else {*known_methods, *workspace.policies}
     for test in workspace.tests.values():
         check_test(workspace, test, diagnostics, known)
+    for campaign in workspace.campaigns.values():
+        check_campaign(workspace, campaign, diagnostics, known, known_measures)
 
 
 __all__ = [
     "STATUSES",
+    "CheckedCampaign",
     "CheckedExpect",
     "CheckedMethod",
     "CheckedSolve",
     "CheckedTest",
     "check_blocks",
+    "check_campaign",
     "check_online",
     "check_policy",
     "check_test",

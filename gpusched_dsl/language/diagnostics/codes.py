@@ -152,6 +152,15 @@ CODES: dict[str, str] = {
     "GSM1654": "charge of the wrong kind",
     "GSM1655": "fallback for another model",
     "GSM1656": "link between slots is lost between windows",
+    "GSM1660": "value of a campaign is not a constant",
+    "GSM1661": "name clash in a campaign",
+    "GSM1662": "campaign without runs",
+    "GSM1663": "same run twice in a campaign",
+    "GSM1664": "unused factor of a campaign",
+    "GSM1665": "unknown measure",
+    "GSM1666": "campaign with too many runs",
+    "GSM1667": "scenario of a campaign is for another model",
+    "GSM1669": "scenario does not read this data file",
     "GSM1636": "incomplete profile or admission",
     "GSM1637": "invalid part of a profile or admission",
     # 20xx data files and tables
@@ -316,8 +325,7 @@ CODES: dict[str, str] = {
     "GSM7006": "block cannot be driven by events",
     "GSM7007": "number outside the range of a run",
     "GSM7008": "plan of a run violates the model",
-    # 90xx not in this version
-    "GSM9001": "campaign block skipped",
+    # 90xx defects
     "GSM9002": "value is better than its bound",
     "GSM9003": "fast replay differs from the simulation by events",
     "GSM9999": "internal error",

@@ -54,11 +54,7 @@ def _text(source: Source, line: FormattedLine, spacing: Spacing) -> str:
         token = spacing.tokens[number]
         if position:
             parts.append(_gap(source, number, spacing))
-        if token.type == "SKIPPED":
-            kept = source.text[token.start_pos : token.end_pos]
-            parts.append("\n".join(part.rstrip() for part in kept.splitlines()))
-        else:
-            parts.append(str(token))
+        parts.append(str(token))
     return "".join(parts)
 
 

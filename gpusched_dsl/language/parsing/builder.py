@@ -8,9 +8,9 @@ from lark import Token, Tree
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.parsing.builder_campaigns import CampaignBuilder
 from gpusched_dsl.language.parsing.builder_declarations import DeclarationParts
 from gpusched_dsl.language.parsing.builder_expressions import ParseTree
-from gpusched_dsl.language.parsing.builder_runs import RunBuilder
 from gpusched_dsl.language.parsing.lexing import MAX_NESTING
 from gpusched_dsl.language.source import Source
 
@@ -42,7 +42,7 @@ def _deepest(block: ParseTree) -> tuple[int, ParseTree]:
     return deepest, place
 
 
-class BlockBuilder(RunBuilder):
+class BlockBuilder(CampaignBuilder):
     """Builds the blocks of one source."""
 
     def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
@@ -55,12 +55,13 @@ class BlockBuilder(RunBuilder):
             "test": self._test,
             "policy": self._policy,
             "online": self._online,
+            "campaign": self._campaign,
         }
 
     # --- blocks -----------------------------------------------------------------------------------------------------
 
     def block(self, block: ParseTree) -> tree.TopLevelBlock | None:
-        """Return the node of a block; None for a skipped one (campaigns, and blocks with an unreadable head)."""
+        """Return the node of a block; None for one with an unreadable head."""
         build = self._blocks.get(block.data)
         if build is None or str(block.children[0]) == "":
             return None
@@ -140,5 +141,15 @@ class BlockBuilder(RunBuilder):
             statements=self.statements_of(block.children[1:]),
             model=model,
             extends=extends,
+            doc=head.doc(),
+        )
+
+    def _campaign(self, block: ParseTree) -> tree.Campaign:
+        head = DeclarationParts(self, block.children[1:])
+        return tree.Campaign(
+            span=self.span(block),
+            name=self.identifier(block.children[0]),
+            statements=self.statements_of(block.children[1:]),
+            model=head.identifier("of_model", "`for`"),
             doc=head.doc(),
         )

@@ -65,7 +65,7 @@ class StatementReader:
             self.between = block
         elif token.type in OPENER_OF:
             self.between = self.open.pop().block
-        elif token.type in ("SEMICOLON", "SKIPPED"):
+        elif token.type == "SEMICOLON":
             self.between = True
         if token.type in ("LBRACE", "RBRACE") and self.between:
             self.braces.add(number)

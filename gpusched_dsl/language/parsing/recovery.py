@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from lark import Token, Tree
 
-from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.advice import report_unexpected
 from gpusched_dsl.language.parsing.fix_its import repair_mistake
-from gpusched_dsl.language.parsing.grammar import BLOCKS
-from gpusched_dsl.language.parsing.reader import OpenBracket, StatementReader
+from gpusched_dsl.language.parsing.reader import StatementReader
 from gpusched_dsl.language.source import Source
 
 MAX_ERRORS = 50
@@ -41,9 +39,7 @@ def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -
     reader = StatementReader(source, tokens, diagnostics)
     while reader.at < len(reader.tokens) and reader.errors < MAX_ERRORS:
         token = reader.state.role(reader.tokens[reader.at], reader.next_token())
-        if token.type == "CAMPAIGN" and reader.between and not reader.open:
-            _skip_campaign(reader, token)
-        elif reader.state.fits(token.type):
+        if reader.state.fits(token.type):
             reader.take(token)
             if reader.state.depth > MAX_DEPTH:
                 _skip_deep_statement(reader, token)
@@ -61,37 +57,6 @@ def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -
 def _skip_deep_statement(reader: StatementReader, token: Token) -> None:
     reader.error("GSM1004", "this is too deeply nested", reader.span(token), help="name parts with `let`")
     reader.skip_statement()
-
-
-def _skip_campaign(reader: StatementReader, word: Token) -> None:
-    """Give the parser everything after the word `campaign` as one token."""
-    opened: list[OpenBracket] = []
-    end, closed = reader.at + 1, False
-    while end < len(reader.tokens) and not closed:
-        token = reader.tokens[end]
-        if token.type in BLOCKS and reader.starts_line(end):
-            break
-        if token.type == "LBRACE":
-            opened.append(OpenBracket(token, end, block=True))
-        elif token.type == "RBRACE":
-            if opened:
-                opened.pop()
-            closed = not opened
-        end += 1
-    reader.diagnostics.error(
-        "GSM9001",
-        "this version does not support `campaign` blocks; this one is skipped",
-        reader.span(word),
-        severity=Severity.WARNING,
-    )
-    if opened:
-        reader.report_unclosed(opened[0], reader.span_at(end))
-    elif not closed:
-        reader.error("GSM1010", "expected the block of this campaign", reader.span(word), help="`{ ... }` is missing")
-    reader.take(word)
-    start = reader.tokens[reader.at].start_pos if reader.at < end else word.end_pos
-    reader.feed(Token("SKIPPED", "", start_pos=start, end_pos=reader.tokens[end - 1].end_pos), reader.at)
-    reader.at = end
 
 
 def _finish(reader: StatementReader) -> list[Tree[Token]]:

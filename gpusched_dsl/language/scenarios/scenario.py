@@ -15,7 +15,14 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment
 from gpusched_dsl.language.scenarios.dependency_order import order_of_data
-from gpusched_dsl.language.scenarios.settings import GeneratorArgument, options_of_data, read_setting, with_options
+from gpusched_dsl.language.scenarios.settings import (
+    DataPathArgument,
+    GeneratorArgument,
+    ReadSetting,
+    options_of_data,
+    read_setting,
+    with_options,
+)
 from gpusched_dsl.language.scenarios.statements import AssignmentTable, report_twice
 from gpusched_dsl.language.source import Span
 
@@ -49,7 +56,7 @@ def check_scenario(
     overrides: Mapping[str, str],
     diagnostics: Diagnostics,
     *,
-    settings: Sequence[tree.NamedArgument] = (),
+    settings: Sequence[ReadSetting] = (),
     at: Span | None = None,
 ) -> CheckedScenario | None:
     """Return the checked scenario, or None if it or its model has errors.
@@ -57,13 +64,13 @@ def check_scenario(
     All errors are in `diagnostics`, except those of unreadable texts, which were reported before.
 
     `overrides` are texts for options, parameters without indices and single values (`{"period": "30[min]",
-    "deadline[j1]": "20[h]"}`), and for options of generators and data formats (`{"seed": "2"}`, `{"capacity_jobs.seed":
-    "2"}`); `settings` are trees. Both are applied after the scenario's own statements. `at` is the place that names the
-    scenario.
+    "deadline[j1]": "20[h]"}`), for options of generators and data formats (`{"seed": "2"}`, `{"capacity_jobs.seed":
+    "2"}`), and for paths of data (`{'"jobs.csv"': '"other.csv"'}`); `settings` are trees. Both are applied after the
+    scenario's own statements. `at` is the place that names the scenario.
     """
     found = Diagnostics()
-    read = [read_setting(target, text, found) for target, text in overrides.items()]
-    arguments = [*settings, *(setting for setting in read if isinstance(setting, tree.NamedArgument))]
+    read = [*settings, *(read_setting(target, text, found) for target, text in overrides.items())]
+    arguments = [setting for setting in read if isinstance(setting, tree.NamedArgument)]
     patches = [setting for setting in read if isinstance(setting, tree.Assign)]
     checked = _check(workspace, name, arguments, patches, at, found)
     diagnostics.extend(found)
@@ -93,6 +100,9 @@ def missing_targets(scenario: CheckedScenario) -> list[str]:
     return missing
 
 
+_OF_DATA = GeneratorArgument | DataPathArgument
+
+
 def _check(
     workspace: HasScenarios,
     name: str,
@@ -117,12 +127,12 @@ def _check(
     if model is None:
         return None
     table = AssignmentTable(model, diagnostics, workspace.lost)
-    settings = [s for s in settings if s.name.text not in known or isinstance(s, GeneratorArgument)]
+    settings = [s for s in settings if s.name.text not in known or isinstance(s, _OF_DATA)]
     of_data = _data_settings(chain, settings, table, diagnostics)
     for level, part in enumerate(chain):
         statements = with_options(part, of_data).statements
         table.add_level(level, [s for s in statements if not _is_option(s, known)])
-    table.add_settings(len(chain), [s for s in settings if s not in of_data and not isinstance(s, GeneratorArgument)])
+    table.add_settings(len(chain), [s for s in settings if s not in of_data and not isinstance(s, _OF_DATA)])
     table.add_level(len(chain), patches)
     given = table.result()
     order = order_of_data(model, given, diagnostics)
@@ -150,7 +160,10 @@ def _data_settings(
     found: list[tree.NamedArgument] = []
     for setting in settings:
         name = setting.name.text
-        if not isinstance(setting, GeneratorArgument):
+        if isinstance(setting, DataPathArgument):
+            if _is_path_of_data(setting, chain, diagnostics):
+                found.append(setting)
+        elif not isinstance(setting, GeneratorArgument):
             if name in options and not table.declares(name):
                 found.append(setting)
         elif setting.generator.text in options.get(name, ()):
@@ -174,6 +187,31 @@ def _data_settings(
                 help=did_you_mean(setting.generator.text, generators) or listed,
             )
     return found
+
+
+def _is_path_of_data(setting: DataPathArgument, chain: Sequence[tree.Scenario], diagnostics: Diagnostics) -> bool:
+    """Whether a data statement has the path, and the other path is a text; else report it (GSM1669)."""
+    paths = sorted({s.path.value for part in chain for s in part.statements if isinstance(s, tree.Data)})
+    if setting.name.text not in paths:
+        listed = f"it reads {', '.join(f'`{path}`' for path in paths)}" if paths else "it reads no files"
+        diagnostics.error(
+            "GSM1669",
+            f"the scenario does not read `{setting.name.text}`",
+            setting.name.span,
+            "not read",
+            help=did_you_mean(setting.name.text, paths) or listed,
+        )
+        return False
+    if not isinstance(setting.value, tree.Text):
+        diagnostics.error(
+            "GSM1669",
+            "the path of a data file must be a text in quotes",
+            setting.value.span,
+            "not a text",
+            help='write `data "jobs.csv" = "other.csv";`, or a factor with such values',
+        )
+        return False
+    return True
 
 
 # --- which scenarios, which model ------------------------------------------------------------------------------------
@@ -287,7 +325,7 @@ def _options(
             _choose(chosen, statement.target, statement.value, diagnostics)
     given: dict[str, tree.Identifier] = {}
     for setting in settings:
-        if setting.name.text in known and not isinstance(setting, GeneratorArgument):
+        if setting.name.text in known and not isinstance(setting, _OF_DATA):
             report_twice(given, setting.name, diagnostics)
             _choose(chosen, setting.name, setting.value, diagnostics)
     return chosen

@@ -16,6 +16,7 @@ from gpusched_dsl.language.source import Source, Span
 N = TypeVar("N", bound=tree.Node)
 SOURCE_NAME = "--set"
 HELP = "write `name=value`, such as `period=30[min]`, or `name[key]=value`, such as `deadline[j1]=20[h]`"
+_OF_DATA = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*')  # `"jobs.csv"`
 _OF_GENERATOR = re.compile(r"\s*(\w+)\s*\.\s*(\w+)\s*", re.ASCII)  # `capacity_jobs.seed`
 
 ReadSetting: TypeAlias = tree.NamedArgument | tree.Assign
@@ -34,6 +35,11 @@ class GeneratorArgument(tree.NamedArgument):
     generator: tree.Identifier
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataPathArgument(tree.NamedArgument):
+    """`"jobs.csv" = "other.csv"`: another file in place of one that data statements read; `name` is the first one."""
+
+
 def read_setting(name: str, text: str, diagnostics: Diagnostics) -> ReadSetting | None:
     """Read `name=text` (NamedArgument), or for `name[key]=text` a statement; reports GSM1513.
 
@@ -41,8 +47,8 @@ def read_setting(name: str, text: str, diagnostics: Diagnostics) -> ReadSetting 
     """
     whole = text.row if isinstance(text, FileText) else _whole(Source(SOURCE_NAME, f"{name}={text}"))
     source, start = whole.source, whole.start
-    qualified = _OF_GENERATOR.fullmatch(name)
-    shown = qualified[2] if qualified else name
+    qualified, of_data = _OF_GENERATOR.fullmatch(name), _OF_DATA.fullmatch(name)
+    shown = qualified[2] if qualified else "path" if of_data else name
     head = f"scenario s {{ {shown} = "
     found = Diagnostics()
     blocks = parse(Source(SOURCE_NAME, f"{head}{text}\n; }}"), found).blocks
@@ -69,6 +75,9 @@ def read_setting(name: str, text: str, diagnostics: Diagnostics) -> ReadSetting 
         )
     place = source.span(start, start + len(name))
     identifier = tree.Identifier(span=place, text=statement.target.text)
+    if of_data:
+        path = tree.Identifier(span=place, text=re.sub(r"\\(.)", r"\1", of_data[1]))
+        return DataPathArgument(span=whole, name=path, value=value)
     if qualified:
         generator = tree.Identifier(span=place, text=qualified[1])
         return GeneratorArgument(span=whole, name=identifier, value=value, generator=generator)
@@ -112,14 +121,27 @@ def with_options(part: tree.Scenario, settings: Sequence[tree.NamedArgument]) ->
     """Return a scenario in which generators and data formats have other values of their options.
 
     A setting replaces the option in every statement that has it; a GeneratorArgument only in those of one generator.
+    A DataPathArgument replaces the path of data statements.
     """
     if not settings:
         return part
+    options = [setting for setting in settings if not isinstance(setting, DataPathArgument)]
+    paths = {setting.name.text: setting.value for setting in settings if isinstance(setting, DataPathArgument)}
     changed = tuple(
-        _with_options(statement, settings) if isinstance(statement, tree.Data | tree.Generate) else statement
+        _with_path(_with_options(statement, options), paths)
+        if isinstance(statement, tree.Data | tree.Generate)
+        else statement
         for statement in part.statements
     )
     return replace(part, statements=changed)
+
+
+def _with_path(statement: tree.Data | tree.Generate, paths: Mapping[str, tree.Expr]) -> tree.Data | tree.Generate:
+    if isinstance(statement, tree.Generate) or statement.path.value not in paths:
+        return statement
+    value = paths[statement.path.value]
+    assert isinstance(value, tree.Text)
+    return replace(statement, path=value)
 
 
 def _with_options(

@@ -1,0 +1,347 @@
+"""Checks `campaign` blocks: factors, settings, scenarios, methods and measures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Word
+from gpusched_dsl.language.blocks.campaigns.factors import (
+    COLUMNS,
+    MAX_RUNS,
+    REPLICATION,
+    SEED,
+    Factor,
+    check_factors,
+    combinations,
+    names_of,
+    variations,
+)
+from gpusched_dsl.language.blocks.campaigns.grid import METHOD, GridRun, duplicate_runs, runs_at
+from gpusched_dsl.language.blocks.campaigns.methods import check_method
+from gpusched_dsl.language.blocks.campaigns.settings import GridSetting, settings_of, used_names
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.scenarios.scenario import HasScenarios, check_scenario
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.text.counting import count_text
+
+MOST_CHECKED = 64  # combinations of values with which each scenario is checked
+S = TypeVar("S", bound=tree.Statement)
+
+
+class HasCampaigns(HasScenarios, Protocol):
+    """The part of a workspace that is needed here."""
+
+    @property
+    def onlines(self) -> Mapping[str, tree.Online]: ...
+
+    @property
+    def campaigns(self) -> Mapping[str, tree.Campaign]: ...
+
+    @property
+    def incomplete(self) -> bool: ...
+
+    @property
+    def damaged(self) -> frozenset[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCampaign:
+    """A campaign without errors. `measures` are the columns to show; none for all."""
+
+    name: str
+    span: Span
+    factors: tuple[Factor, ...]
+    excluded: tuple[tree.Expr, ...]
+    settings: tuple[GridSetting, ...]
+    grids: tuple[tree.GridRuns, ...]
+    measures: tuple[str, ...]
+    doc: str | None = None
+
+    def runs(self) -> Iterator[GridRun]:
+        """Yield the runs of the grid in its order."""
+        for values in combinations(self.factors):
+            yield from runs_at(self.grids, self.settings, self.excluded, values)
+
+
+def check_campaign(
+    workspace: HasCampaigns,
+    campaign: tree.Campaign,
+    diagnostics: Diagnostics,
+    known_methods: Collection[str] | None = None,
+    known_measures: Collection[str] | None = None,
+) -> CheckedCampaign | None:
+    """Return the checked campaign, or None if it has errors (all are in `diagnostics`).
+
+    `known_methods` are the names of solvers and policies, `known_measures` those of the metrics of runs; without them
+    any name is allowed.
+    """
+    found = Diagnostics()
+    checked = _check(workspace, campaign, found, known_methods, known_measures)
+    diagnostics.extend(found)
+    return None if found.has_errors else checked
+
+
+def _check(
+    workspace: HasCampaigns,
+    campaign: tree.Campaign,
+    found: Diagnostics,
+    methods: Collection[str] | None,
+    measures: Collection[str] | None,
+) -> CheckedCampaign | None:
+    factors = check_factors(_of(campaign, tree.Vary), found)
+    settings = settings_of(campaign.statements)
+    grids = _of(campaign, tree.GridRuns)
+    excluded = tuple(statement.condition for statement in _of(campaign, tree.Exclude))
+    names = names_of(factors)
+    _check_model(workspace, campaign, found)
+    _check_grids(workspace, campaign, grids, names, methods, found)
+    _check_settings(settings, found)
+    if found.has_errors:
+        return None
+    _warn_of_unused(campaign, factors, names, found)
+    checked = CheckedCampaign(
+        campaign.name.text, campaign.name.span, factors, excluded, settings, grids, _measures(campaign), campaign.doc
+    )
+    models = _check_scenarios(workspace, campaign, checked, found)
+    _check_measures(campaign, grids, models, measures, found)
+    if not found.has_errors:
+        _check_runs(campaign, checked, found)
+    return checked
+
+
+def _of(campaign: tree.Campaign, kind: type[S]) -> tuple[S, ...]:
+    return tuple(statement for statement in campaign.statements if isinstance(statement, kind))
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def _check_model(workspace: HasCampaigns, campaign: tree.Campaign, found: Diagnostics) -> None:
+    model = campaign.model
+    if model is not None and model.text not in workspace.models and not workspace.may_hold(model.text):
+        found.error(
+            "GSM1107",
+            f"unknown model `{model.text}`",
+            model.span,
+            "no such model",
+            help=did_you_mean(model.text, workspace.models) or "check that its file is imported",
+        )
+
+
+def _check_grids(
+    workspace: HasCampaigns,
+    campaign: tree.Campaign,
+    grids: Sequence[tree.GridRuns],
+    factors: Mapping[str, Span],
+    methods: Collection[str] | None,
+    found: Diagnostics,
+) -> None:
+    if not grids and campaign.name.text not in workspace.damaged:
+        found.error(
+            "GSM1662",
+            f"campaign `{campaign.name.text}` has no runs",
+            campaign.name.span,
+            "neither `solve` nor `run`",
+            help="write `solve Scenario with method, method;`, or `run` for runs over time",
+        )
+    for grid in grids:
+        if grid.online is not None:
+            _check_online(workspace, grid.online, factors, found)
+        elif grid.verb == "run" and len(workspace.onlines) != 1 and not workspace.incomplete:
+            listed = ", ".join(f"`{name}`" for name in workspace.onlines)
+            found.error(
+                "GSM6019",
+                f"there are {len(workspace.onlines)} online blocks: {listed}" if listed else "there is no online block",
+                grid.scenarios[-1].span,
+                "run by which online block?",
+                help="name one: `run Scenario online Name with ...`",
+            )
+        for method in grid.methods:
+            check_method(method, grid.verb, factors, methods, found)
+
+
+def _check_online(
+    workspace: HasCampaigns, name: tree.Identifier, factors: Mapping[str, Span], found: Diagnostics
+) -> None:
+    if name.text not in workspace.onlines and name.text not in factors and not workspace.may_hold(name.text):
+        found.error(
+            "GSM6019",
+            f"unknown online block `{name.text}`",
+            name.span,
+            "no such block",
+            help=did_you_mean(name.text, workspace.onlines) or "check that its file is imported",
+        )
+
+
+def _check_settings(settings: Sequence[GridSetting], found: Diagnostics) -> None:
+    seen: dict[str, Span] = {}
+    for setting in settings:
+        if setting.key in seen:
+            found.error(
+                "GSM1506",
+                f"`{setting.key}` is given twice",
+                setting.node.span,
+                "given again",
+                secondary=[Label(seen[setting.key], "first given here")],
+                help="keep one of them",
+            )
+        seen.setdefault(setting.key, setting.node.span)
+
+
+def _warn_of_unused(
+    campaign: tree.Campaign, factors: Sequence[Factor], names: Mapping[str, Span], found: Diagnostics
+) -> None:
+    """Warn of factors that change nothing: their runs would only repeat each other."""
+    used: set[str] = {SEED, REPLICATION}
+    for statement in campaign.statements:
+        if not isinstance(statement, tree.Vary | tree.Measure):
+            used |= used_names(statement)
+        if isinstance(statement, tree.GridRuns):
+            named = [*statement.scenarios, *(method.name for method in statement.methods)]
+            used |= {name.text for name in (*named, statement.online) if name is not None}
+    for factor in factors:
+        if used.isdisjoint(factor.names):
+            found.error(
+                "GSM1664",
+                f"no statement uses `{factor.names[0]}`, so its runs repeat each other",
+                factor.span,
+                "unused",
+                help=f"use it, as in `deadline = {factor.names[0]};`, or call it `{REPLICATION}` to repeat runs",
+                severity=Severity.WARNING,
+            )
+
+
+# --- scenarios -------------------------------------------------------------------------------------------------------
+
+
+def _check_scenarios(
+    workspace: HasCampaigns, campaign: tree.Campaign, checked: CheckedCampaign, found: Diagnostics
+) -> dict[tuple[str, str], CheckedModel]:
+    """Check each scenario with the settings of some combinations of values; return the models by verb and scenario."""
+    models: dict[tuple[str, str], CheckedModel] = {}
+    for values in variations(checked.factors, MOST_CHECKED):
+        for grid in checked.grids:
+            for place in grid.scenarios:
+                value = values.get(place.text, Word(place.text))
+                name = value.content if isinstance(value, Word) else place.text
+                arguments = [setting.statement(values) for setting in checked.settings]
+                scenario = check_scenario(workspace, name, {}, found, settings=arguments, at=place.span)
+                if scenario is not None:
+                    models[grid.verb, name] = scenario.model
+                    _check_model_of(workspace, campaign, name, scenario.model, place.span, found)
+        if found.has_errors:
+            break
+    return models
+
+
+def _check_model_of(
+    workspace: HasCampaigns, campaign: tree.Campaign, name: str, model: CheckedModel, at: Span, found: Diagnostics
+) -> None:
+    wanted, seen = campaign.model, {model.name}
+    if wanted is None:
+        return
+    block = workspace.models.get(model.name)
+    while block is not None and block.extends is not None and block.extends.text not in seen:
+        seen.add(block.extends.text)
+        block = workspace.models.get(block.extends.text)
+    if wanted.text not in seen:
+        found.error(
+            "GSM1667",
+            f"scenario `{name}` is for `{model.name}`, but the campaign is for `{wanted.text}`",
+            at,
+            f"neither `{wanted.text}` nor a model that extends it",
+            secondary=[Label(wanted.span, f"for `{wanted.text}`")],
+        )
+
+
+# --- measures --------------------------------------------------------------------------------------------------------
+
+
+def _measures(campaign: tree.Campaign) -> tuple[str, ...]:
+    return tuple(name.text for statement in _of(campaign, tree.Measure) for name in statement.names)
+
+
+def _check_measures(
+    campaign: tree.Campaign,
+    grids: Sequence[tree.GridRuns],
+    models: Mapping[tuple[str, str], CheckedModel],
+    metrics: Collection[str] | None,
+    found: Diagnostics,
+) -> None:
+    known = {*COLUMNS, "build_seconds", "solve_seconds"}
+    for (verb, _), model in models.items():
+        known |= _names_of_solve(model) if verb == "solve" else set(metrics or ())
+    open_names = metrics is None and any(grid.verb == "run" for grid in grids)
+    for statement in _of(campaign, tree.Measure):
+        for name in statement.names:
+            if name.text not in known and not open_names and not name.text.startswith("cost_"):
+                found.error(
+                    "GSM1665",
+                    f"unknown measure `{name.text}`",
+                    name.span,
+                    "not measured",
+                    help=did_you_mean(name.text, known)
+                    or "a solve has its objectives, terms and scalar reports; a run the metrics of `gsdsl run`",
+                )
+
+
+def _names_of_solve(model: CheckedModel) -> set[str]:
+    """Return the measures of a solve: objectives, their terms, and reports and lets without indices."""
+    names: set[str] = set()
+    for objective in model.objectives:
+        names |= {name for name in (objective.name, *(term.name for term in objective.terms)) if name is not None}
+    scalar = {
+        name for group in (model.lets, model.reports) for name, each in group.items() if not each.indexing.iterators
+    }
+    return names | scalar
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+def _check_runs(campaign: tree.Campaign, checked: CheckedCampaign, found: Diagnostics) -> None:
+    """Report an empty grid, one with too many runs, and runs that are the same."""
+    size = 1
+    for factor in checked.factors:
+        size *= len(factor.rows)
+    if size * sum(max(1, len(grid.scenarios)) * max(1, len(grid.methods)) for grid in checked.grids) > MAX_RUNS:
+        found.error(
+            "GSM1666",
+            f"campaign `{campaign.name.text}` has more than {MAX_RUNS:,} runs",
+            campaign.name.span,
+            "too many runs",
+            help="vary fewer values, or vary several names together: `vary (nodes, jobs) in { (2, 20), (4, 40) };`",
+        )
+        return
+    try:
+        runs = list(checked.runs())
+    except NotConstant as reason:
+        found.error("GSM1660", f"not a constant: {reason}", reason.span, "here", help=_HELP)
+        return
+    if not runs:
+        found.error(
+            "GSM1662",
+            f"campaign `{campaign.name.text}` has no runs: every combination is excluded",
+            campaign.name.span,
+            f"{count_text(size, 'combination')}, all excluded",
+            help="weaken an `exclude` statement",
+        )
+    for first, second in duplicate_runs(runs):
+        equal = first.content == second.content
+        found.error(
+            "GSM1663" if equal else "GSM1661",
+            f"two runs are the same: {second.title}" if equal else f"two methods have the name `{second.label}`",
+            second.span,
+            "again",
+            secondary=[Label(first.span, "first here")],
+            help="remove one of them" if equal else "give one another name: `highs (...) as Name`",
+        )
+        return
+
+
+_HELP = f"conditions compare factors and `{METHOD}` with constants"
