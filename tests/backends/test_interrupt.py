@@ -225,7 +225,10 @@ def test_stop_in_a_box_ends_the_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpusched_dsl.backends.scip.backend.EARLY_SECONDS", 0.2)
     monitor, began = StopAfter(1.0), time.monotonic()
     model = gs.loads(UNCERTAIN)
-    result = model.solve("S", backend="scip", gap=0, time_limit=60, without=["all"], heuristic="off", monitor=monitor)
+    start = {"x": {i: float(i == 14) for i in range(1, 15)}}  # else a busy machine finds nothing within 0.2 s
+    result = model.solve(
+        "S", backend="scip", gap=0, time_limit=60, without=["all"], heuristic="off", warm_start=start, monitor=monitor
+    )
     assert (result.status, result.reason) == ("limit", "interrupt")
     assert result.objective is not None
     assert result.objective > 0

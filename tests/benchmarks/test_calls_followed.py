@@ -1,5 +1,7 @@
 """Whoever follows one value from its cell to the schedule has few functions to read."""
 
+import pytest
+
 from benchmarks.calls_followed import follow
 
 BEFORE = 91, 64  # functions, and how often one handles the value, before the stages were simplified
@@ -11,6 +13,7 @@ def test_a_value_passes_through_a_third_fewer_functions() -> None:
         assert now <= before * 2 / 3
 
 
+@pytest.mark.slow
 def test_the_whole_way_is_followed() -> None:
     found = follow()
     files = {file for file, _ in found.handling}

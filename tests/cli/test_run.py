@@ -339,7 +339,7 @@ def shown(found: dict[str, Any]) -> dict[str, Any]:
 def test_ctrl_c_and_going_on(gsdsl: Run, tmp_path: Path, child: Callable[..., Any]) -> None:
     """A run that is interrupted tells what it has; with its journal it comes to the same end as one that was not."""
     path, journal, out = tmp_path / "long.gsm", tmp_path / "run.db", tmp_path / "out.json"
-    path.write_text(long_text(60), encoding="utf-8")
+    path.write_text(long_text(30), encoding="utf-8")
     given = ["run", str(path), "--online", "EveryEvent", "--method", "Greedy", "--journal", str(journal)]
     command = [sys.executable, "-m", "gpusched_dsl.cli", *given, "--json", str(out)]
     process = child(command, env={**os.environ, "NO_COLOR": "1"})

@@ -25,7 +25,7 @@ def test_file_checks_and_is_formatted(path: Path, capsys: pytest.CaptureFixture[
     assert main(["fmt", "--check", str(path)]) == 0, capsys.readouterr()
 
 
-@pytest.mark.quick(12)
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("path", [p for p in FILES if "\ntest " in p.read_text(encoding="utf-8")], ids=of_name)
 def test_the_tests_of_a_file_pass(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", str(path)]) == 0, capsys.readouterr()

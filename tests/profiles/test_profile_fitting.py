@@ -213,7 +213,7 @@ def test_too_little_to_learn_from(tmp_path: Path, table: str, settings: FitSetti
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("learner", ["auto", "forest"])
 def test_the_seed_decides_all(tmp_path: Path, learner: str) -> None:
-    text = planted(9, noise=0.3, drop=0.3)
+    text = planted(6, noise=0.3, drop=0.3)
     settings = [FitSettings(seed=seed, learner=learner, folds=2) for seed in (4, 4, 5)]
     tables = [fitted(tmp_path, text, each)[0].table() for each in settings]
     assert tables[0].equals(tables[1])
