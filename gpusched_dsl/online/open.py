@@ -20,6 +20,7 @@ from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.loops.setup import RunSetup, set_up
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.loops.step_journal import StepJournal
+from gpusched_dsl.online.offered_load import warn_of_load
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
@@ -122,7 +123,9 @@ def loop_of(
     if setup.external:
         return LiveEventLoop(setup, journal, stop, on_plan, examine, against)
     replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
-    return EventLoop(setup, journal, stop, on_plan, examine, against, replay)
+    loop = EventLoop(setup, journal, stop, on_plan, examine, against, replay)
+    warn_of_load(loop)
+    return loop
 
 
 def _policy_of(planner: Planner) -> CheckedPolicy | None:

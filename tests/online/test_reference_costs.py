@@ -22,26 +22,13 @@ from gpusched_dsl.online.run_record import RunOutcome
 GIVEN = os.environ.get("GPUSPB_INSTANCES")
 FOLDER = Path(GIVEN) if GIVEN else Path(__file__).resolve().parents[3] / "shared" / "data" / "gpuspb_reference"
 COSTS = ("tardiness_cost", "vm_cost", "total_cost")
-EXACT = ("FIFO", "EDF", "Priority")
+EXACT = {"FIFO": "FIFOWholeVm", "EDF": "EDFWholeVm", "Priority": "PSWholeVm"}
 GREEDY = 1.02  # the most that ours may cost of what theirs does
 
 pytestmark = pytest.mark.skipif(not (FOLDER / "reference_costs.csv").is_file(), reason="no instances here")
 
-# The queues of the program: a job takes, alone on a new VM, what is cheapest in time, else fastest, and keeps it.
 TEXT = """
 import "gsdsl:capacity_planning/online.gsm";
-online Reference for CapacityPlanning extends EveryArrivalAndCompletion { charge nodes; }
-policy RefFIFO for CapacityPlanning {
-  let whole[(j, v, g) in Runnable] in $ = price[v] * time_left[j, v, g];
-  order j in Jobs by submitted[j];
-  choose (v, g) in Configs where (j, v, g) in Runnable and time_left[j, v, g] <= deadline[j] + 0.000001[s]
-    by whole[j, v, g], time_left[j, v, g], g;
-  otherwise (v, g) in Configs where (j, v, g) in Runnable by time_left[j, v, g], whole[j, v, g];
-  place new_node exclusive;
-  keep running;
-}
-policy RefEDF for CapacityPlanning extends RefFIFO { order j in Jobs by deadline[j]; }
-policy RefPriority for CapacityPlanning extends RefFIFO { order j in Jobs by weight[j] descending; }
 scenario Instance for CapacityPlanning {
   period = 1[h];
   idle_penalty = 0[$];
@@ -69,7 +56,7 @@ def run(instance: str, policy: str) -> RunOutcome:
     found = Diagnostics()
     workspace = workspace_from_text(TEXT, "reference.gsm", found, FOLDER / instance, allow_outside=True)
     found.raise_if_errors()
-    driver = open_run(workspace, RunConfig(online="Reference", scenario="Instance", method=policy))
+    driver = open_run(workspace, RunConfig(online="WholeVmsWithoutPeriod", scenario="Instance", method=policy))
     assert isinstance(driver, EventLoop)
     return driver.run()
 
@@ -83,7 +70,7 @@ def printed(instance: str, method: str) -> dict[str, str]:
 
 def check(instance: str, method: str) -> None:
     theirs = printed(instance, method)
-    outcome = run(instance, f"Ref{method}" if method in EXACT else method)
+    outcome = run(instance, EXACT.get(method, method))
     assert outcome.ended == "finished"
     totals = outcome.world.ledger.totals
     amounts = (totals.get("tardiness", 0.0), totals["execution"], outcome.total)

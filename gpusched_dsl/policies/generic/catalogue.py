@@ -12,7 +12,8 @@ from gpusched_dsl.language.checked import Role
 
 @dataclass(frozen=True, slots=True)
 class GenericPolicy:
-    """`keys` sort the queue, `rules` place the jobs. `needs` are roles that the placement must state.
+    """`keys` sort the queue, `rules` place the jobs, `lets` are read by both. `needs` are roles that the placement must
+    state.
 
     `preempts`: a plan may halt jobs that run. `fixed_nodes`: it does not apply where a plan chooses the types of nodes.
     """
@@ -23,6 +24,7 @@ class GenericPolicy:
     keys: tuple[str, ...] = ("{arrived}",)
     rules: str = "best_fit, new_node, next_choice, wait"
     needs: tuple[Role, ...] = ()
+    lets: tuple[str, ...] = ()
     preempts: bool = False
     fixed_nodes: bool = False
 
@@ -61,6 +63,20 @@ GENERIC: dict[str, GenericPolicy] = {
             "J. R. Jackson, Scheduling a Production Line to Minimize Maximum Tardiness, UCLA Research Report 43, 1955.",
             ("{due}", "{arrived}"),
             needs=("due",),
+        ),
+        GenericPolicy(
+            "ATC",
+            "apparent tardiness cost: weight by time first, less with slack, and any job that fits may run; preempts",
+            "A. P. J. Vepsalainen, T. E. Morton, Priority Rules for Job Shops with Weighted Tardiness Costs, "
+            "Management Science 33(8), 1987.",
+            (
+                "{weight} / {shortest} * exp(-max(0, {due} - {shortest}) / (2 * mean_time)) descending",
+                "{arrived}",
+            ),
+            _SKIPPING,
+            needs=("lasts", "due"),
+            lets=("mean_time in {time} = sum[{job} in {jobs}] {shortest} / count({jobs});",),
+            preempts=True,
         ),
         GenericPolicy(
             "LAS",

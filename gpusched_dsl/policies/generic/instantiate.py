@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
@@ -14,6 +15,7 @@ from gpusched_dsl.language.checked import (
     Element,
     IndexVar,
     NamedSet,
+    Numeric,
     Role,
     TypedExpr,
 )
@@ -58,8 +60,11 @@ def obstacle(policy: GenericPolicy, model: CheckedModel) -> PolicyObstacle | Non
     if policy.fixed_nodes and placement.index("node_type") is not None:
         help = "state the type of a node as data: `node_type type[n];`"
         return PolicyObstacle("the plan chooses the types of nodes: `node_type` is an index of the placement", help)
-    if "{due}" in policy.keys and not _is_of_job(placement, "due"):
+    if any("{due}" in key for key in policy.keys) and not _is_of_job(placement, "due"):
         return PolicyObstacle("`due` depends on more than the job", "state a due time of the job: `due deadline[j];`")
+    if any("{weight}" in key for key in policy.keys) and not _is_of_job(placement, "weight"):
+        help = "state a price of tardiness of the job: `weight price[j];`"
+        return PolicyObstacle("`weight` depends on more than the job", help)
     return None
 
 
@@ -112,14 +117,22 @@ def _lines(policy: GenericPolicy, model: CheckedModel) -> list[str]:
     assert placement is not None
     assert decisions is not None
     job = decisions.job.name
+    jobs = _jobs_set(model, placement, decisions.job)
     words = {
+        "job": job,
+        "jobs": jobs,
+        "time": _unit(placement, "lasts"),
+        "weight": _factor(placement.value("weight")),
         "arrived": f"{ARRIVED}[{job}]",
         "attained": f"{ATTAINED}[{job}]",
         "shortest": _text(placement.value("lasts")) if _is_of_job(placement, "lasts") else f"{SHORTEST}[{job}]",
         "due": _text(placement.value("due")),
     }
+    if policy.lets:
+        words |= {"shortest": _factor(words["shortest"]), "due": _factor(words["due"])}
     keys = ", ".join(key.format(**words) for key in policy.keys)
-    found = [f"order {job} in {_jobs_set(model, placement, decisions.job)} by {keys};"]
+    found = [f"let {line.format(**words)}" for line in policy.lets]
+    found.append(f"order {job} in {jobs} by {keys};")
     if decisions.choices or not _is_of_job(placement, "lasts"):
         of_ways = [_text(value) for role in ("lasts", "uses") if (value := placement.value(role)) is not None]
         found.append(f"choose by {', '.join(of_ways) or '1'};")
@@ -150,3 +163,14 @@ def _is_of_job(placement: CheckedPlacement, role: Role) -> bool:
 
 def _text(value: TypedExpr | None) -> str:
     return "" if value is None else text_of(value.span.text)
+
+
+def _factor(value: TypedExpr | str | None) -> str:
+    """A value as a factor of a product: in parentheses unless it is one name or one element; 1 if not stated."""
+    text = value if isinstance(value, str) else _text(value)
+    return text if re.fullmatch(r"\w+(\[[^][]*\])?", text) else f"({text})" if text else "1"
+
+
+def _unit(placement: CheckedPlacement, role: Role) -> str:
+    value = placement.value(role)
+    return str(value.type.unit) if value is not None and isinstance(value.type, Numeric) else ""

@@ -18,6 +18,7 @@ model Cluster {
   param remaining[Jobs] >= 0 default 1;
   param submitted[Jobs] in min;
   param due_at[Jobs] in h;
+  param price[Jobs] in $/h >= 0;
   param clock in h default 0;
   param up[Nodes] in h > 0;
   param owner[Jobs] within Users;
@@ -25,13 +26,13 @@ model Cluster {
   param most[Users] >= 0;
   param left[j in Jobs, n in Nodes] in h = remaining[j] * length[j] / pace[n];
   var run[j in Jobs, n in Nodes where takes[j] <= memory[n]] binary;
-  maximize running: sum[j in Jobs, n in Nodes where takes[j] <= memory[n]] run[j, n];
+  maximize running in $: sum[j in Jobs, n in Nodes where takes[j] <= memory[n]] 1[$] * run[j, n];
   constraint once[j in Jobs]: sum[n in Nodes where takes[j] <= memory[n]] run[j, n] <= 1;
   constraint on_gpus[n in Nodes]: sum[j in Jobs where takes[j] <= memory[n]] needs[j] * run[j, n] <= gpus[n];
   constraint in_memory[n in Nodes]: sum[j in Jobs where takes[j] <= memory[n]] takes[j] * run[j, n] <= memory[n];
   placement run[j, n] {
     job j;  node n;  uses needs[j] of gpus[n];  uses takes[j] of memory[n];
-    lasts left[j, n];  due due_at[j] - clock;  ROLES
+    lasts left[j, n];  due due_at[j] - clock;  weight price[j];  ROLES
   }
 }
 online Loop for Cluster {
@@ -64,6 +65,7 @@ class Job:
     submitted: float  # minutes
     due: float
     owner: int = 0
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Cluster:
         outage = f"outage n in Nodes every up[n] lasting {self.down!r}[h];" if self.down else ""
         nodes = "  ".join(f"n{i} {n.gpus} {n.memory!r} {n.pace!r} {n.up or 1.0!r}" for i, n in enumerate(self.nodes))
         jobs = "  ".join(
-            f"j{i} {j.needs!r} {j.takes!r} {j.length!r} {j.submitted!r} {j.due!r} u{j.owner}"
+            f"j{i} {j.needs!r} {j.takes!r} {j.length!r} {j.submitted!r} {j.due!r} u{j.owner} {j.weight!r}"
             for i, j in enumerate(self.jobs)
         )
         users = "  ".join(f"u{i} {part!r} {most!r}" for i, (part, most) in enumerate(self.shares))
@@ -87,7 +89,7 @@ class Cluster:
 scenario S for Cluster {{
   Users = {{ {", ".join(f"u{i}" for i in range(len(self.shares)))} }};
   table Nodes: gpus memory[GB] pace up[h] = {nodes};
-  table Jobs: needs takes[GB] length[h] submitted[min] due_at[h] owner = {jobs};
+  table Jobs: needs takes[GB] length[h] submitted[min] due_at[h] owner price[$/h] = {jobs};
   table Users: part most = {users};
 }}
 """
@@ -106,6 +108,7 @@ def random_cluster(seed: int, *, outages: bool = False, users: int = 1, parts: b
     sizes = [0.25, 0.5, 1, 1, 2, 3, 4] if parts and rng.random() < 0.5 else [1, 1, 2, 3, 4]
     most = max(n.gpus for n in nodes)
     jobs = []
+    weights = np.random.default_rng([seed, 1])  # a stream of its own
     for _ in range(int(rng.integers(2, 9))):
         needs = float(rng.choice([s for s in sizes if s <= most]))
         room = max(n.memory for n in nodes if n.gpus >= needs)
@@ -117,6 +120,7 @@ def random_cluster(seed: int, *, outages: bool = False, users: int = 1, parts: b
                 float(np.round(rng.uniform(0, 300) if rng.random() < 0.7 else 0.0, 3)),
                 float(np.round(rng.uniform(1, 12), 4)),
                 int(rng.integers(users)),
+                float(np.round(weights.uniform(0, 3), 3)),
             )
         )
     shares = [(float(rng.integers(1, 4)), float(rng.integers(4, 9))) for _ in range(users)]

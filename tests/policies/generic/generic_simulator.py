@@ -139,6 +139,15 @@ def arrived(state: State, j: int) -> float:
     return state.cluster.jobs[j].submitted
 
 
+def apparent_cost(state: State, j: int) -> float:
+    """Weight by time, discounted by slack: the tardiness cost that a job seems to cause by waiting."""
+    mean = sum(state.shortest(i) for i in state.present) / len(state.present)
+    if math.isinf(state.shortest(j)):
+        return 0.0
+    slack = max(0.0, state.cluster.jobs[j].due - state.now - state.shortest(j))
+    return state.cluster.jobs[j].weight / state.shortest(j) * math.exp(-slack / (2 * mean))
+
+
 @dataclass(frozen=True)
 class Stay:
     """A job on a node, times from now; `gpu` is the shared GPU of a part of one."""
@@ -265,6 +274,7 @@ POLICIES: dict[str, Callable[[State], Plan]] = {
     "SJF": in_queue(lambda s, j: (s.shortest(j), arrived(s, j)), keep=True, wait=True),
     "SRTF": in_queue(lambda s, j: (s.shortest(j), arrived(s, j)), keep=False, wait=False),
     "EDF": in_queue(lambda s, j: (s.cluster.jobs[j].due, arrived(s, j)), keep=True, wait=True),
+    "ATC": in_queue(lambda s, j: (-apparent_cost(s, j), arrived(s, j)), keep=False, wait=False),
     "LAS": in_queue(lambda s, j: (s.attained[j], arrived(s, j)), keep=False, wait=False),
     "EASY": backfilling(every=False),
     "Conservative": backfilling(every=True),
