@@ -42,9 +42,11 @@ if TYPE_CHECKING:
     from gpusched_dsl.online.loops.external import LiveEventLoop
     from gpusched_dsl.policies.plug_ins import PlaceRule
     from gpusched_dsl.reporting.comparison import Comparison
+    from gpusched_dsl.reporting.paired_differences import PairedDifferences, paired_differences
     from gpusched_dsl.reporting.result import Result
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.runs.seeds import SeedComparison
     from gpusched_dsl.workflows.estimate import Estimate
     from gpusched_dsl.workflows.why import DecisionExplanation
 
@@ -71,6 +73,7 @@ _HOMES = {
     "NamedDistribution": "gpusched_dsl.ir.distributions.named",
     "Note": "gpusched_dsl.compiling.passes.steps",
     "Option": "gpusched_dsl.language.scenarios.formats",
+    "PairedDifferences": "gpusched_dsl.reporting.paired_differences",
     "Pass": "gpusched_dsl.compiling.passes.steps",
     "PassResult": "gpusched_dsl.compiling.passes.steps",
     "PlaceRule": "gpusched_dsl.policies.plug_ins",
@@ -79,6 +82,7 @@ _HOMES = {
     "Result": "gpusched_dsl.reporting.result",
     "RunComparison": "gpusched_dsl.reporting.runs.comparison",
     "RunResult": "gpusched_dsl.reporting.runs.result",
+    "SeedComparison": "gpusched_dsl.reporting.runs.seeds",
     "Session": "gpusched_dsl.backends.protocol",
     "Setting": "gpusched_dsl.interface.scenarios",
     "Severity": "gpusched_dsl.language.diagnostics.diagnostic",
@@ -90,6 +94,7 @@ _HOMES = {
     "compile": "gpusched_dsl.api",
     "load": "gpusched_dsl.api",
     "loads": "gpusched_dsl.api",
+    "paired_differences": "gpusched_dsl.reporting.paired_differences",
     "read_settings": "gpusched_dsl.data.sources.settings_file",
 }
 
@@ -116,6 +121,7 @@ __all__ = [
     "NamedDistribution",
     "Note",
     "Option",
+    "PairedDifferences",
     "Pass",
     "PassResult",
     "PlaceRule",
@@ -124,6 +130,7 @@ __all__ = [
     "Result",
     "RunComparison",
     "RunResult",
+    "SeedComparison",
     "Session",
     "Setting",
     "Severity",
@@ -135,6 +142,7 @@ __all__ = [
     "compile",
     "load",
     "loads",
+    "paired_differences",
     "read_settings",
 ]
 

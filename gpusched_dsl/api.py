@@ -17,7 +17,7 @@ from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
-from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number, plain_options
+from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_options, plain_seeds
 from gpusched_dsl.workflows.listener import Listener
 
 if TYPE_CHECKING:
@@ -321,10 +321,10 @@ class Model(ModelRuns):
     ) -> Comparison:
         """Compare solvers and policies on a scenario (the only one if None): `.table`, `.best`, `.to_dict()`.
 
-        Randomised policies run once for each of `seeds`. With `bound`, the judge proves one if no method is a solver.
-        The time limit is that of each method, and covers reading and building. Ctrl-C keeps the finished rows; before
-        the first row it raises KeyboardInterrupt. Raises DiagnosticError as `solve` does for text, data and names;
-        errors of a single method are in its row.
+        Randomised policies run once for each of `seeds`; `.paired` has their differences, with intervals. With `bound`,
+        the judge proves one if no method is a solver. The time limit is that of each method, and covers reading and
+        building. Ctrl-C keeps the finished rows; before the first row it raises KeyboardInterrupt. Raises
+        DiagnosticError as `solve` does for text, data and names; errors of a single method are in its row.
         """
         clock = Deadline()
         from gpusched_dsl.backends.isolation.backend import guard
@@ -333,8 +333,7 @@ class Model(ModelRuns):
 
         check_option_values(scenario=scenario, settings=settings, judge=judge, bound=bound, monitor=monitor)
         check_values({"methods": methods})
-        for seed in seeds:
-            check_option_values(seed=seed)
+        each_seed = plain_seeds(seeds)
         options = plain_options(SolveOptions(time_limit, gap, threads, without=_names(without)))
         checked = self._scenario(scenario, settings)
         config = CompareConfig(
@@ -344,7 +343,7 @@ class Model(ModelRuns):
                 for method in dict.fromkeys(methods)
             ],
             options=options,
-            seeds=tuple(map(plain_number, seeds)),
+            seeds=each_seed,
             bound_by=SolverMethod(judge, load=guard) if bound else None,
         )
         return compare(config, clock=clock, monitor=monitor)

@@ -14,7 +14,7 @@ from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
-from gpusched_dsl.cli.tables import show_comparison
+from gpusched_dsl.cli.tables import show_with_note
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.deadline import Deadline
@@ -91,7 +91,10 @@ def _check_targets(options: argparse.Namespace) -> None:
 
 def _show(comparison: Comparison, output: Output) -> None:
     if comparison.rows:
-        show_comparison(comparison, output)
+        show_with_note(comparison.grid(), output)
+        output.say()
+    if (paired := comparison.paired_grid()) is not None:
+        show_with_note(paired, output)
         output.say()
     for line in comparison.footer():
         output.say(line)

@@ -16,7 +16,7 @@ from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
-from gpusched_dsl.cli.tables import show_comparison, show_grid
+from gpusched_dsl.cli.tables import show_with_note
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.contradiction import CODE
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -172,8 +172,11 @@ def _report_comparison(comparison: RunComparison, options: argparse.Namespace, o
 def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, output: Output) -> int:
     """Print the means of the methods, and write all runs."""
     _show_title(comparison.results[0], output)
-    show_grid(comparison.grid(), output)
+    show_with_note(comparison.grid(), output)
     output.say()
+    if (paired := comparison.paired_grid()) is not None:
+        show_with_note(paired, output)
+        output.say()
     for line in comparison.footer():
         output.say(line)
     rows = [row for _, each in comparison.comparisons for row in each.rows]
@@ -185,9 +188,7 @@ def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, outpu
     if options.csv is not None:
         write_document(comparison.csv_text(), options.csv, output)
     if options.html is not None:
-        from gpusched_dsl.reporting.pages.run_page import page
-
-        write_document(page(comparison.results, comparison.grid(), comparison.footer()), options.html, output)
+        write_document(comparison.html_text(), options.html, output)
     seeds = {f"{row.method}-{seed}": row.result for seed, each in comparison.comparisons for row in each.rows}
     _write_figures(seeds, options, output)
     if comparison.contradictions:
@@ -218,7 +219,7 @@ def exit_code(results: list[RunResult]) -> int:
 def _show(comparison: RunComparison, output: Output) -> None:
     """Print the methods, the table and the lines below it."""
     _show_title(comparison.results[0], output)
-    show_comparison(comparison, output)
+    show_with_note(comparison.grid(), output)
     output.say()
     for line in comparison.footer():
         output.say(line)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.reporting.grid import Grid, plain, rich_table
-from gpusched_dsl.reporting.method_comparison import MethodComparison
 
 
 def show_grid(grid: Grid, output: Output, *, indent: str = "  ") -> tuple[str, ...]:
@@ -23,9 +20,9 @@ def show_grid(grid: Grid, output: Output, *, indent: str = "  ") -> tuple[str, .
     return left_out
 
 
-def show_comparison(comparison: MethodComparison[Any], output: Output) -> None:
-    """Print a comparison; a note names the columns for which the terminal is too narrow."""
-    left_out = show_grid(comparison.grid(), output)
+def show_with_note(grid: Grid, output: Output) -> None:
+    """Print a table; a note names the columns for which the terminal is too narrow."""
+    left_out = show_grid(grid, output)
     if left_out:
         names = ", ".join(f"`{name}`" for name in left_out)
         output.note(f"the terminal is too narrow for {names}: `--csv` and `--json` write them")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from gpusched_dsl.interface.scenarios import ModelScenarios, Setting
-from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number
+from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number, plain_seeds
 
 if TYPE_CHECKING:
     from gpusched_dsl.online.loops.base import SimulationLoop
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.online.run_config import RunConfig
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.runs.seeds import SeedComparison
     from gpusched_dsl.workflows.estimate import Estimate
     from gpusched_dsl.workflows.why import DecisionExplanation
 
@@ -63,6 +64,17 @@ class ModelRuns(ModelScenarios):
         self, scenario: str | None, online: str | None, method: Sequence[str], **options: Unpack[RunOptions]
     ) -> RunComparison: ...
 
+    @overload
+    def run(
+        self,
+        scenario: str | None = None,
+        online: str | None = None,
+        method: str | Sequence[str] = "highs",
+        *,
+        seeds: Sequence[int],
+        **options: Unpack[RunOptions],
+    ) -> SeedComparison: ...
+
     def run(
         self,
         scenario: str | None = None,
@@ -70,6 +82,7 @@ class ModelRuns(ModelScenarios):
         method: str | Sequence[str] = "highs",
         *,
         seed: int = 0,
+        seeds: Sequence[int] | None = None,
         time_limit: float | None = None,
         gap: float = 1e-4,
         threads: int | None = None,
@@ -82,21 +95,22 @@ class ModelRuns(ModelScenarios):
         without: Collection[str] = (),
         stop: Callable[[], bool] | None = None,
         tell: Callable[[SimulationLoop], None] | None = None,
-    ) -> RunResult | RunComparison:
+    ) -> RunResult | RunComparison | SeedComparison:
         """Run a scenario over time by an online block (the only one if None), with every plan by `method`.
 
         Returns a `RunResult`: `.metrics`, `.jobs`, `.schedule`, `.steps`, `.costs`, `.bound`, `.save(path)`; for
-        several methods a `RunComparison`. `time_limit` is in seconds per plan; `fallback` plans if the method finds no
-        plan in time; `seed` is the seed of all random draws. `journal` records the run in a file, or continues the run
-        in that file; with `replay` its plans are computed again and compared. `bound` bounds runs with windows by the
-        relaxation of the complete horizon. `without` names passes to skip.
+        several methods a `RunComparison`; with `seeds` a `SeedComparison` of one run per method and seed, with means,
+        and differences with intervals (`.paired`). `time_limit` is in seconds per plan; `fallback` plans if the method
+        finds no plan in time; `seed` is the seed of all random draws. `journal` records the run in a file, or continues
+        the run in that file; with `replay` its plans are computed again and compared. `bound` bounds runs with windows
+        by the relaxation of the complete horizon. `without` names passes to skip.
         `tell` is called with each plan. Ctrl-C and `stop` (called before each event
         and during planning) end the run without the current plan; its journal can resume it.
 
         With `verify` "sample", some plans of policies are verified against the model, and a fast replay at some times;
         with "full" all plans are verified, and the replay is also simulated by events; with "none" nothing is verified.
         Values from `set` apply. Raises DiagnosticError as `solve` does, and for online blocks and journals; ValueError
-        for a journal with several methods, or with values from `set`, which it could not distinguish.
+        for a journal with several methods or seeds, or with values from `set`, which it could not distinguish.
         """
         from gpusched_dsl.workflows.run import run_method, run_methods
 
@@ -111,9 +125,15 @@ class ModelRuns(ModelScenarios):
             time_limit=time_limit, gap=gap, threads=threads, fallback=fallback, journal=journal, replay=replay,
             bound=bound, verify=verify, without=without,
         )  # fmt: skip
+        methods = [method] if isinstance(method, str) else list(dict.fromkeys(method))
+        if seeds is not None:
+            from gpusched_dsl.workflows.run_seeds import run_seeds
+
+            return run_seeds(
+                self._workspace, methods, config, plain_seeds(seeds), stop=stop, tell=tell, warnings=self._warnings
+            )
         if isinstance(method, str):
             return run_method(self._workspace, config, stop=stop, tell=tell, warnings=self._warnings)
-        methods = list(dict.fromkeys(method))
         return run_methods(self._workspace, methods, config, stop=stop, tell=tell, warnings=self._warnings)
 
     def estimate(

@@ -17,6 +17,7 @@ from gpusched_dsl.language.text.numbers import column_texts, number_text, with_u
 from gpusched_dsl.reporting.document import diagnostics_document, finite
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 from gpusched_dsl.reporting.method_comparison import SAME, MethodComparison
+from gpusched_dsl.reporting.paired_differences import PAIRED, PairedDifferences, paired_differences
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.version import __version__
 
@@ -65,7 +66,8 @@ class Comparison(MethodComparison[ComparisonRow]):
 
     `bound` is the best proved bound of all runs, None without any; `bound_by` its method. `interrupted`: the methods
     after the last row did not run. `print` shows the table of the command line. `table` has a row per run: `method`,
-    `seed`, `status`, the terms, the objective, `gap`, `seconds`, `best`, `remark`.
+    `seed`, `status`, the terms, the objective, `gap`, `seconds`, `best`, `remark`. With several seeds `paired` has the
+    differences to the best method; `table` repeats them in each row of a method (`mean`, `difference`, ...).
     """
 
     model: str
@@ -114,6 +116,18 @@ class Comparison(MethodComparison[ComparisonRow]):
         names = dict.fromkeys(n for row in self.rows if row.result is not None for n in row.result.terms)
         return tuple(name for name in names if name != self.objective)
 
+    @cached_property
+    def paired(self) -> PairedDifferences | None:
+        """Return the differences of objectives at equal seeds; None without a method that ran with several seeds."""
+        import polars as pl
+
+        seeds = {row.seed for row in self.rows if row.seed is not None}
+        if len(seeds) < 2:
+            return None
+        columns = {"method": pl.String, "seed": pl.Int64, "value": pl.Float64}
+        rows = [(row.method, row.seed, row.objective) for row in self.rows]
+        return paired_differences(pl.DataFrame(rows, schema=columns, orient="row"), minimise=self.minimise)
+
     def __getitem__(self, method: str) -> ComparisonRow:
         """Return the first row of a method; raise KeyError if there is none."""
         for row in self.rows:
@@ -128,7 +142,8 @@ class Comparison(MethodComparison[ComparisonRow]):
 
         numbers = dict.fromkeys((*self.terms, self.objective, "gap", "seconds"), pl.Float64)
         texts = {"method": pl.String, "seed": pl.Int64, "status": pl.String}
-        return {**texts, **numbers, "best": pl.Boolean, "remark": pl.String}
+        paired = {} if self.paired is None else self.paired.table.select(PAIRED).schema
+        return {**texts, **numbers, "best": pl.Boolean, **paired, "remark": pl.String}
 
     def _record(self, row: ComparisonRow) -> dict[str, Any]:
         terms = {} if row.result is None else row.result.terms
@@ -141,6 +156,7 @@ class Comparison(MethodComparison[ComparisonRow]):
             "gap": self.gap(row),
             "seconds": row.seconds,
             "best": self.is_best(row),
+            **({} if self.paired is None else {name: self.paired.record(row.method)[name] for name in PAIRED}),
             "remark": self.remark(row),
         }
 
@@ -171,7 +187,12 @@ class Comparison(MethodComparison[ComparisonRow]):
         if self.bound is not None:
             best = "no plan is better" if self.minimise else "no plan has a larger value"
             lines.append(f"bound {with_unit(number_text(self.bound), self.unit)}, proved by {self.bound_by}: {best}")
+        lines += [] if self.paired is None else self.paired.sentences()
         return lines + self._interruption_note()
+
+    def paired_grid(self) -> Grid | None:
+        """Return the differences to the best method over the seeds as texts; None without several seeds."""
+        return None if self.paired is None else self.paired.grid(self.unit, f"mean {self.objective}")
 
     def __repr__(self) -> str:
         return f"<Comparison {self.model}, {self.scenario}: {', '.join(row.method for row in self.rows)}>"
@@ -196,6 +217,7 @@ class Comparison(MethodComparison[ComparisonRow]):
                 "bound_by": self.bound_by,
                 "interrupted": self.interrupted,
                 "rows": [self._row_document(row) for row in self.rows],
+                "paired": None if self.paired is None else self.paired.to_dict(),
                 "options": dict(model.options) if model is not None else {},
                 "settings": dict(self.provenance.settings),
                 "solver_options": dict(self.options),

@@ -76,6 +76,11 @@ def _is_names(value: Value) -> bool:
     return is_list and all(isinstance(name, str) for name in value)
 
 
+def _is_list_of_seeds(value: Value) -> bool:
+    """Whether it is a list of at least one seed; each seed is checked by the rule for one."""
+    return isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping) and len(value) > 0
+
+
 def _is_file(value: Value) -> bool:
     return isinstance(value, str | os.PathLike)
 
@@ -86,6 +91,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "gap": ("the gap must be a nonnegative finite number", _number_check(0.0)),
     "threads": ("the number of threads must be an integer of at least 1", _integer_check(1, MOST_THREADS)),
     "seed": (f"the seed must be an integer from 0 to {LARGEST_SEED}", _integer_check(0, LARGEST_SEED)),
+    "seeds": ("seeds must be a list of at least one integer", _is_list_of_seeds),
     "samples": ("the number of samples must be an integer of at least 1", _integer_check(1)),
     "at": ('the time `at` must be a nonnegative finite number, or a text such as "11.7h"', _is_time),
     "backend": ("the backend must be the name of a solver or policy", _is_text),
@@ -138,6 +144,14 @@ def check_option_values(**values: Value) -> None:
     check_values(values, optional=tuple(name for name in values if name not in NEEDED))
 
 
+def plain_seeds(seeds: Value) -> tuple[int, ...]:
+    """Return seeds without repetitions; raise DiagnosticError (GSM4011) for anything but a list of valid seeds."""
+    check_values({"seeds": seeds})
+    for seed in seeds:
+        check_values({"seed": seed})
+    return tuple(dict.fromkeys(map(plain_number, seeds)))
+
+
 def option_diagnostics(options: SolveOptions) -> list[Diagnostic]:
     """Return the errors in the numbers among the options of a solve."""
     numbers = ("time_limit", "gap", "threads", "seed")
@@ -172,7 +186,7 @@ def _show(value: Value) -> str:
 
 def _suggest_number(name: str, value: Value) -> str | None:
     """Suggest the number for a text such as `5m` or `1%`."""
-    if name in ("methods", "without") and isinstance(value, str):
+    if (name in ("methods", "without") and isinstance(value, str)) or (name == "seeds" and is_a(value, Integral)):
         return f"write `{name}=[{value!r}]`"
     if not isinstance(value, str) or name not in ("time_limit", "gap", "threads", "seed", "samples", "at"):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.reporting.runs.comparison import RunComparison
@@ -20,6 +21,7 @@ def run_seeds(
     *,
     stop: Stop | None = None,
     tell: Tell | None = None,
+    warnings: Sequence[Diagnostic] = (),
     begin: Callable[[str], None] | None = None,
 ) -> SeedComparison:
     """Run every method once for each seed; at one seed, the random quantities are equal for all methods.
@@ -35,7 +37,13 @@ def run_seeds(
 
         try:
             comparison = run_methods(
-                workspace, methods, replace(config, seed=seed), stop=stop, tell=tell, begin=begin_run
+                workspace,
+                methods,
+                replace(config, seed=seed),
+                stop=stop,
+                tell=tell,
+                warnings=warnings,
+                begin=begin_run,
             )
         except KeyboardInterrupt:
             if not found:

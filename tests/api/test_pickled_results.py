@@ -95,11 +95,13 @@ def test_runs() -> None:
     assert read.jobs.equals(result.jobs)
     compared = made.run("PhillyNodes", method=["FIFO", "SJF"])
     assert again(compared).to_dict() == compared.to_dict()
+    seeds = made.run("PhillyNodes", method=["FIFO", "SJF"], seeds=[1, 2])
+    assert again(seeds).to_dict() == seeds.to_dict()
 
 
 def test_every_kind_of_report_is_pickled_here() -> None:
     """A new class of reports needs a test of this file."""
-    import gpusched_dsl.reporting.runs.comparison
+    import gpusched_dsl.reporting.runs.seeds
     import gpusched_dsl.workflows.estimate
     import gpusched_dsl.workflows.why  # noqa: F401
     from gpusched_dsl.reporting.report import Report
@@ -109,6 +111,7 @@ def test_every_kind_of_report_is_pickled_here() -> None:
         return found or {kind.__name__}
 
     tested = {"Comparison", "DecisionExplanation", "Estimate", "Explanation", "Result", "RunComparison", "RunResult"}
+    tested |= {"SeedComparison"}
     assert {name for name in below(Report) if not name.startswith("_")} == tested
     assert tested <= set(gs.__all__)
 

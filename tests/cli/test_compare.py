@@ -111,6 +111,11 @@ def test_seeds_are_for_what_draws(gsdsl: Run, rented: Callable[..., Path]) -> No
     alone = json.loads(gsdsl("solve", path, "--backend", "Drawn", "--seed", 5, "--json", "-").out)
     assert found["rows"][2]["objective"] == alone["objective"]
     assert found["solver_options"]["seeds"] == [4, 5]
+    assert list(complaints(found, published("comparison.schema.json"))) == []
+    pairs = {row["method"]: row for row in found["paired"]["methods"]}
+    of_seeds = [row["objective"] for row in found["rows"][1:]]
+    assert pairs["Drawn"]["mean"] == pytest.approx(sum(of_seeds) / 2)
+    assert (pairs["Greedy"]["seeds"], pairs["Greedy"]["mean"]) == (1, found["rows"][0]["objective"])
 
 
 def test_what_fails_stands_in_the_table_with_its_reason(gsdsl: Run, rented: Callable[..., Path]) -> None:

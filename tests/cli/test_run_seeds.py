@@ -3,12 +3,15 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from json_schemas import complaints, published
 
+import gpusched_dsl as gs
 from gpusched_dsl.cli.starters import starter_files
 
 Run = Callable[..., object]
@@ -41,18 +44,58 @@ def test_means_over_seeds(gsdsl: Run, noisy: Path, tmp_path: Path) -> None:
     assert document["seeds"] == [1, 2]
     assert document["methods"][0]["total_mean"] == pytest.approx(sum(totals) / 2)
     assert document["methods"][0]["total_deviation"] == pytest.approx(abs(totals[0] - totals[1]) / 2**0.5)
+    assert list(complaints(document, published("run-1.json"))) == []
+    assert list(complaints({**document, "metric": 1}, published("run-1.json"))) != []
+    assert [method["verdict"] for method in document["paired"]["methods"]] == [None, "equal"]
+    assert [row["verdict"] for row in rows] == ["", "equal"] * 2
+    in_python = gs.load(noisy).run(method=["highs", "scip"], seeds=[1, 2])
+    assert (in_python.metric, in_python.unit) == ("total", "$")
+    assert in_python.to_dict()["paired"] == document["paired"]
+    assert in_python[2]["highs"].total == pytest.approx(totals[1])
+    assert "scip: equal to highs at every seed" in str(in_python)
     alone = json.loads(gsdsl("run", noisy, "--seed", 2, "--json", "-").out)
     assert alone["metrics"]["total"] == pytest.approx(totals[1])
 
 
 def test_a_method_that_is_refused_is_left_out_of_the_means(gsdsl: Run, noisy: Path) -> None:
-    done = gsdsl("run", noisy, "--methods", "highs,Greedy", "--seeds", "1")
+    done = gsdsl("run", noisy, "--methods", "highs,Greedy", "--seeds", "1..2")
     assert done.code == 1
     assert "GSM4016" in done.err
+    found = gs.load(noisy).run(method=["highs", "Greedy"], seeds=[1, 2])
+    assert found.footer() == ["means over seeds 1, 2", "Greedy finished at no seed"]
+    assert (found.finished, len(found.values("highs", "total")), found.paired) == (("highs",), 2, None)
+    assert found.grid().columns[1].texts[1].strip() == "-"
     done = gsdsl("run", noisy, "--seeds", "3,4")
     assert (done.code, "means over seeds 3, 4" in done.out) == (0, True)
     assert "several seeds" in gsdsl("run", noisy, "--seeds", "1,2", "--journal", "x").err
-    assert "`1.5` is not" in gsdsl("run", noisy, "--seeds", "1.5").err
+    for wrong, words in (
+        ("1.5", "`1.5` is not"),
+        ("5..3", "the last one is smaller"),
+        ("1..1000000", "more than 100000 seeds"),
+    ):
+        assert words in gsdsl("run", noisy, "--seeds", wrong).err
+    assert "not allowed with" in gsdsl("run", noisy, "--seed", 4, "--seeds", "1..3").err
+
+
+def test_runs_without_charges_are_ranked_by_completion_times(gsdsl: Run, noisy: Path) -> None:
+    text = noisy.read_text()
+    free = re.sub(r"price\[n\]", "0 * price[n]", text)
+    assert free != text
+    noisy.write_text(free)
+    found = gs.load(noisy).run(method=["highs"], seeds=range(1, 3))
+    assert found.metric == "jct_mean"
+    assert "nothing is charged: the best method has the smallest mean completion time" in found.footer()
+    assert found.grid().columns[1].header.split() == ["mean", "completion", "[h]"]
+
+
+def test_wrong_seeds_in_python(noisy: Path) -> None:
+    model = gs.load(noisy)
+    for seeds, words in (([], "at least one"), (3, "write `seeds=[3]`"), ([1, 2.5], "the seed must"), ("12", "a list")):
+        with pytest.raises(gs.DiagnosticError, match="GSM4011") as caught:
+            model.run(seeds=seeds)
+        assert words in str(caught.value)
+    with pytest.raises(ValueError, match="journal"):
+        model.run(seeds=[1, 2], journal=noisy.with_suffix(".db"))
 
 
 def test_figures_are_complete_documents(gsdsl: Run, noisy: Path, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from gpusched_dsl.cli.arguments.shared import (
 from gpusched_dsl.cli.arguments.values import nonnegative_integer, path, sample_count, time_of_run
 
 METHOD_HELP = "method that plans: a solver, or a policy such as Greedy"
+SEED_HELP = "random seed of the run, solvers and policies"
 
 
 def add_run_options(parser: Parser) -> None:
@@ -32,8 +33,10 @@ def add_run_options(parser: Parser) -> None:
     one = parser.add_mutually_exclusive_group()
     add_method(one, METHOD_HELP)
     add_methods(one, "run each of these methods separately, and compare them in one table")
-    _add_fallback_and_seed(parser)
-    add_seeds(parser, "run every method once for each of these seeds, and show the means", default=None)
+    _add_fallback(parser)
+    seed = parser.add_mutually_exclusive_group()
+    add_seed(seed, SEED_HELP)
+    add_seeds(seed, "run every method once for each of these seeds, and show the means", default=None)
     add_limits(parser, "relative gap at which a plan of a solver counts as optimal", "time limit of each plan")
     add_solver_option(parser)
     add_without(parser)
@@ -119,16 +122,16 @@ def _add_run_choice(parser: Parser) -> None:
     _add_online(parser)
     add_instance_options(parser)
     add_method(parser, METHOD_HELP)
-    _add_fallback_and_seed(parser)
+    _add_fallback(parser)
+    add_seed(parser, SEED_HELP)
     add_limits(parser, "relative gap at which a plan of a solver counts as optimal", "time limit of each plan")
     add_solver_option(parser)
     add_without(parser)
 
 
-def _add_fallback_and_seed(parser: Parser) -> None:
+def _add_fallback(parser: Parser) -> None:
     parser.add_argument(
         "--fallback",
         metavar="NAME",
         help="method that plans if the main method finds no plan in time (default: that of the online block)",
     )
-    add_seed(parser, "random seed of the run, solvers and policies")

@@ -103,7 +103,7 @@ def add_seed(parser: Group, help: str) -> None:
 
 
 def add_seeds(parser: Group, help: str, default: tuple[int, ...] | None = (0,)) -> None:
-    parser.add_argument("--seeds", type=seeds, default=default, metavar="N,N,...", help=help)
+    parser.add_argument("--seeds", type=seeds, default=default, metavar="N,N,...", help=f"{help}; `1..10` is a range")
 
 
 def add_judge(parser: Parser) -> None:

@@ -8,6 +8,7 @@ import math
 from gpusched_dsl.language.text.durations import has_unit, seconds_of
 
 MOST_THREADS = 4096
+MOST_SEEDS = 100_000
 
 
 def path(text: str) -> str:
@@ -27,7 +28,19 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def seeds(text: str) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(nonnegative_integer(part) for part in text.split(",")))
+    """Read seeds and ranges of seeds: `1,2,3` or `1..10`; a repeated seed counts once."""
+    return tuple(dict.fromkeys(seed for part in text.split(",") for seed in _seed_range(part)))
+
+
+def _seed_range(text: str) -> range:
+    low, dots, high = text.partition("..")
+    first = nonnegative_integer(low)
+    last = nonnegative_integer(high) if dots else first
+    if last < first:
+        raise argparse.ArgumentTypeError(f"`{text}` has no seeds: the last one is smaller than the first")
+    if last - first >= MOST_SEEDS:
+        raise argparse.ArgumentTypeError(f"`{text}` has more than {MOST_SEEDS} seeds")
+    return range(first, last + 1)
 
 
 def number(text: str) -> float:
