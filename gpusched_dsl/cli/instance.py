@@ -48,6 +48,7 @@ def run_config(options: argparse.Namespace) -> RunConfig:
         time_limit=options.time_limit,
         gap=options.gap,
         threads=options.threads,
+        controllers=getattr(options, "controllers", 1),
         solver_options=solver_options(options.solver_option),
         without=frozenset(options.without),
         journal=None if journal is None else Path(journal),

@@ -27,6 +27,7 @@ class RunOptions(TypedDict, total=False):
     time_limit: float | None
     gap: float
     threads: int | None
+    controllers: int
     fallback: str | None
     settings: Mapping[str, Setting] | None
     journal: str | Path | None
@@ -86,6 +87,7 @@ class ModelRuns(ModelScenarios):
         time_limit: float | None = None,
         gap: float = 1e-4,
         threads: int | None = None,
+        controllers: int = 1,
         fallback: str | None = None,
         settings: Mapping[str, Setting] | None = None,
         journal: str | Path | None = None,
@@ -103,7 +105,8 @@ class ModelRuns(ModelScenarios):
         and differences with intervals (`.paired`). `time_limit` is in seconds per plan; `fallback` plans if the method
         finds no plan in time; `seed` is the seed of all random draws. `journal` records the run in a file, or continues
         the run in that file; with `replay` its plans are computed again and compared. `bound` bounds runs with windows
-        by the relaxation of the complete horizon. `without` names passes to skip.
+        by the relaxation of the complete horizon. `without` names passes to skip. Each of several
+        `controllers` plans for its own jobs and nodes.
         `tell` is called with each plan. Ctrl-C and `stop` (called before each event
         and during planning) end the run without the current plan; its journal can resume it.
 
@@ -122,8 +125,8 @@ class ModelRuns(ModelScenarios):
         check_option_values(stop=stop, tell=tell)
         config = self._run_config(
             scenario, settings, online=online, method=method if isinstance(method, str) else "highs", seed=seed,
-            time_limit=time_limit, gap=gap, threads=threads, fallback=fallback, journal=journal, replay=replay,
-            bound=bound, verify=verify, without=without,
+            time_limit=time_limit, gap=gap, threads=threads, controllers=controllers, fallback=fallback,
+            journal=journal, replay=replay, bound=bound, verify=verify, without=without,
         )  # fmt: skip
         methods = [method] if isinstance(method, str) else list(dict.fromkeys(method))
         if seeds is not None:
@@ -235,7 +238,7 @@ class ModelRuns(ModelScenarios):
 
         check_option_values(scenario=scenario, settings=settings, journal=journal, **options)
         options["without"] = frozenset(options.get("without", ()))
-        for name in {"seed", "time_limit", "gap", "threads"} & options.keys():
+        for name in {"seed", "time_limit", "gap", "threads", "controllers"} & options.keys():
             options[name] = plain_number(options[name])
         name = run_scenario(self._workspace, scenario, options.get("online"), data_later=True)
         selected = self._select(self._scenario(name, settings))

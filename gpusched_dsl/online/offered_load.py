@@ -27,6 +27,7 @@ from gpusched_dsl.online.bounds.single_job import least_costs
 from gpusched_dsl.online.data.carry import Carrier, LoopClock
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.setup import RunSetup
+from gpusched_dsl.online.planners.controllers import ControllersPlanner
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
@@ -75,6 +76,8 @@ def warn_of_load(loop: SimulationLoop) -> None:
 def plans_alone(planner: Planner) -> bool:
     """Whether a planner chooses the plan with the least cost of one decision: a solver, a search, a recursion."""
     inner = planner.planner if isinstance(planner, StatelessPlanner) else planner
+    if isinstance(inner, ControllersPlanner):
+        inner = inner.inner[0]
     return _searches(inner.policy) if isinstance(inner, PolicyPlanner) else True
 
 

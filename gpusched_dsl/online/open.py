@@ -21,12 +21,13 @@ from gpusched_dsl.online.loops.setup import RunSetup, set_up
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.offered_load import warn_of_load
+from gpusched_dsl.online.planners.controllers import controllers_of, with_controllers
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_record import BY_SLOT, BY_SOLVER, RECORDED, RunOutcome
+from gpusched_dsl.online.run_record import BY_CONTROLLERS, BY_SLOT, BY_SOLVER, RECORDED, RunOutcome
 from gpusched_dsl.solving.methods import method_named
 
 
@@ -99,7 +100,10 @@ def setup_of(workspace: Workspace, config: RunConfig, *, external: bool = False)
     _check_window(block, external)
     base = Base(instance, allowed.limits())
     fallback = None if spare is None else planner_named(workspace, spare, block, config)
-    return set_up(block, base, planner, fallback, config, external=external)
+    count = controllers_of(planner, block, base, config.controllers)
+    planner = with_controllers(planner, count, block, base.limits)
+    fallback = None if fallback is None else with_controllers(fallback, count, block, base.limits)
+    return set_up(block, base, planner, fallback, config, external=external, controllers=count)
 
 
 def loop_of(
@@ -112,10 +116,13 @@ def loop_of(
 ) -> EventLoop | SlotLoop:
     """A loop at the beginning of a run, a LiveEventLoop if the run is `external`; without `fast`, no fast replay."""
     verify, policy = setup.config.verify, _policy_of(setup.planner)
-    examine = None if verify == "none" else PlanCheck(full=verify == "full")
+    divided = setup.controllers > 1  # each plan satisfies the model for its own jobs and nodes
+    examine = None if verify == "none" or divided else PlanCheck(full=verify == "full")
     recorded = journal is not None or setup.external
-    if policy is None:
-        against: tuple[str, ...] = (BY_SOLVER,)
+    if setup.controllers > 1:
+        against: tuple[str, ...] = (BY_CONTROLLERS,)
+    elif policy is None:
+        against = (BY_SOLVER,)
     else:
         against = (RECORDED,) if recorded else (BY_SLOT,) if setup.window is not None else ()
     if setup.window is not None:

@@ -20,7 +20,8 @@ class RunConfig:
 
     `online` and `scenario` may be None where the text has only one. `method`, a policy or a solver, makes the plans,
     `fallback` those that it fails to make; each has `time_limit` seconds. `gap`, `threads`, `solver_options` and
-    `without` (skipped passes) are for solvers. All draws follow from `seed`. The run ends after `most_events` events.
+    `without` (skipped passes) are for solvers. Each of several `controllers` plans for its own jobs and nodes. All
+    draws follow from `seed`. The run ends after `most_events` events.
 
     `journal` records the run, or resumes the one in the file. With `replay` its plans are made again and compared.
     With `bound`, runs in windows are bounded by the relaxation of the whole horizon. `verify` says which plans and
@@ -37,6 +38,7 @@ class RunConfig:
     time_limit: float | None = None
     gap: float = 1e-4
     threads: int | None = None
+    controllers: int = 1
     solver_options: Mapping[str, bool | int | float | str] = field(default_factory=dict)
     without: frozenset[str] = frozenset()
     most_events: int = MOST_EVENTS

@@ -92,6 +92,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "threads": ("the number of threads must be an integer of at least 1", _integer_check(1, MOST_THREADS)),
     "seed": (f"the seed must be an integer from 0 to {LARGEST_SEED}", _integer_check(0, LARGEST_SEED)),
     "seeds": ("seeds must be a list of at least one integer", _is_list_of_seeds),
+    "controllers": ("the number of controllers must be an integer of at least 1", _integer_check(1)),
     "samples": ("the number of samples must be an integer of at least 1", _integer_check(1)),
     "at": ('the time `at` must be a nonnegative finite number, or a text such as "11.7h"', _is_time),
     "backend": ("the backend must be the name of a solver or policy", _is_text),
@@ -117,7 +118,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "stop": ("`stop` must be a function without arguments", callable),
     "tell": ("`tell` must be a function of the run", callable),
 }
-NEEDED = ("gap", "seed", "samples", "method", "backend", "judge", "bound", "relax", "duals", "reasons",
+NEEDED = ("gap", "seed", "samples", "controllers", "method", "backend", "judge", "bound", "relax", "duals", "reasons",
           "replay", "verify")  # fmt: skip
 
 

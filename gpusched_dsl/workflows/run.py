@@ -225,6 +225,7 @@ def _run_info(workspace: Workspace, setup: RunSetup, warnings: Sequence[Diagnost
         "threads": config.threads,
         "solver_options": dict(config.solver_options),
         "most_events": config.most_events,
+        **({"controllers": setup.controllers} if setup.controllers > 1 else {}),
         **({"without": sorted(config.without)} if config.without else {}),
     }
     return RunInfo(

@@ -96,6 +96,7 @@ ELSEWHERE = {
     "GSM7007": "online/live/test_poisoned_events.py::test_a_poisoned_event_is_refused_and_leaves_no_trace",
     "GSM7008": "online/test_verified_plans.py::test_a_plan_that_breaks_a_row_is_told_once",
     "GSM7009": "online/test_offered_load.py::test_a_search_under_load_is_warned_of",
+    "GSM7010": "online/test_controllers.py::test_what_cannot_be_divided",
 }
 
 

@@ -41,6 +41,13 @@ def add_run_options(parser: Parser) -> None:
     add_solver_option(parser)
     add_without(parser)
     parser.add_argument(
+        "--controllers",
+        type=sample_count,
+        default=1,
+        metavar="K",
+        help="divide jobs and nodes among K controllers; each plans for its own when its own jobs arrive or end",
+    )
+    parser.add_argument(
         "--journal",
         type=path,
         metavar="DB",

@@ -326,6 +326,7 @@ CODES: dict[str, str] = {
     "GSM7007": "number outside the range of a run",
     "GSM7008": "plan of a run violates the model",
     "GSM7009": "plans for one decision each, under load",
+    "GSM7010": "run cannot be divided among controllers",
     # 90xx defects
     "GSM9002": "value is better than its bound",
     "GSM9003": "fast replay differs from the simulation by events",

@@ -19,12 +19,13 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock
 from gpusched_dsl.online.data.plan_codes import PlanCodes
 from gpusched_dsl.online.data.policy_memory import PolicyMemory
+from gpusched_dsl.online.loops.controller_numbers import ControllerNumbers
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.stated_charges import charge_plan
 from gpusched_dsl.online.loops.step_journal import StepJournal, read_plan, step_of
 from gpusched_dsl.online.planners.fallback import plan_with_fallback
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import ControllerState, Plan, PlanningRequest
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
 from gpusched_dsl.online.run_record import RunOutcome, RunStep
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
@@ -62,6 +63,7 @@ class SimulationLoop:
         self.nodes = NodeAvailability([Outages(laws, self.config.seed) for laws in setup.outages])
         self.current_plan: CurrentPlan | None = None
         self.memory = PolicyMemory()
+        self.controllers = ControllerNumbers(setup.controllers) if setup.controllers > 1 else None
         self.last_result: PlanningResult | None = None
         self.columns: tuple[Codes, ...] = ()  # of the allocations in effect, in codes of the part
         self.allocated_jobs: Ints = np.zeros(0, dtype=np.int64)
@@ -133,7 +135,7 @@ class SimulationLoop:
         other = began - self._clock_time
         try:
             with limit(None, self.stop) as deadline:
-                part, request = self.request()
+                part, request = self.request(why)
                 built = time.perf_counter()
                 plan, failure = self._read_recorded(part), None
                 is_new = plan is None
@@ -157,7 +159,9 @@ class SimulationLoop:
             else before.reader.for_instance(instance.store, part)
         )
         run_plan = self.codes.plan_outer(plan, part)
-        self._store_plan(run_plan)
+        self._store_plan(run_plan, request.controllers)
+        if self.controllers is not None:
+            self.controllers = self.controllers.after_plan(part, self.jobs_root, self._nodes())
         if is_new and self.journal is not None:
             variables = self.setup.kept_variables
             self.journal.write(step_of(run_plan, self.codes, variables, len(self.steps), self.world.now, why))
@@ -170,8 +174,8 @@ class SimulationLoop:
         )
         return self.last_result
 
-    def request(self) -> tuple[InstanceView, PlanningRequest]:
-        """Return the current planning request, and its part of the run."""
+    def request(self, why: tuple[str, ...] = ()) -> tuple[InstanceView, PlanningRequest]:
+        """Return the current planning request, and its part of the run. `why` are the events that ask for a plan."""
         part = self.base.part(self.plan_elements())
         carried = {
             **self.carrier.carried_values(part, self.clock(), self.current_plan),
@@ -179,9 +183,25 @@ class SimulationLoop:
         }
         instance = self.base.instance_of(part, carried, self.instance)
         running = None if self.current_plan is None else self.codes.all_inner(self.current_plan.values, part)
+        controllers = None
+        if self.controllers is not None:
+            inputs, requested = self.base.input_names | carried.keys(), self.clock().requested > 0
+            controllers = self.controllers.state(
+                self.world.arrival, self.world.present(), self._nodes(), requested, inputs, all_plan="period" in why
+            )
         return part, PlanningRequest(
-            instance, self.policy_now(), len(self.steps), self.config.seed, running, known=self._known(part)
+            instance,
+            self.policy_now(),
+            len(self.steps),
+            self.config.seed,
+            running,
+            known=self._known(part),
+            controllers=controllers,
         )
+
+    def _nodes(self) -> Codes:
+        """Return the available nodes, sorted."""
+        return self.nodes.available(self.base).get(self.places_root, self.base.all_codes(self.places_root))
 
     def _known(self, part: InstanceView) -> dict[str, Floats]:
         """Return what policies know of the jobs of a part, in their units."""
@@ -198,11 +218,17 @@ class SimulationLoop:
         plan = read_plan(self.journal, self.codes, len(self.steps), self.world.now, self.world.tolerance())
         return None if plan is None else self.codes.plan_inner(plan, part)
 
-    def _store_plan(self, plan: Plan) -> None:
-        """Store a plan in codes of the run as the current plan."""
+    def _store_plan(self, plan: Plan, controllers: ControllerState | None = None) -> None:
+        """Store a plan in codes of the run as the current plan.
+
+        Jobs of controllers that did not plan keep the times of their next plans.
+        """
         self.current_plan = CurrentPlan(plan.values)
         self.memory.store(plan.remembered, len(self.world.status))
-        self.world.request[:] = np.inf
+        planned = np.ones(len(self.world.request), dtype=np.bool_)
+        if controllers is not None and self.controllers is not None:
+            planned = controllers.plans[self.controllers.of_jobs(self.world.arrival)]
+        self.world.request[planned] = np.inf
         if plan.again is not None:
             self.world.request[plan.again.codes[0]] = self.world.now + plan.again.values * self.setup.policy_time
 

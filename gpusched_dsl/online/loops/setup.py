@@ -45,6 +45,7 @@ class RunSetup:
 
     `realisation` and `outages` are the real quantities; with `external`, events report completions and failures
     instead. `slot_length` is in hours, 0 without a window. `period` is the time to the next plan at the latest.
+    `controllers` have their own jobs and nodes each (`planners/controllers.py`).
     """
 
     online: CheckedOnline
@@ -59,6 +60,7 @@ class RunSetup:
     slot_length: float
     period: float
     window: WindowSlots | None
+    controllers: int = 1
 
     def stateless(self) -> RunSetup:
         """Return the same setup with planners that use only the recorded state of earlier plans."""
@@ -127,6 +129,7 @@ def set_up(
     config: RunConfig,
     *,
     external: bool,
+    controllers: int = 1,
 ) -> RunSetup:
     """The setup of a run. Raises DiagnosticError for a block or data that cannot be run (GSM1651, GSM7002, GSM7007)."""
     placement = online.base.placement
@@ -152,6 +155,7 @@ def set_up(
         slot_length=slot_length,
         period=period_of(online, base) if online.window is None else np.inf,
         window=_window_slots(online, base, slot_length),
+        controllers=controllers,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 
 AS_BEFORE: Final = "as before"  # the method of a plan where none was found: what runs goes on
 
@@ -33,6 +33,19 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class ControllerState:
+    """The controller of each job and node of an instance, and which of the K controllers plan now.
+
+    `inputs` are the sets and parameters of the instance with values that are not derived.
+    """
+
+    job: Ints
+    node: Ints
+    plans: Bools
+    inputs: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class PlanningRequest:
     """A request for one plan: `running` is the current plan, in codes of the instance, None before the first.
 
@@ -46,6 +59,7 @@ class PlanningRequest:
     running: Mapping[str, VariableValues] | None = None
     seconds: float | None = None  # time limit
     known: Mapping[str, Floats] = field(default_factory=dict)  # of the jobs, in the units of policies (`job_facts.py`)
+    controllers: ControllerState | None = None  # of a run with several
 
 
 class Planner(Protocol):
