@@ -74,7 +74,7 @@ def find_conflict(
     *,
     known_infeasible: bool = False,
 ) -> Conflict | None:
-    """A minimal conflict of a linear problem, or the best one found in time; None when none was proved.
+    """A minimal conflict of a problem without conditions, or the best one found in time; None when none was proved.
 
     `known_infeasible`: a solver has proved the problem infeasible, so that this need not be asked again. Objectives are
     not looked at. Ctrl-C, the time limit and the monitor of the clock end the search with what has been found.
@@ -139,8 +139,9 @@ class _Search:
             found = self._bounds(found)
         found, minimal = self._prove_minimal(found, needed)
         self.conflict = self._conflict(found, minimal=minimal, complete=True)
-        reach = reaches(self.elements.problem, found, self.backend, self.clock)
-        self.conflict = replace(self.conflict, reach=reach, seconds=self.clock.seconds)
+        if self.elements.problem.is_linear:
+            reach = reaches(self.elements.problem, found, self.backend, self.clock)
+            self.conflict = replace(self.conflict, reach=reach, seconds=self.clock.seconds)
 
     def _best_so_far(self, best: Bools) -> Conflict:
         found = self._conflict(best, minimal=False, complete=False)
@@ -240,9 +241,7 @@ class _Search:
 
     def _bounds(self, found: Bools) -> Bools:
         """The rows of `found` with the bounds and the integrality that are needed only."""
-        matrix = self.elements.problem.matrix.take(np.flatnonzero(self.elements.of("row", found)))
-        used = np.zeros(self.elements.problem.columns, dtype=np.bool_)
-        used[matrix.columns[matrix.values != 0]] = True
+        used, _ = self.elements.read(np.flatnonzero(self.elements.of("row", found)))
         bounds = (
             found
             & self.elements.present

@@ -1,13 +1,17 @@
-"""The possible elements of a conflict: rows, lower bounds, upper bounds and integrality, numbered consecutively."""
+"""The possible elements of a conflict: rows, lower bounds, upper bounds and integrality, numbered consecutively.
+
+Nonlinear terms are no elements: a part has the definitions of the columns that its rows read.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.definitions import Affines, Definition
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.problem import Family, Problem
 
@@ -18,7 +22,7 @@ KINDS = ("row", "lower", "upper", "integer")
 class Elements:
     """Numbers every row, then the lower bound, the upper bound and the integrality of every column.
 
-    A set of elements is a mask over these numbers. `problem` is linear: its definitions are not looked at.
+    A set of elements is a mask over these numbers. `problem` has no rows under a condition.
     """
 
     problem: Problem
@@ -78,7 +82,8 @@ class Elements:
         problem = self.problem
         rows = np.flatnonzero(self.of("row", kept))
         matrix = problem.matrix.take(rows)
-        columns = np.unique(matrix.columns)
+        read, definitions = self.read(rows)
+        columns = np.flatnonzero(read).astype(np.int32)
         numbers = np.zeros(problem.columns, dtype=np.int32)
         numbers[columns] = np.arange(len(columns), dtype=np.int32)
         lower = np.where(self.of("lower", kept), problem.lower, -np.inf)[columns]
@@ -93,8 +98,22 @@ class Elements:
             matrix=type(matrix)(matrix.starts, numbers[matrix.columns], matrix.values),
             row_lower=problem.row_lower[rows],
             row_upper=problem.row_upper[rows],
+            definitions=tuple(_renumbered(d, numbers) for d in definitions),
         )
         return Subproblem(self, subproblem, rows, columns)
+
+    def read(self, rows: Codes) -> tuple[Bools, list[Definition]]:
+        """The columns that some rows read, also by the definitions of others, and these definitions."""
+        problem, read = self.problem, np.zeros(self.problem.columns, dtype=np.bool_)
+        matrix = problem.matrix.take(rows)
+        read[matrix.columns] = True
+        definitions: list[Definition] = []
+        for definition in reversed(problem.definitions):
+            wanted = np.flatnonzero(read[definition.results])
+            if len(wanted):
+                definitions.append(definition.take(wanted))
+                read[definitions[-1].arguments.matrix.columns] = True
+        return read, definitions[::-1]
 
     def satisfied_elements(self, point: Floats, tolerance: float = 1e-9) -> Bools:
         """Which elements a point satisfies, within a small multiple of their size."""
@@ -132,4 +151,13 @@ class Subproblem:
         """A point of all columns: those of the part from `point`, the others at rest."""
         complete = self.elements.point_nearest_zero()
         complete[self.columns] = point
+        with np.errstate(all="ignore"):  # terms of other parts may have no value there
+            for definition in self.elements.problem.definitions:
+                complete[definition.results] = definition.values(complete)
         return complete
+
+
+def _renumbered(definition: Definition, numbers: Int32s) -> Definition:
+    matrix, constants = definition.arguments.matrix, definition.arguments.constants
+    arguments = Affines(type(matrix)(matrix.starts, numbers[matrix.columns], matrix.values), constants)
+    return replace(definition, results=numbers[definition.results], arguments=arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,10 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, Silent, target_of
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
+from gpusched_dsl.compiling.passes.contradiction import NAME as CONTRADICTION
 from gpusched_dsl.compiling.passes.pipeline import reformulate
-from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
+from gpusched_dsl.compiling.passes.removing import without_unread
+from gpusched_dsl.compiling.passes.steps import INDICATOR, PassResult, ReformulatedProblem
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.classes import model_class
 from gpusched_dsl.explaining.clock import SearchClock
@@ -29,7 +32,8 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.options import unknown_passes
 
 DEFAULT_SECONDS = 60.0
-LINEAR = "highs"  # sub-problems are linear: whatever the backend is, this one solves them
+LINEAR = "highs"  # solves linear sub-problems where the backend cannot
+NONLINEAR = "scip"  # solves others where the backend cannot
 
 
 def explain(
@@ -132,17 +136,52 @@ def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, Reformulat
     for read_rows in (False, True):
         for backend in (chosen, backend_named(LINEAR)):
             reformulated, _ = _reformulate(problem, backend, read_rows=read_rows)
-            if reformulated is not None and reformulated.problem.is_linear:
+            if reformulated is not None and reformulated.problem.is_linear and not _contradicts(reformulated):
                 return backend, reformulated
     return chosen, None
 
 
+def _contradicts(reformulated: ReformulatedProblem) -> bool:
+    """Whether only a contradiction of bounds is left, in which no row is to blame."""
+    return any(note.pass_name == CONTRADICTION for note in reformulated.notes)
+
+
 def _without_linear_form(explanation: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
-    """Ask the backend for a point if no reformulation makes the problem linear."""
+    """Ask the backend for a point, and for a conflict of the rows, if no reformulation makes the problem linear.
+
+    Terms of the objective have no part in that: without them the rows may be linear.
+    """
     if explanation.refused:
         return replace(explanation, status="not asked")
-    verdict, _ = decide(replace(explanation.problem, objectives=()), chosen, clock, complete=True)
-    return replace(explanation, status=str(verdict))
+    stripped = replace(explanation.problem, objectives=())
+    problem = without_unread(PassResult(stripped)).problem
+    backend, form = _linear_form(problem, chosen)
+    if form is None:
+        backend, form = _form_without_conditions(problem, chosen)
+    if form is None:
+        verdict, _ = decide(stripped, chosen, clock, complete=True)
+        return replace(explanation, status=str(verdict))
+    verdict, conflict = search_conflict(form.problem, backend, clock)
+    changes: Sequence[Relaxation] = ()
+    if conflict is not None and form.problem.is_linear:
+        changes = _relaxations(form, conflict, backend, clock)
+    return replace(explanation, linear_form=form, status=str(verdict), conflict=conflict, relaxations=changes)
+
+
+def _form_without_conditions(problem: Problem, chosen: Backend) -> tuple[Backend, ReformulatedProblem | None]:
+    """The problem with its terms and all rows without conditions, for a backend that takes the terms."""
+    backend = chosen
+    if not all(target_of(chosen, problem).takes(d.operation) for d in problem.definitions):
+        with suppress(DiagnosticError):
+            backend = backend_named(NONLINEAR)
+    if not len(problem.conditions.rows):
+        return backend, ReformulatedProblem(problem, problem)
+    target = target_of(backend, problem)
+    try:
+        form = reformulate(problem, replace(target, accepts=target.accepts - {INDICATOR}), read_rows=False)
+    except DiagnosticError:
+        return backend, None
+    return backend, None if _contradicts(form) or len(form.problem.conditions.rows) else form
 
 
 def _relaxations(

@@ -172,9 +172,19 @@ def _factor_range(values: Floats, own: Codes) -> str:
 
 def _term(problem: Problem, column: int, value: float) -> str:
     """With its sign in front."""
-    name = entry_name(problem.column_family(column), column)
+    name = _shown(problem, problem.column_family(column), column)
     size = "" if abs(value) == 1 else f"{short(abs(value))} "
     return f"{'-' if value < 0 else '+'} {size}{name}"
+
+
+def _shown(problem: Problem, family: Family, column: int) -> str:
+    """The name of a column; of a single nonlinear term its text."""
+    if not problem.definitions or family.size > 1 or family.span is None or COMPILER_MARK not in family.name:
+        return entry_name(family, column)
+    text = " ".join(family.span.text.split())
+    if len(text) > LONGEST_TERM:
+        return entry_name(family, column)
+    return f"({text})" if " " in text else text
 
 
 def _join_terms(parts: list[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +19,8 @@ def read_any(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     named = {label: str(settings[label]) for label in ("time", "price", "forecast", "series") if settings[label]}
     faults = missing_columns(raw.name, list(named.values()), header_of(raw))
     if faults:
-        raise Unreadable(*(Fault(f.code, f.message, f.cell, None, f.notes, f.help) for f in faults))
+        label_of = {name: label for label, name in reversed(named.items())}
+        raise Unreadable(*(_named_by_option(fault, label_of[fault.column or ""]) for fault in faults))
     everything = read_lines(raw, {label: re.escape(name) for label, name in named.items()})
     lines = everything
     if "series" in named:
@@ -36,3 +38,10 @@ def read_any(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
         round(float(settings["interval"])),
     )
     return table_of(prices, settings)
+
+
+def _named_by_option(fault: Fault, label: str) -> Fault:
+    """A column that is not there, at the option that names it."""
+    assert fault.column is not None
+    help = f"name the column of the {label} by its option: `prices ({label} = ...)`"
+    return replace(fault, column=None, option=(label, fault.column), help=fault.help or help)

@@ -181,6 +181,8 @@ def _replace_foreign_sign(span: Span, diagnostics: Diagnostics, tokens: list[Tok
     if text == "\\" and not foreign.after_operand(tokens):
         diagnostics.error("GSM1017", message, span, help="remove it", fix="")
         return None
+    if replacement == ".." and tokens and tokens[-1].type == "COMMA":
+        return "DOTS", replacement  # `{ 1, ..., 5 }`: the parser has advice for the whole
     if replacement is None:
         help = "write `abs(x)` for an absolute value, `count(S)` for the size of a set, `where` before a condition"
         diagnostics.error("GSM1017", message, span, help=help)

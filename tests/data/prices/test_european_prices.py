@@ -104,7 +104,10 @@ def test_any_file() -> None:
     ]
     ended = read("prices", text, time="at", price="EUR", stamps="end", slot=60.0)
     assert ended.frame["time"][0] == "2023-12-31T22:00:00Z"
-    assert fault("prices", text, time="when", price="EUR").code == "GSM2011"
+    wrong = fault("prices", text, time="when", price="EUR")
+    assert (wrong.code, wrong.option) == ("GSM2011", ("time", "when"))
+    assert fault("prices", text, time="at").help == "name the column of the price by its option: `prices (price = ...)`"
+    assert fault("prices", text, time="at", price="EUR", forecast="tomorow").help == "did you mean `tomorrow`?"
     assert prices(read("prices", text, time="at", price="EUR", series="node", slot=120.0)) == [0.5, 2.5]
     numbered = read("prices", text, time="at", price="EUR", slot=60.0, start="2024-01-01T00:00Z")
     assert numbered.frame["slot"].to_list() == [0, 1, 2]
