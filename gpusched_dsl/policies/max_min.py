@@ -18,11 +18,12 @@ _DIGITS = 9
 
 
 def possible_ways(work: Workload, ways: Ints) -> Ints:
-    """Those of some ways for which an empty node of their kind has room, and that end."""
+    """Those of some ways for which an empty node of their kind has room, and that end; there must be such nodes."""
     kind = work.kind[ways]
+    nodes, _, stock = nodes_by_kind(work)
     room = work.room[kind] * (1.0 + _SMALL)
     fits = (work.size[ways] <= work.units[kind]) & (work.needs[ways] <= room).all(axis=1)
-    return ways[fits & np.isfinite(work.time[ways])]
+    return ways[fits & np.isfinite(work.time[ways]) & ((nodes + stock)[kind] > 0)]
 
 
 def shares_of_time(work: Workload, ways: Ints, weight: Floats) -> Floats:
@@ -30,7 +31,8 @@ def shares_of_time(work: Workload, ways: Ints, weight: Floats) -> Floats:
 
     The least normalised throughput of a job is as large as possible: its throughput by `weight`, relative to that of an
     equal share of all nodes, and times its number of GPUs. Of such shares those with the largest sum of these. No job
-    has more than all of the time, no type of node gives more than it has. HiGHS solves the two linear programmes.
+    has more than all of the time, no type of node gives more than it has. Where types are chosen, how many nodes have
+    each type is a further variable, at most its stock. HiGHS solves the two linear programmes.
     """
     from scipy.optimize import linprog
 
@@ -39,38 +41,57 @@ def shares_of_time(work: Workload, ways: Ints, weight: Floats) -> Floats:
     jobs, job = np.unique(work.job[ways], return_inverse=True)
     kind, columns = work.kind[ways], np.arange(len(ways))
     gain = normalised_throughputs(work, ways, weight)
-    nodes = np.bincount(work.node_kind[work.node_kind != NONE], minlength=len(work.units))
-    capacities = [(work.size[ways].astype(np.float64), (nodes * work.units).astype(np.float64))]
-    capacities += [(work.needs[ways, r], nodes * work.room[:, r]) for r in range(work.room.shape[1])]
-    rows = [sparse.csr_matrix((np.ones(len(ways)), (job, columns)), (len(jobs), len(ways)))]
+    nodes, empty, stock = nodes_by_kind(work)
+    capacities = [(work.size[ways].astype(np.float64), work.units.astype(np.float64))]
+    capacities += [(work.needs[ways, r], work.room[:, r]) for r in range(work.room.shape[1])]
+    # Columns: the shares, then the rented nodes of each kind.
+    rented = np.flatnonzero(stock)
+    kinds, width = len(work.units), len(ways) + len(rented)
+    rows = [sparse.csr_matrix((np.ones(len(ways)), (job, columns)), (len(jobs), width))]
     bounds = [np.ones(len(jobs))]
-    for amount, total in capacities:
-        limited = np.isfinite(total)
-        rows.append(sparse.csr_matrix((amount, (kind, columns)), (len(work.units), len(ways)))[limited])
-        bounds.append(np.asarray(total[limited], dtype=np.float64))
+    for amount, of_node in capacities:
+        limited = np.isfinite(of_node)
+        total = np.where(limited, of_node, 0.0)
+        used = sparse.csr_matrix((amount, (kind, columns)), (kinds, len(ways)))
+        rows.append(sparse.hstack([used, -sparse.diags(total).tocsc()[:, rented]]).tocsr()[limited])
+        bounds.append((nodes * total)[limited])
+    if len(rented):
+        each = sparse.hstack([sparse.csr_matrix((len(rented), len(ways))), sparse.identity(len(rented))]).tocsr()
+        rows += [each, sparse.csr_matrix(each.sum(axis=0))]
+        bounds += [stock[rented].astype(np.float64), np.full(1, float(empty))]
     limits, most = sparse.vstack(rows).tocsr(), np.concatenate(bounds)
-    per_job = sparse.csr_matrix((gain, (job, columns)), (len(jobs), len(ways)))
+    per_job = sparse.csr_matrix((gain, (job, columns)), (len(jobs), width))
 
     least = sparse.csr_matrix(np.ones((len(jobs), 1)))
     together = sparse.vstack(
         [sparse.hstack([limits, sparse.csr_matrix((limits.shape[0], 1))]), sparse.hstack([-per_job, least])]
     )
-    objective = np.append(np.zeros(len(ways)), -1.0)
+    objective = np.append(np.zeros(width), -1.0)
     first = linprog(objective, A_ub=together.tocsr(), b_ub=np.append(most, np.zeros(len(jobs))), method="highs")
     if first.x is None:
         return np.zeros(len(ways))
     floor = np.full(len(jobs), first.x[-1] * (1.0 - _SMALL))
     together = sparse.vstack([limits, -per_job])
-    second = linprog(-gain, A_ub=together.tocsr(), b_ub=np.append(most, -floor), method="highs")
+    gains = np.append(-gain, np.zeros(len(rented)))
+    second = linprog(gains, A_ub=together.tocsr(), b_ub=np.append(most, -floor), method="highs")
     found = first.x[:-1] if second.x is None else second.x
-    return np.asarray(np.round(np.clip(found, 0.0, 1.0), _DIGITS))
+    return np.asarray(np.round(np.clip(found[: len(ways)], 0.0, 1.0), _DIGITS))
+
+
+def nodes_by_kind(work: Workload) -> tuple[Ints, int, Ints]:
+    """The existing nodes of each kind, the number of nodes whose kind is chosen, and how many can be of each kind."""
+    nodes = np.bincount(work.node_kind[work.node_kind != NONE], minlength=len(work.units))
+    empty = int((work.node_kind == NONE).sum())
+    return nodes, empty, np.clip(work.stock - nodes, 0, empty)
 
 
 def normalised_throughputs(work: Workload, ways: Ints, weight: Floats) -> Floats:
     """The throughput of each way, relative to its job's with an equal share of all nodes, by GPU and by weight."""
     job, kind = work.job[ways], work.kind[ways]
-    nodes = np.bincount(work.node_kind[work.node_kind != NONE], minlength=len(work.units))
-    units = np.where(np.bincount(kind, minlength=len(nodes)) > 0, nodes * work.units, 0)  # of nodes that have a job
+    nodes, empty, stock = nodes_by_kind(work)
+    serve = np.bincount(kind, minlength=len(nodes)) > 0  # kinds that can have a job
+    rentable = max(int((serve & (stock > 0)).sum()), 1)
+    units = np.where(serve, (nodes + np.minimum(stock, empty / rentable)) * work.units, 0)
     part = units / max(float(units.sum()), 1.0)
     rate = 1.0 / np.maximum(work.time[ways], np.finfo(np.float64).tiny)
     best = np.zeros((len(work.due), len(work.units)))

@@ -20,7 +20,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import EngineResult
 from gpusched_dsl.policies.job_facts import JobFacts
-from gpusched_dsl.policies.kernels.reservations import backfill, place_ways, take_turns
+from gpusched_dsl.policies.kernels.reservations import Assignment, Ways, backfill, place_ways, take_turns
 from gpusched_dsl.policies.max_min import order_of_ways, possible_ways, shares_of_time
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
@@ -82,11 +82,7 @@ class _Run:
     def _backfill(self, queue: Ints) -> Schedule:
         every = any(rule.modifiers == ("conservative",) for rule in self.policy.place)
         reserved = np.full(len(self.start.node), np.inf)
-        return self._schedule(
-            lambda node, way, gpu, jobs: backfill(
-                *self._given(), self.lines.ranked, queue, every, node, way, gpu, jobs, reserved
-            )
-        )
+        return self._schedule(lambda ways, plan: backfill(ways, self.lines.ranked, queue, every, plan, reserved))
 
     def _fair_share(self, queue: Ints) -> Schedule:
         user = self._users()
@@ -97,9 +93,7 @@ class _Run:
         gpus = self.work.size[self.start.way[runs]] / self.work.parts
         used = np.bincount(user[runs], weights=gpus, minlength=users).astype(np.float64)
         return self._schedule(
-            lambda node, way, gpu, jobs: take_turns(
-                *self._given(), self.lines.ranked, queue, user, share, quota, used, node, way, gpu, jobs
-            )
+            lambda ways, plan: take_turns(ways, self.lines.ranked, queue, user, share, quota, used, plan)
         )
 
     def _max_min(self, queue: Ints) -> Schedule:
@@ -115,22 +109,13 @@ class _Run:
         place = np.zeros(len(work.due), dtype=np.int64)
         place[self.lines.order] = np.arange(len(self.lines.order))
         order = order_of_ways(work, ways, shares, attained, elapsed, rank, place)
-        return self._schedule(
-            lambda node, way, gpu, jobs: place_ways(*self._given(), order, work.job, node, way, gpu, jobs)
-        )
+        return self._schedule(lambda ways, plan: place_ways(ways, order, plan))
 
-    def _given(self) -> tuple[int, Ints, Ints, Ints, Floats, Ints, Ints, Ints, Floats, Floats, Ints]:
-        work = self.work
-        return (
-            work.parts, work.node_kind, work.units, work.family, work.room, work.first_way, work.kind, work.size,
-            work.time, work.needs, work.way_at,
-        )  # fmt: skip
-
-    def _schedule(self, kernel: Callable[[Ints, Ints, Ints, Ints], object]) -> Schedule:
+    def _schedule(self, kernel: Callable[[Ways, Assignment], object]) -> Schedule:
         start = self.start
-        node, way, gpu, jobs = start.node.copy(), start.way.copy(), start.gpu.copy(), start.jobs.copy()
-        kernel(node, way, gpu, jobs)
-        schedule = schedule_of(self.work, node, way, gpu)
+        plan = Assignment(start.node.copy(), start.way.copy(), start.gpu.copy(), start.jobs.copy())
+        kernel(ways_of(self.work), plan)
+        schedule = schedule_of(self.work, plan.node, plan.way, plan.gpu)
         schedule.chosen[start.node != NONE] = NONE
         verify(self.work, schedule)
         return schedule
@@ -167,8 +152,18 @@ class _Run:
         return np.zeros(len(self.cluster.jobs)) if values is None else values[self.cluster.jobs]
 
 
+def ways_of(work: Workload) -> Ways:
+    """The nodes and ways of a decision for the rules here."""
+    gpu_price = work.price / np.maximum(work.units, 1)
+    largest_first = np.lexsort((np.arange(len(work.units)), gpu_price, -work.units))
+    return Ways(
+        work.parts, work.node_kind, work.units, work.family, work.stock, work.room, largest_first, work.first_way,
+        work.job, work.kind, work.size, work.time, work.needs, work.way_at,
+    )  # fmt: skip
+
+
 def schedule_of(work: Workload, node: Ints, way: Ints, gpu: Ints) -> Schedule:
-    """The schedule of jobs on existing nodes, with what is left of each node."""
+    """The schedule of jobs on nodes, with the types of rented nodes and what is left of each node."""
     plan = empty_schedule(work)
     placed = np.flatnonzero(node != NONE)
     n, w, g = node[placed], way[placed], gpu[placed]
@@ -177,6 +172,9 @@ def schedule_of(work: Workload, node: Ints, way: Ints, gpu: Ints) -> Schedule:
     plan.jobs[:] = np.bincount(n, minlength=len(plan.jobs))
     used = np.unique(n)
     plan.opened[used] = np.arange(len(used))
+    plan.kind[n] = work.kind[w]
+    rented = used[work.node_kind[used] == NONE]
+    plan.left[rented] = work.room[plan.kind[rented]]
     part = g != NONE
     plan.used[:] = np.bincount(n[~part], weights=work.size[w[~part]], minlength=len(plan.used)).astype(np.int64)
     if part.any():

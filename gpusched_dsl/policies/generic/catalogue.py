@@ -15,7 +15,7 @@ class GenericPolicy:
     """`keys` sort the queue, `rules` place the jobs, `lets` are read by both. `needs` are roles that the placement must
     state.
 
-    `preempts`: a plan may halt jobs that run. `fixed_nodes`: it does not apply where a plan chooses the types of nodes.
+    `preempts`: a plan may halt jobs that run. `standalone`: its rule finds the places of all jobs by itself.
     """
 
     name: str
@@ -26,7 +26,7 @@ class GenericPolicy:
     needs: tuple[Role, ...] = ()
     lets: tuple[str, ...] = ()
     preempts: bool = False
-    fixed_nodes: bool = False
+    standalone: bool = False
 
 
 _SKIPPING = "best_fit, new_node, next_choice, postpone"
@@ -94,7 +94,7 @@ GENERIC: dict[str, GenericPolicy] = {
             "12(6), 2001.",
             rules="backfill",
             needs=("lasts",),
-            fixed_nodes=True,
+            standalone=True,
         ),
         GenericPolicy(
             "Conservative",
@@ -103,7 +103,7 @@ GENERIC: dict[str, GenericPolicy] = {
             "Scheduling the IBM SP2 with Backfilling, IEEE TPDS 12(6), 2001.",
             rules="backfill conservative",
             needs=("lasts",),
-            fixed_nodes=True,
+            standalone=True,
         ),
         GenericPolicy(
             "FairShare",
@@ -112,7 +112,7 @@ GENERIC: dict[str, GenericPolicy] = {
             "one resource; the Fair Scheduler of Apache Hadoop.",
             rules="fair_share",
             needs=("user",),
-            fixed_nodes=True,
+            standalone=True,
         ),
         GenericPolicy(
             "MaxMin",
@@ -122,7 +122,7 @@ GENERIC: dict[str, GenericPolicy] = {
             rules="max_min",
             needs=("lasts",),
             preempts=True,
-            fixed_nodes=True,
+            standalone=True,
         ),
     )
 }

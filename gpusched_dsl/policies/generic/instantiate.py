@@ -57,9 +57,6 @@ def obstacle(policy: GenericPolicy, model: CheckedModel) -> PolicyObstacle | Non
     for role in policy.needs:
         if placement.item(role) is None:
             return PolicyObstacle(*_NEEDS[role])
-    if policy.fixed_nodes and placement.index("node_type") is not None:
-        help = "state the type of a node as data: `node_type type[n];`"
-        return PolicyObstacle("the plan chooses the types of nodes: `node_type` is an index of the placement", help)
     if any("{due}" in key for key in policy.keys) and not _is_of_job(placement, "due"):
         return PolicyObstacle("`due` depends on more than the job", "state a due time of the job: `due deadline[j];`")
     if any("{weight}" in key for key in policy.keys) and not _is_of_job(placement, "weight"):

@@ -9,7 +9,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 from generic_clusters import Cluster, Job, Node
+from scipy.optimize import linprog
 
 NEAR = 1e-9
 
@@ -87,23 +89,27 @@ Plan = dict[int, int]
 
 
 def seat(state: State, loads: dict[int, Load], j: int) -> int | None:
-    """Put a job on the fastest kind with room: on the node in use with the fewest free GPUs after, else on an empty."""
+    """Put a job on the fastest kind with room."""
+    kinds = (seat_on(state, loads, j, nodes) for nodes in state.kinds(j))
+    return next((n for n in kinds if n is not None), None)
+
+
+def seat_on(state: State, loads: dict[int, Load], j: int, nodes: list[int]) -> int | None:
+    """Put a job on one of these: the node in use with the fewest free GPUs after, else an empty one."""
     job = state.cluster.jobs[j]
-    for nodes in state.kinds(j):
-        in_use = [n for n in nodes if loads[n].jobs]
-        places = [(found, n) for n in in_use if (found := loads[n].gpu_for(job)) is not None]
-        if job.needs < 1:  # a GPU that is shared already comes before one that is not
-            places = [p for p in places if p[0][1] is not None] or places
-        if places:
-            (_, gpu), n = min(places, key=lambda p: (round(p[0][0], 9), p[1], p[0][1] or 0))
-        else:
-            empty = [n for n in nodes if not loads[n].jobs and loads[n].gpu_for(job) is not None]
-            if not empty:
-                continue
-            n, gpu = empty[0], None
-        loads[n].put(j, job, gpu)
-        return n
-    return None
+    in_use = [n for n in nodes if loads[n].jobs]
+    places = [(found, n) for n in in_use if (found := loads[n].gpu_for(job)) is not None]
+    if job.needs < 1:  # a GPU that is shared already comes before one that is not
+        places = [p for p in places if p[0][1] is not None] or places
+    if places:
+        (_, gpu), n = min(places, key=lambda p: (round(p[0][0], 9), p[1], p[0][1] or 0))
+    else:
+        empty = [n for n in nodes if not loads[n].jobs and loads[n].gpu_for(job) is not None]
+        if not empty:
+            return None
+        n, gpu = empty[0], None
+    loads[n].put(j, job, gpu)
+    return n
 
 
 def kept(state: State) -> tuple[Plan, dict[int, Load]]:
@@ -269,6 +275,66 @@ def fair_share(state: State) -> Plan:
     return found
 
 
+class Undetermined(Exception):
+    """The linear programme has several optima, so that runs may differ."""
+
+
+def shares_of_time(state: State, pairs: list[tuple[int, int]], kinds: list[list[int]]) -> list[float]:
+    """The share of each pair of a job and a kind of node: the least as large as possible, then the sum."""
+    cluster = state.cluster
+    nodes = [cluster.nodes[k[0]] for k in kinds]
+    gpus = [sum(cluster.nodes[n].gpus for n in k) * any(i == at for _, i in pairs) for at, k in enumerate(kinds)]
+    present = sorted({j for j, _ in pairs})
+    gain = []
+    for j, k in pairs:
+        equal = sum(nodes[i].pace * gpus[i] for h, i in pairs if h == j) / sum(gpus)
+        gain.append(nodes[k].pace / equal * cluster.jobs[j].needs / cluster.shares[cluster.jobs[j].owner][0])
+    rows = [[float(h == j) for h, _ in pairs] for j in present]
+    most = [1.0] * len(present)
+    for i, k in enumerate(kinds):
+        rows.append([cluster.jobs[j].needs * (i == at) for j, at in pairs])
+        rows.append([cluster.jobs[j].takes * (i == at) for j, at in pairs])
+        most += [gpus[i], sum(cluster.nodes[n].memory for n in k)]
+    own = np.array([[g * (h == j) for (h, _), g in zip(pairs, gain, strict=True)] for j in present])
+    limits = np.array(rows)
+    least = np.vstack([np.c_[limits, np.zeros(len(limits))], np.c_[-own, np.ones(len(own))]])
+    first = linprog([0.0] * len(pairs) + [-1.0], least, [*most, *[0.0] * len(own)])
+    floor = first.x[-1] * (1 - 1e-9)
+    both = np.vstack([limits, -own])
+    optima = []
+    for tilt in (0.0, 1.0, -1.0):  # another optimum shows up under a small change of the objective
+        change = 1 + tilt * 1e-6 * np.random.default_rng(1).random(len(pairs))
+        optima.append(linprog(-np.array(gain) * change, both, [*most, *[-floor] * len(own)]).x)
+    if max(abs(optima[0] - optima[1]).max(), abs(optima[0] - optima[2]).max()) > 1e-6:
+        raise Undetermined
+    return [round(share, 9) for share in optima[0]]
+
+
+def max_min(state: State) -> Plan:
+    """The shares of time of Gavel, rounded by priorities; every job may be halted."""
+    kinds: dict[tuple[float, ...], list[int]] = {}
+    for n in state.up:
+        kinds.setdefault(state.cluster.nodes[n].kind, []).append(n)
+    groups = list(kinds.values())
+    jobs, nodes = state.cluster.jobs, state.cluster.nodes
+    fits = lambda j, k: state.can(j, k[0]) and jobs[j].needs <= nodes[k[0]].gpus  # noqa: E731
+    pairs = [(j, i) for j in sorted(state.present) for i, k in enumerate(groups) if fits(j, k)]
+    shares = shares_of_time(state, pairs, groups) if pairs else []
+    turns = []
+    for (j, i), share in zip(pairs, shares, strict=True):
+        served = state.attained[j] / jobs[j].needs
+        elapsed = max(state.now - arrived(state, j) / 60, served)
+        priority = math.inf if served == 0 else share * elapsed / served
+        rank = sum(state.time(j, groups[h][0]) < state.time(j, groups[i][0]) for g, h in pairs if g == j)
+        key = (0, -priority, -share, 0) if share > 1e-9 else (1, 0, 0, rank)
+        turns.append(((*key, arrived(state, j), j, i), j, i))
+    loads, found = state.loads(), {}
+    for _, j, i in sorted(turns):
+        if j not in found and (n := seat_on(state, loads, j, groups[i])) is not None:
+            found[j] = n
+    return found
+
+
 POLICIES: dict[str, Callable[[State], Plan]] = {
     "FIFO": in_queue(lambda s, j: (arrived(s, j),), keep=True, wait=True),
     "SJF": in_queue(lambda s, j: (s.shortest(j), arrived(s, j)), keep=True, wait=True),
@@ -279,6 +345,7 @@ POLICIES: dict[str, Callable[[State], Plan]] = {
     "EASY": backfilling(every=False),
     "Conservative": backfilling(every=True),
     "FairShare": fair_share,
+    "MaxMin": max_min,
 }
 
 

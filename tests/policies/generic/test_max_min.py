@@ -10,6 +10,7 @@ import pytest
 from generic_clusters import Cluster, Job, Node, random_cluster
 from generic_simulator import State, seat
 from scipy.optimize import linprog
+from test_against_simulator import check
 
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -167,3 +168,15 @@ def test_no_ways_no_shares() -> None:
     nothing = np.zeros(0, dtype=np.int64)
     assert len(shares_of_time(given.work, nothing, given.weight)) == 0
     assert len(order_of_ways(given.work, nothing, np.zeros(0), nothing, nothing, nothing, nothing)) == 0
+
+
+@pytest.mark.parametrize("seed", [15, 33, 100, 167])
+def test_whole_runs(seed: int) -> None:
+    """Against the simulator, which has a linear programme of its own and stops where it has several optima."""
+    check(random_cluster(seed, users=3), "MaxMin")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [17, 24, 26, 41, 44, 45, 55, 66, 70, 72, 82, 85, 93, 98, 102, 103, 109, 124, 136, 138])
+def test_more_whole_runs(seed: int) -> None:
+    check(random_cluster(seed, users=3), "MaxMin")

@@ -42,7 +42,3 @@ def check_standalone(decisions: Decisions, rules: Mapping[str, tree.PolicyRule],
     if placement.item(role) is None:
         label = Label(placement.span, "does not state it")
         report(ours[0].span, f"{name} needs {what}", "not stated", f"add {help} to the placement", (label,))
-    if (index := placement.index("node_type")) is not None:
-        label = Label(index.span, "chosen by the plan")
-        help = "use `wait` or `postpone` where nodes are rented"
-        report(ours[0].span, f"{name} needs nodes of fixed types", "the plan chooses the types", help, (label,))
