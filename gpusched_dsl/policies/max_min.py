@@ -54,7 +54,7 @@ def shares_of_time(work: Workload, ways: Ints, weight: Floats) -> Floats:
         total = np.where(limited, of_node, 0.0)
         used = sparse.csr_matrix((amount, (kind, columns)), (kinds, len(ways)))
         rows.append(sparse.hstack([used, -sparse.diags(total).tocsc()[:, rented]]).tocsr()[limited])
-        bounds.append((nodes * total)[limited])
+        bounds.append(np.asarray((nodes * total)[limited], dtype=np.float64))
     if len(rented):
         each = sparse.hstack([sparse.csr_matrix((len(rented), len(ways))), sparse.identity(len(rented))]).tocsr()
         rows += [each, sparse.csr_matrix(each.sum(axis=0))]
