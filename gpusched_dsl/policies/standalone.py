@@ -20,7 +20,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import EngineResult
 from gpusched_dsl.policies.job_facts import JobFacts
-from gpusched_dsl.policies.kernels.reservations import Assignment, Ways, backfill, place_ways, take_turns
+from gpusched_dsl.policies.kernels.reservations import PlacedJobs, Ways, backfill, place_ways, take_turns
 from gpusched_dsl.policies.max_min import order_of_ways, possible_ways, shares_of_time
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
@@ -111,9 +111,9 @@ class _Run:
         order = order_of_ways(work, ways, shares, attained, elapsed, rank, place)
         return self._schedule(lambda ways, plan: place_ways(ways, order, plan))
 
-    def _schedule(self, kernel: Callable[[Ways, Assignment], object]) -> Schedule:
+    def _schedule(self, kernel: Callable[[Ways, PlacedJobs], object]) -> Schedule:
         start = self.start
-        plan = Assignment(start.node.copy(), start.way.copy(), start.gpu.copy(), start.jobs.copy())
+        plan = PlacedJobs(start.node.copy(), start.way.copy(), start.gpu.copy(), start.jobs.copy())
         kernel(ways_of(self.work), plan)
         schedule = schedule_of(self.work, plan.node, plan.way, plan.gpu)
         schedule.chosen[start.node != NONE] = NONE

@@ -51,7 +51,7 @@ class Ways(NamedTuple):
     way_at: Ints  # (J, K, units + 1)
 
 
-class Assignment(NamedTuple):
+class PlacedJobs(NamedTuple):
     """The jobs that run, the arrays of a `Schedule` that the rules here change."""
 
     node: Ints  # (J,)
@@ -61,7 +61,7 @@ class Assignment(NamedTuple):
 
 
 @compiled
-def backfill(ways: Ways, ranked: Ints, queue: Ints, every: bool, plan: Assignment, reserved: Floats) -> None:
+def backfill(ways: Ways, ranked: Ints, queue: Ints, every: bool, plan: PlacedJobs, reserved: Floats) -> None:
     """Place the jobs of the queue; the plan has those that run.
 
     A job is tried in its ways as they are `ranked`, each on the nodes of the family of the way: the node in use that
@@ -83,7 +83,7 @@ def backfill(ways: Ways, ranked: Ints, queue: Ints, every: bool, plan: Assignmen
 
 @compiled
 def take_turns(
-    ways: Ways, ranked: Ints, queue: Ints, user: Ints, share: Floats, quota: Floats, used: Floats, plan: Assignment
+    ways: Ways, ranked: Ints, queue: Ints, user: Ints, share: Floats, quota: Floats, used: Floats, plan: PlacedJobs
 ) -> None:
     """Place jobs as `backfill` does, without reservations, but let the users take turns.
 
@@ -129,7 +129,7 @@ def take_turns(
 
 
 @compiled
-def place_ways(ways: Ways, order: Ints, plan: Assignment) -> None:
+def place_ways(ways: Ways, order: Ints, plan: PlacedJobs) -> None:
     """Place jobs as `backfill` does, without reservations, but go through the ways of all jobs in an order."""
     future = _future_of(ways, plan)
     full = _most_free_of_all(future, ways)
@@ -139,7 +139,7 @@ def place_ways(ways: Ways, order: Ints, plan: Assignment) -> None:
 
 
 @compiled
-def _future_of(ways: Ways, plan: Assignment) -> Future:
+def _future_of(ways: Ways, plan: PlacedJobs) -> Future:
     """The future of the nodes with the jobs that run."""
     gpus = 0 if ways.parts == 1 or len(ways.units) == 0 else int(ways.units.max()) // ways.parts
     future = make_future(ways.units, ways.room, ways.stock, ways.node_kind, gpus, len(plan.node))
@@ -155,7 +155,7 @@ def _occupy(future: Future, ways: Ways, n: int, start: float, w: int, gpu: int) 
 
 
 @compiled
-def _place(future: Future, ways: Ways, full: Ints, plan: Assignment, j: int, listed: int) -> bool:
+def _place(future: Future, ways: Ways, full: Ints, plan: PlacedJobs, j: int, listed: int) -> bool:
     """Start a job in a way, if a node has room that no reservation needs."""
     chosen, w, g = _best_in_use(future, ways, full, plan.jobs, j, listed)
     if chosen == NONE:

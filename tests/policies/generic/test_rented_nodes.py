@@ -8,16 +8,16 @@ from rented_clusters import Plain, Stay, random_workload
 from scipy.optimize import linprog
 
 import gpusched_dsl as gs
-from gpusched_dsl.policies.kernels.reservations import Assignment, backfill, place_ways, take_turns
+from gpusched_dsl.policies.kernels.reservations import PlacedJobs, backfill, place_ways, take_turns
 from gpusched_dsl.policies.max_min import normalised_throughputs, possible_ways, shares_of_time
 from gpusched_dsl.policies.standalone import schedule_of, ways_of
 from gpusched_dsl.policies.verifying import violations
 from gpusched_dsl.policies.workload import NONE, Workload
 
 
-def nothing(work: Workload) -> Assignment:
+def nothing(work: Workload) -> PlacedJobs:
     jobs = len(work.due)
-    return Assignment(*(np.full(jobs, NONE) for _ in range(3)), np.zeros(len(work.node_kind), dtype=np.int64))
+    return PlacedJobs(*(np.full(jobs, NONE) for _ in range(3)), np.zeros(len(work.node_kind), dtype=np.int64))
 
 
 def ranked_of(work: Workload) -> list[list[int]]:
@@ -26,7 +26,7 @@ def ranked_of(work: Workload) -> list[list[int]]:
     return [sorted(range(*work.first_way[j : j + 2]), key=lambda w: (work.time[w], w)) for j in range(jobs)]
 
 
-def check(work: Workload, plan: Assignment, expected: dict[int, Stay]) -> None:
+def check(work: Workload, plan: PlacedJobs, expected: dict[int, Stay]) -> None:
     found = {j: (int(plan.node[j]), int(plan.way[j])) for j in np.flatnonzero(plan.node != NONE).tolist()}
     assert found == {j: (stay.node, stay.way) for j, stay in expected.items()}
     assert violations(work, schedule_of(work, plan.node, plan.way, plan.gpu)) == []
