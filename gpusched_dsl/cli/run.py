@@ -128,13 +128,20 @@ def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...],
 
 
 def _report_run(result: RunResult, options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.reporting.runs.summary import summary_lines, tables_by_attribute, title
+    from gpusched_dsl.reporting.runs.groups import group_footer, group_grid
+    from gpusched_dsl.reporting.runs.summary import MOST_GROUPS, summary_lines, title
 
     output.say(title(result))
     output.say()
-    for line in (*summary_lines(result), *tables_by_attribute(result)):
+    for line in summary_lines(result):
         is_late = line.startswith("tardiness") and result.metrics["jobs_late"]
         output.say(output.style(line, LATE) if is_late else line)
+    for attribute in result.attributes:
+        table = result.by(attribute)
+        output.say()
+        show_with_note(group_grid(table, result.unit, MOST_GROUPS), output, indent="")
+        for line in group_footer(table, MOST_GROUPS):
+            output.say(line)
     output.report(result.warnings)
     if options.json is not None:
         write_document(result.json_text(), options.json, output)

@@ -20,9 +20,9 @@ def show_grid(grid: Grid, output: Output, *, indent: str = "  ") -> tuple[str, .
     return left_out
 
 
-def show_with_note(grid: Grid, output: Output) -> None:
+def show_with_note(grid: Grid, output: Output, *, indent: str = "  ") -> None:
     """Print a table; a note names the columns for which the terminal is too narrow."""
-    left_out = show_grid(grid, output)
+    left_out = show_grid(grid, output, indent=indent)
     if left_out:
         names = ", ".join(f"`{name}`" for name in left_out)
         output.note(f"the terminal is too narrow for {names}: `--csv` and `--json` write them")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.documents import STDOUT, write_document
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileLimits, Unreadable
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
@@ -23,30 +24,40 @@ if TYPE_CHECKING:
 
     from gpusched_dsl.data.formats.shape import Format, FormatTable
 
-STDOUT = "-"
 # Options of formats that are also options of the command line.
 OPTIONS = ("first", "skip", "after", "before", "status", "vc", "most_gpus", "least_duration", "clock")
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     if options.formats is not None:
+        if options.json is not None:
+            raise UsageError("GSM6002", "`--json` describes a file, not the formats", "`gsdsl trace FILE --as FORMAT`")
         return _list(options.formats, output)
     if options.file is None or options.format is None:
         missing = "file" if options.file is None else "format"
         raise UsageError(
             "GSM6002", f"the {missing} is missing", "`gsdsl trace FILE --as FORMAT`, or `gsdsl trace --formats`"
         )
-    for path in (options.csv, options.parquet):
+    if options.csv == STDOUT and options.json == STDOUT:
+        raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
+    for path in (options.csv, options.parquet, options.json):
         if path not in (None, STDOUT):
             check_writable(Path(path))
-    if options.csv == STDOUT:
+    if STDOUT in (options.csv, options.json):
         output.only_diagnostics()
     use = _use(options)
     table_format, table = _read_table(options.file, use)
     from gpusched_dsl.data.formats.reports import lines_of_table
+    from gpusched_dsl.reporting.document import json_text
 
     for line in lines_of_table(table_format, table):
         output.say(line)
+    if options.json is not None:
+        from gpusched_dsl.data.formats.trace_document import table_document
+
+        write_document(
+            json_text(table_document(table_format, table, options.file, dict(use.options))), options.json, output
+        )
     if options.csv is not None:
         _write(table.frame, options.csv, table.frame.write_csv().encode(), output)
     if options.parquet is not None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 from gpusched_dsl.ir.arrays import Ints
@@ -46,18 +48,44 @@ def optional_field(name: str, sources: Iterable[str], kind: Kind = "text", scale
     return Field(name, tuple(sources), kind, scale, needed=False)
 
 
+SILENT = "unusable, and outside the requested time"
 LINE, ROW = "_line", "_row"  # columns beside those of the format: the line in the file, and the number of the row
+
+
+@dataclass(frozen=True, slots=True)
+class _Unusable:
+    """Rows that were left out for one reason: their lines, and the cells at fault in `column` of the file."""
+
+    reason: str
+    lines: Ints
+    column: str | None
+    texts: pl.Series | None
+
+    def within(self, low: float, high: float) -> Dropped | None:
+        """Return the count and the first of the rows between two lines; None if there are none."""
+        at = np.flatnonzero((self.lines > low) & (self.lines < high))
+        if not len(at):
+            return None
+        first = int(at[self.lines[at].argmin()])
+        cell = None if self.texts is None else self.texts[first]
+        text = None if cell is None else str(cell)
+        return Dropped(self.reason, len(at), int(self.lines[first]), self.column, text)
 
 
 @dataclass(eq=False)
 class SelectedRows:
-    """The rows of a file that are still in, in the columns of the format, and why the others are not."""
+    """The rows of a file that are still in, in the columns of the format, and why the others are not.
+
+    Unusable rows outside the requested time do not matter. Their time is often unknown, so they are recognised by their
+    line, if the file is in the order of its times: then they come before or after all requested rows.
+    """
 
     frame: pl.DataFrame
     total: int
-    dropped: dict[str, Dropped] = field(default_factory=dict)
     filtered: dict[str, Dropped] = field(default_factory=dict)
     facts: list[str] = field(default_factory=list)
+    _unusable: list[_Unusable] = field(default_factory=list)
+    _not_requested: list[Ints] = field(default_factory=list)  # lines of files in the order of their times
 
     def __contains__(self, column: str) -> bool:
         return column in self.frame.columns
@@ -77,25 +105,47 @@ class SelectedRows:
         asked: bool = False,
         column: str | None = None,
         text: pl.Series | None = None,
+        time: str | None = None,
     ) -> None:
         """Remove rows, as unusable or (`asked`) by options; no effect if there are none.
 
-        `column` of the file is at fault, with the cells `text`; the first of them is shown.
+        `column` of the file is at fault, with the cells `text`; the first of them is shown. If an option excludes rows
+        by their `time`, that is the column with the times.
         """
         mask = which.fill_null(False)
         if not mask.any():
             return
-        account = self.filtered if asked else self.dropped
         gone = self.frame.filter(mask)
-        at = int(gone[LINE].arg_min() or 0)
-        first, cell = int(gone[LINE][at]), None if text is None else text.filter(mask)[at]
-        found = Dropped(reason, gone.height, first, column, None if cell is None else str(cell))
-        before = account.get(reason)
-        if before is not None:
-            sooner = before if before.first is not None and before.first <= first else found
-            found = replace(sooner, rows=before.rows + gone.height)
-        account[reason] = found
+        lines = gone[LINE].to_numpy()
+        unusable = _Unusable(reason, lines, column, None if text is None else text.filter(mask))
+        if not asked:
+            self._unusable.append(unusable)
+        else:
+            if time is not None and self.frame.sort(LINE)[time].is_sorted():
+                self._not_requested.append(lines)
+            _add(self.filtered, unusable.within(-np.inf, np.inf))
         self.frame = self.frame.filter(~mask)
+
+    def leave_out_lines(self, reason: str, lines: Ints) -> None:
+        """Count lines of the file without a row as unusable."""
+        self._unusable.insert(0, _Unusable(reason, lines, None, None))
+
+    @property
+    def dropped(self) -> dict[str, Dropped]:
+        """Return the unusable rows within the requested time, by reason."""
+        low, high = self._requested_lines()
+        found: dict[str, Dropped] = {}
+        for unusable in self._unusable:
+            _add(found, unusable.within(low, high))
+        return found
+
+    def _requested_lines(self) -> tuple[float, float]:
+        """Return the last line before the requested time and the first line after it."""
+        if not self._not_requested or not self.frame.height:
+            return -np.inf, np.inf
+        kept, others = self.frame[LINE].to_numpy(), np.concatenate(self._not_requested)
+        before, after = others[others < kept.min()], others[others > kept.max()]
+        return float(before.max(initial=-1)), float(after.min()) if len(after) else np.inf
 
     def keep_first(self, *keys: str) -> None:
         """Of rows that agree in these columns keep the first."""
@@ -114,16 +164,30 @@ class SelectedRows:
             self.frame.select([name for name in columns if name in self.frame.columns]),
             self.total,
             tuple(self.dropped.values()),
-            tuple(self.filtered.values()),
+            tuple(self._all_filtered().values()),
             facts=tuple(self.facts),
             lines=self.frame[LINE].to_numpy(),
         )
 
+    def _all_filtered(self) -> dict[str, Dropped]:
+        """Return the rows that options exclude, with the unusable ones outside the requested time."""
+        silent = sum(len(each.lines) for each in self._unusable) - sum(each.rows for each in self.dropped.values())
+        return self.filtered | ({SILENT: Dropped(SILENT, silent)} if silent else {})
+
+
+def _add(account: dict[str, Dropped], found: Dropped | None) -> None:
+    """Add rows to those of the same reason."""
+    if found is None:
+        return
+    before = account.get(found.reason)
+    if before is not None:
+        sooner = before if before.first is not None and before.first <= (found.first or 0) else found
+        found = replace(sooner, rows=before.rows + found.rows)
+    account[found.reason] = found
+
 
 def read_rows(raw: Raw, fields: Sequence[Field], separator: str = ",") -> SelectedRows:
     """The columns of a CSV file; raises Unreadable (GSM20xx): GSM2011 for each column that is needed and not there."""
-    import numpy as np
-
     from gpusched_dsl.data.sources.delimited import read_delimited
 
     header = header_of(raw, separator)

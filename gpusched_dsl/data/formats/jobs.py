@@ -140,7 +140,7 @@ def _filter(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     since = rows["submitted"] - start
     after, before = _number(settings, "after", -math.inf), _number(settings, "before", math.inf)
     reason = "submitted outside the requested time"
-    rows.leave_out(reason, (since < after) | (since >= before), asked=True)
+    rows.leave_out(reason, (since < after) | (since >= before), asked=True, time="submitted")
     if "gpus" in rows:
         most = _number(settings, "most_gpus", ALL)
         rows.leave_out(f"more than {most:g} GPUs", rows["gpus"] > most, asked=True)
@@ -151,8 +151,8 @@ def _filter(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
 
 def _window(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     skip, first = int(_number(settings, "skip", 0)), int(_number(settings, "first", ALL))
-    rows.leave_out("skipped by the option `skip`", _numbers(rows) < skip, asked=True)
-    rows.leave_out("after the requested number of rows", _numbers(rows) >= first, asked=True)
+    rows.leave_out("skipped by the option `skip`", _numbers(rows) < skip, asked=True, time="submitted")
+    rows.leave_out("after the requested number of rows", _numbers(rows) >= first, asked=True, time="submitted")
 
 
 def _numbers(rows: SelectedRows) -> pl.Series:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.data.formats.fields import Field, SelectedRows, rows_of
-from gpusched_dsl.data.formats.shape import Dropped, Raw
+from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
@@ -49,9 +49,7 @@ def read_lines(
     rows = rows_of(texts, numbers[good], fields)
     rows.total = len(cells)
     if not good.all():
-        reason = f"a line without {width} cells"
-        bad = numbers[~good]
-        rows.dropped = {reason: Dropped(reason, len(bad), int(bad[0])), **rows.dropped}
+        rows.leave_out_lines(f"a line without {width} cells", numbers[~good])
     return rows
 
 

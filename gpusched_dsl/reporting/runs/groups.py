@@ -9,15 +9,17 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.language.checked import Element
-from gpusched_dsl.language.text.numbers import percent_text
+from gpusched_dsl.language.checked import Element, TextType
+from gpusched_dsl.language.text.numbers import percent_number
 from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.simulation.world import DONE
+from gpusched_dsl.reporting.grid import Grid, GridColumn
 from gpusched_dsl.reporting.runs.fairness import bounded_slowdowns, finish_time_fairness, jain, slowdowns
 from gpusched_dsl.reporting.runs.job_times import busy_times, tardiness_of, waiting_times
 from gpusched_dsl.reporting.runs.short_numbers import short
 
 Number = float | None
+MOST_DISTINCT = 12  # of so many jobs, texts that all differ are an attribute too
 
 # Columns of the table of a group, with their formulas; times in the unit of the run.
 COLUMNS: Final[Mapping[str, str]] = {
@@ -36,33 +38,43 @@ COLUMNS: Final[Mapping[str, str]] = {
 }
 
 
-def attributes_of(history: RunHistory) -> dict[str, tuple[str, Codes]]:
-    """Return attributes of jobs: parameters over the jobs alone whose values are elements of another set.
+def attributes_of(history: RunHistory) -> tuple[str, ...]:
+    """Return attributes of jobs: parameters over the jobs alone with elements of another set or with texts.
 
-    Each has the root set of its values and a code for each job of the run, -1 without a value.
+    Texts that differ for all of many jobs, such as descriptions, form no groups and are left out.
     """
     base, root = history.outcome.base, history.jobs_root
-    count = len(history.outcome.world.status)
-    found: dict[str, tuple[str, Codes]] = {}
+    found = []
     for name, declared in base.model.params.items():
         param = base.store.params.get(name)
-        if param is None or not isinstance(declared.type, Element) or declared.type.root == root:
+        if param is None or not isinstance(declared.type, Element | TextType):
             continue
         components = param.domain.components
         if len(components) != 1 or components[0] is not base.store.universes.get(root):
             continue
-        codes = np.full(count, -1, dtype=np.int64)
-        keys = param.domain.columns()[0]
-        inside = keys < count
-        codes[keys[inside]] = np.asarray(param.values)[inside].astype(np.int64)
-        found[name] = (declared.type.root, codes)
-    return found
+        if isinstance(declared.type, Element):
+            is_attribute = declared.type.root != root
+        else:
+            count = len(param.values)
+            is_attribute = count <= MOST_DISTINCT or len(set(param.values.tolist())) < count
+        if is_attribute:
+            found.append(name)
+    return tuple(found)
 
 
-def labels_of(history: RunHistory, attribute: str) -> list[str]:
-    """Return the value of an attribute for each job that arrived; an empty text for none."""
-    root, codes = attributes_of(history)[attribute]
-    return history.labels(root, codes[history.came])
+def labels_of(history: RunHistory, attribute: str, rows: Codes) -> list[str]:
+    """Return the value of an attribute for some jobs of the run; an empty text for none."""
+    base = history.outcome.base
+    param, kind = base.store.params[attribute], base.model.params[attribute].type
+    keys, values = param.domain.columns()[0], np.asarray(param.values)
+    place = np.full(len(history.outcome.world.status), -1, dtype=np.int64)
+    inside = keys < len(place)
+    place[keys[inside]] = np.flatnonzero(inside)
+    at = place[rows]
+    if isinstance(kind, Element):
+        codes = np.where(at >= 0, values[at], -1) if len(values) else np.full(len(at), -1)
+        return history.labels(kind.root, codes.astype(np.int64))
+    return [str(values[k]) if k >= 0 else "" for k in at.tolist()]
 
 
 def group_table(history: RunHistory, attribute: str) -> pl.DataFrame:
@@ -83,7 +95,7 @@ def group_table(history: RunHistory, attribute: str) -> pl.DataFrame:
         "gpu_hours": gpu_hours,
         "cost": cost_of_jobs(history)[came],
     }
-    names = pl.Series(attribute, labels_of(history, attribute), dtype=pl.String).replace("", None)
+    names = pl.Series(attribute, labels_of(history, attribute, history.came), dtype=pl.String).replace("", None)
     frame = pl.DataFrame({name: pl.Series(values, nan_to_null=True) for name, values in columns.items()})
     total = float(gpu_hours.sum())
     return (
@@ -116,33 +128,34 @@ def group_fairness(table: pl.DataFrame) -> dict[str, Number]:
     }
 
 
-def group_lines(table: pl.DataFrame, unit: str, most: int) -> list[str]:
-    """Return a table as lines of text: the groups with the most GPU hours, and Jain's indices."""
+def group_grid(table: pl.DataFrame, unit: str, most: int) -> Grid:
+    """Return the groups with the most GPU hours as a table of texts."""
     attribute = table.columns[0]
     shown = table.sort("gpu_hours", descending=True, maintain_order=True).head(most)
-    times = f" ({unit})" if unit else ""
-    heads = [
-        attribute,
-        "jobs",
-        f"JCT{times}",
-        f"waiting{times}",
-        "slowdown",
-        "bounded",
-        "rho max",
-        "GPU-hours",
-        "share",
-    ]
-    names = ("jct_mean", "waiting_mean", "slowdown_mean", "bounded_slowdown_mean", "rho_max", "gpu_hours")
-    rows = [
-        [row[attribute] or "-", short(row["jobs"]), *(short(row[name], 4) for name in names),
-         percent_text(row["gpu_share"])]
-        for row in shown.to_dicts()
-    ]  # fmt: skip
-    widths = [max(len(line[at]) for line in (heads, *rows)) for at in range(len(heads))]
-    lines = ["  ".join(f"{cell:<{w}}" if at == 0 else f"{cell:>{w}}" for at, (cell, w) in
-                       enumerate(zip(line, widths, strict=True))).rstrip() for line in (heads, *rows)]  # fmt: skip
-    if table.height > shown.height:
-        lines.append(f"... and {table.height - shown.height} more")
+    times = f" [{unit}]" if unit else ""
+
+    def numbers(header: str, name: str, optional: int = 0) -> GridColumn:
+        texts = [short(value, 4) for value in shown[name].to_list()]
+        return GridColumn(header, texts, right=True, optional=optional)
+
+    return Grid(
+        (
+            GridColumn(attribute, [value or "-" for value in shown[attribute].to_list()]),
+            numbers("jobs", "jobs"),
+            numbers(f"completion{times}", "jct_mean"),
+            numbers(f"waiting{times}", "waiting_mean", 1),
+            numbers("slowdown", "slowdown_mean", 4),
+            numbers("bounded", "bounded_slowdown_mean", 5),
+            numbers("largest rho", "rho_max", 6),
+            numbers("GPU-hours", "gpu_hours", 2),
+            GridColumn("share [%]", [percent_number(v) for v in shown["gpu_share"].to_list()], right=True, optional=3),
+        )
+    )
+
+
+def group_footer(table: pl.DataFrame, most: int) -> list[str]:
+    """Return the lines below the table: the number of other groups, and Jain's indices."""
+    lines = [f"... and {table.height - most} more"] if table.height > most else []
     fair = group_fairness(table)
     indices = [f"{short(value, 3)} of {what}" for what, value in
                (("GPU-hours", fair["jain_gpu_hours"]), ("bounded slowdowns", fair["jain_bounded_slowdown"]))

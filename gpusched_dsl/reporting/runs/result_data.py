@@ -123,7 +123,7 @@ class RunResultData:
         """Return the attributes of jobs: parameters over jobs whose values are elements, such as `owner`."""
         from gpusched_dsl.reporting.runs.groups import attributes_of
 
-        return tuple(attributes_of(self.history))
+        return attributes_of(self.history)
 
     def by(self, attribute: str) -> pl.DataFrame:
         """Return a row per value of an attribute: its jobs, times, slowdowns, fairness, GPU hours and cost.

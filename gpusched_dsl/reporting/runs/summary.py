@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.text.numbers import align, count_text, number_text, percent_text, seconds_text, with_unit
 from gpusched_dsl.online.run_record import EXPECTED
-from gpusched_dsl.reporting.runs.groups import group_lines
+from gpusched_dsl.reporting.grid import plain
+from gpusched_dsl.reporting.runs.groups import group_footer, group_grid
 from gpusched_dsl.reporting.runs.metrics import is_fast_replay
 from gpusched_dsl.reporting.runs.short_numbers import short
 
@@ -47,7 +48,8 @@ def tables_by_attribute(result: RunResultData, most: int = MOST_GROUPS) -> list[
     """Return a table for each attribute of jobs, such as their owner, as lines with a blank line before each."""
     lines: list[str] = []
     for attribute in result.attributes:
-        lines += ["", *group_lines(result.by(attribute), result.unit, most)]
+        table = result.by(attribute)
+        lines += ["", *plain(group_grid(table, result.unit, most), indent="").splitlines(), *group_footer(table, most)]
     return lines
 
 

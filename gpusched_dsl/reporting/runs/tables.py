@@ -10,7 +10,7 @@ from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.world import STATES
 from gpusched_dsl.reporting.runs.fairness import bounded_slowdowns, finish_time_fairness, slowdowns
-from gpusched_dsl.reporting.runs.groups import attributes_of
+from gpusched_dsl.reporting.runs.groups import attributes_of, labels_of
 from gpusched_dsl.reporting.runs.job_times import busy_times, tardiness_of, waiting_times
 
 COUNTED = {"resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
@@ -53,8 +53,8 @@ def jobs_table(history: RunHistory) -> pl.DataFrame:
     found |= {name: pl.Series(world.counts[of][rows]) for name, of in COUNTED.items()}
     fairness = {"slowdown": slowdowns, "bounded_slowdown": bounded_slowdowns, "rho": finish_time_fairness}
     found |= {name: _numbers(values(history)[rows]) for name, values in fairness.items()}
-    for name, (root, codes) in attributes_of(history).items():
-        found[name if name not in found else f"{name}_"] = _texts(history.labels(root, codes[rows]), len(rows))
+    for name in attributes_of(history):
+        found[name if name not in found else f"{name}_"] = _texts(labels_of(history, name, rows), len(rows))
     return pl.DataFrame(found)
 
 

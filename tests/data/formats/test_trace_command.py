@@ -10,9 +10,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from json_schemas import complaints
 from trace_help import SAMPLES
 
 from gpusched_dsl.cli import main
+
+SCHEMAS = Path(__file__).parents[3] / "docs" / "schema"
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -49,6 +52,31 @@ def test_options_are_those_of_the_format(capsys: pytest.CaptureFixture[str]) -> 
         "job,submitted,gpus,nodes,duration,status,vc,user",
         "766001,53223.0,2,1,224.0,COMPLETED,vcvGl,uJjMX",
     ]
+
+
+def test_the_summary_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = json.loads((SCHEMAS / "trace.schema.json").read_text(encoding="utf-8"))
+    file = str(SAMPLES / "chronus.csv")
+    code, out, _ = run(capsys, file, "--as", "chronus", "--first", "4", "--json", "-")
+    found = json.loads(out)
+    assert code == 0
+    assert list(complaints(found, schema)) == []
+    assert list(complaints({**found, "as": 4}, schema)) != []
+    assert (found["rows_read"], found["rows"], found["options"]["first"]) == (6, 4, 4)
+    assert found["jobs"]["gpus"] == [{"gpus": 1, "jobs": 4}]
+    assert found["jobs"]["duration"]["max"] == 747 * 60
+    assert found["jobs"]["gpu_hours"] == pytest.approx((98 + 747 + 26 + 30) / 60)
+    columns = {column["name"]: column for column in found["columns"]}
+    assert columns["gpus"] == {
+        "name": "gpus", "unit": "", "empty": 0, "type": "number", "min": 1, "max": 1, "mean": 1,
+    }  # fmt: skip
+    assert {value["value"] for value in columns["kind"]["values"]} == {"strict", "best"}
+    prices = tmp_path / "prices.json"
+    assert run(capsys, str(SAMPLES / "helios.csv"), "--as", "helios", "--csv", "-", "--json", str(prices))[0] == 0
+    assert json.loads(prices.read_text(encoding="utf-8"))["as"] == "helios"
+    code, _, err = run(capsys, file, "--as", "chronus", "--json", "-", "--csv", "-")
+    assert (code, "both write to standard output" in err) == (2, True)
+    assert run(capsys, "--formats", "--json", "-")[0] == 2
 
 
 def test_tables_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,6 +69,34 @@ def test_cutting_is_what_it_says(seed: int) -> None:
     assert table.dropped == ()
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_unusable_rows_outside_the_requested_time_are_silent(seed: int) -> None:
+    """In a file in the order of its times, only unusable rows between requested ones are reported."""
+    draw = random.Random(seed)
+    count = draw.randint(8, 30)
+    rows = [(f"j{i}", float(10 * i), 1, 5.0, "done", "a") for i in range(count)]
+    bad = {i: draw.choice(["gpus", "duration", "time"]) for i in range(1, count) if draw.random() < 0.3}
+    cells = [list(map(str, row)) for row in rows]
+    for i, what in bad.items():
+        cells[i][{"time": 1, "gpus": 2, "duration": 3}[what]] = {"time": "?", "gpus": "1.5", "duration": "-4"}[what]
+    head = "job_id,submit_time_s,num_gpus,duration_s,final_status,vc\n"
+    text = head + "".join(",".join(row) + "\n" for row in cells)
+    after, before = float(draw.randint(0, 3) * 10 * count // 10), float(draw.randint(6, 11) * 10 * count // 10)
+    good = [i for i in range(count) if i not in bad]
+    kept = [i for i in good if after <= 10 * i < before]
+    table = read_text("helios", text, after=after, before=before)
+    assert table.frame["job"].to_list() == [f"j{i}" for i in kept]
+    last_before = max((i for i in good if i < kept[0]), default=-1)
+    first_after = min((i for i in good if i > kept[-1]), default=count)
+    inside = [i for i in bad if last_before < i < first_after]
+    assert sum(d.rows for d in table.dropped) == len(inside)
+    assert min((d.first or 0 for d in table.dropped), default=None) == min((i + 2 for i in inside), default=None)
+    # without an order of times nothing is known of them
+    reversed_text = head + "".join(",".join(row) + "\n" for row in reversed(cells[:5] + cells[5:][::-1]))
+    unordered = read_text("helios", reversed_text, after=after, before=before)
+    assert sum(d.rows for d in unordered.dropped) == len(bad)
+
+
 def test_rows_excluded_are_counted_under_the_first_reason() -> None:
     rows: list[Row] = [
         ("a", 0.0, 1, 5.0, "done", "x"), ("b", 1.0, 9, 5.0, "failed", "x"), ("c", 2.0, 9, 1.0, "done", "x"),

@@ -62,7 +62,7 @@ def test_tables_by_owner(tmp_path: Path) -> None:
     shares = table["gpu_hours"].to_numpy()
     assert result.fairness_by("owner")["jain_gpu_hours"] == pytest.approx(shares.sum() ** 2 / 3 / (shares**2).sum())
     lines = tables_by_attribute(result)
-    assert lines[1].split()[:2] == ["owner", "jobs"]
+    assert lines[1].split()[:4] == ["owner", "jobs", "completion", "[h]"]
     assert lines[-1].startswith("Jain's index: ")
     assert all(len(line) <= 100 for line in lines)
     assert "... and 2 more" in tables_by_attribute(result, most=1)
@@ -73,6 +73,20 @@ def test_tables_by_owner(tmp_path: Path) -> None:
     assert "By owner" in (tmp_path / "page.html").read_text()
     with pytest.raises(KeyError):
         result.by("team")
+
+
+def test_tables_by_text() -> None:
+    """A parameter with texts is an attribute too; a text that differs for all of many jobs is none."""
+    text = OWNED.replace("set Owners; param owner[Jobs] within Owners;", "param owner[Jobs] symbol;")
+    text = text.replace('Owners = { ann, bob, "-" };', "").replace('J3 "-"', "J3 ann")
+    result, _ = ran(text, method="FIFO")
+    assert result.attributes == ("owner",)
+    assert result.jobs["owner"].to_list() == ["ann", "bob", "ann"]
+    table = result.by("owner")
+    assert table.select("owner", "jobs").rows() == [("ann", 2), ("bob", 1)]
+    assert table["jct_mean"].to_list() == pytest.approx([(4 + 5.2) / 2, 4.2])
+    assert table["cost"].sum() == pytest.approx(result.total)
+    assert tables_by_attribute(result)[3].split()[:2] == ["ann", "2"]
 
 
 def test_jain() -> None:
