@@ -102,11 +102,11 @@ class ModelRuns(ModelScenarios):
 
         Returns a `RunResult`: `.metrics`, `.jobs`, `.schedule`, `.steps`, `.costs`, `.bound`, `.save(path)`; for
         several methods a `RunComparison`; with `seeds` a `SeedComparison` of one run per method and seed, with means,
-        and differences with intervals (`.paired`). `time_limit` is in seconds per plan; `fallback` plans if the method
-        finds no plan in time; `seed` is the seed of all random draws. `journal` records the run in a file, or continues
-        the run in that file; with `replay` its plans are computed again and compared. `bound` bounds runs with windows
-        by the relaxation of the complete horizon. `without` names passes to skip. Each of several
-        `controllers` plans for its own jobs and nodes.
+        and differences with intervals (`.paired`). `time_limit` is in seconds per plan; `fallback` plans if the
+        method finds no plan in time; `seed` is the seed of all random draws. `journal` records the run in a file, or
+        continues the run in that file; with `replay` its plans are computed again and compared. `bound` adds a bound
+        by a linear relaxation: of the complete horizon of windows, or over time with the capacity of the cluster.
+        `without` names passes to skip. Each of several `controllers` plans for its own jobs and nodes.
         `tell` is called with each plan. Ctrl-C and `stop` (called before each event
         and during planning) end the run without the current plan; its journal can resume it.
 

@@ -24,7 +24,7 @@ class RunConfig:
     draws follow from `seed`. The run ends after `most_events` events.
 
     `journal` records the run, or resumes the one in the file. With `replay` its plans are made again and compared.
-    With `bound`, runs in windows are bounded by the relaxation of the whole horizon. `verify` says which plans and
+    With `bound`, runs are bounded by a relaxation of the whole horizon, or over time. `verify` says which plans and
     replays are checked: `none`, a `sample`, or `full`. `replaced` are values in place of those of the scenario, and
     `permissions` say what may be read and built.
     """

@@ -94,6 +94,12 @@ def _run_method(
     if config.bound and outcome.online.window is not None:
         with CtrlC(control):
             result = replace(result, given_bound=relaxation_bound(result.history, monitor=_StopMonitor(wants_to_stop)))
+    elif config.bound:
+        from gpusched_dsl.online.bounds.capacity_bound import capacity_bounds
+
+        with CtrlC(control):
+            bounds = capacity_bounds(result.history)
+        result = replace(result, given_bound=bounds.total, completion_bound=bounds.completion)
     log(
         f"{title(result)}: {result.ended}, {count_text(len(outcome.steps), 'plan')}, after {seconds_text(info.seconds)}"
     )
@@ -170,6 +176,7 @@ def run_methods(
         raise ValueError("a journal records one run: give each method a separate journal")
     rows: list[RunRow] = []
     relaxation: RunBound | None = None  # the same for all methods
+    completion: RunBound | None = None
     control = Control()
     for method in methods:
         if begin is not None:
@@ -185,15 +192,23 @@ def run_methods(
             rows.append(RunRow(method, None, tuple(error.diagnostics)))
             continue
         if method_config.bound and result.bound.value is not None:
-            relaxation = result.bound
+            relaxation, completion = result.bound, result.completion_bound
         elif relaxation is not None:
+            unfinished = has_unfinished_jobs(result.history)
             result = replace(
-                result, given_bound=RunBound(None, UNFINISHED) if has_unfinished_jobs(result.history) else relaxation
+                result,
+                given_bound=RunBound(None, UNFINISHED) if unfinished else relaxation,
+                completion_bound=None if unfinished else completion,
             )
         rows.append(RunRow(method, result))
         if result.ended == "interrupt" or control.stop_requested:
             break
-    if relaxation is not None and any(r.result is not None and relaxation.is_refuted_by(r.result.total) for r in rows):
+    in_windows = any(r.result is not None and r.result.outcome.online.window is not None for r in rows)
+    if (
+        in_windows
+        and relaxation is not None
+        and any(r.result is not None and relaxation.is_refuted_by(r.result.total) for r in rows)
+    ):
         other = RunBound(None, OTHER_PRICES)
         rows = [r if r.result is None else replace(r, result=replace(r.result, given_bound=other)) for r in rows]
     if all(row.result is None for row in rows):

@@ -79,7 +79,7 @@ def add_run_options(parser: Parser) -> None:
     parser.add_argument(
         "--bound",
         action="store_true",
-        help="for runs with windows: a bound from the linear relaxation of the complete horizon",
+        help="bounds by linear relaxation: with windows of the complete horizon, otherwise over time with the capacity",
     )
     add_json(parser, "the result")
     add_csv(parser, "write tables into a folder; for several methods: the table (`-`: to standard output)")

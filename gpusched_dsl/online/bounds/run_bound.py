@@ -33,7 +33,7 @@ NEVER_CAME = "jobs arrive after the last slot: the model over the complete horiz
 _READ: tuple[Role, ...] = ("node_type", "uses", "lasts", "costs", "node_rate", "node_price")
 
 
-class _NoBoundError(Exception):
+class NoBoundError(Exception):
     """Why there is no bound."""
 
 
@@ -46,7 +46,7 @@ def job_by_job_bound(history: RunHistory) -> RunBound:
     """
     try:
         by_job = _least(history)
-    except _NoBoundError as why:
+    except NoBoundError as why:
         return RunBound(None, str(why))
     except DiagnosticError as error:
         return RunBound(None, f"the ways to run cannot be listed: {error.diagnostics[0].message}")
@@ -98,23 +98,29 @@ def _least(history: RunHistory) -> Floats:
     outcome = history.outcome
     _refuse_other_charges(history)
     world = outcome.world
-    if has_unfinished_jobs(history):
-        raise _NoBoundError(UNFINISHED)
-    if len(world.status) != len(outcome.base.all_codes(history.jobs_root)):
-        raise _NoBoundError("jobs arrived that are not in the scenario")
-    configurations = _Configurations(history)
+    refuse_unfinished(history)
+    configurations = Configurations(history)
     time, rate = configurations.times_and_rates()
     done = np.flatnonzero(world.status == DONE)
     first = np.searchsorted(configurations.job, np.arange(len(world.status) + 1))
     if (np.diff(first)[done] == 0).any():
-        raise _NoBoundError("a job ran in a way that is not in the scenario")
+        raise NoBoundError("a job ran in a way that is not in the scenario")
     found = least_costs(first, time, rate * time, world.due - world.arrival, world.weight)
     by_job = np.zeros(len(world.status))
     by_job[done] = found[done]
     paid = cost_of_jobs(history)
     if (paid[done] < by_job[done] - BELOW * np.maximum(1.0, by_job[done])).any():
-        raise _NoBoundError("a job cost less than its ways at the start: rates change while it runs")
+        raise NoBoundError("a job cost less than its ways at the start: rates change while it runs")
     return by_job
+
+
+def refuse_unfinished(history: RunHistory) -> None:
+    """Raise NoBoundError if some jobs are unfinished, or arrived from elsewhere."""
+    if has_unfinished_jobs(history):
+        raise NoBoundError(UNFINISHED)
+    world = history.outcome.world
+    if len(world.status) != len(history.outcome.base.all_codes(history.jobs_root)):
+        raise NoBoundError("jobs arrived that are not in the scenario")
 
 
 def _slack(history: RunHistory) -> float:
@@ -139,16 +145,16 @@ def _refuse_other_charges(history: RunHistory) -> None:
     outcome = history.outcome
     online = outcome.online
     if online.window is not None:
-        raise _NoBoundError(
+        raise NoBoundError(
             "plans are computed slot by slot, with changing prices; use `--bound`, which relaxes the complete horizon"
         )
     if any(c.name not in outcome.quantities for c in online.charges):
-        raise _NoBoundError("the block states its own charges")
+        raise NoBoundError("the block states its own charges")
     if online.charges and online.charged == "":
-        raise _NoBoundError("only the charges of the block are counted")
+        raise NoBoundError("only the charges of the block are counted")
     negative = [name for name, amount in outcome.world.ledger.totals.items() if amount < 0]
     if negative:
-        raise _NoBoundError(f"`{negative[0]}` is negative")
+        raise NoBoundError(f"`{negative[0]}` is negative")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +168,7 @@ class _State:
 
 
 @dataclass(eq=False)
-class _Configurations:
+class Configurations:
     """The ways of all jobs of the scenario, sorted by job."""
 
     history: RunHistory
@@ -182,18 +188,18 @@ class _Configurations:
         """Return the real time of the complete job in each way, and money by time there."""
         world, start = self.history.outcome.world, self.start
         if (start.rate < 0).any():
-            raise _NoBoundError("some rates are negative")
+            raise NoBoundError("some rates are negative")
         if (change := self._moves_with_time()) is not None:
-            raise _NoBoundError(f"the cost or the duration of a job may change with time: {change}")
+            raise NoBoundError(f"the cost or the duration of a job may change with time: {change}")
         rng = np.random.default_rng(0)
         for most in PROBES:
             left = most * rng.uniform(0.5, 1.0, self.count)
             then = self._state(float(rng.uniform(0.0, max(world.now, 1.0))), left, rng.integers(0, 2, self.count))
             pairs = zip(start.cluster.ways, then.cluster.ways, strict=True)
             if not all(np.array_equal(one, other) for one, other in pairs):
-                raise _NoBoundError("the ways to run a job change after its start or with time")
+                raise NoBoundError("the ways to run a job change after its start or with time")
             if (then.pace > start.pace * (1 + SAME)).any() or (then.rate < start.rate * (1 - SAME)).any():
-                raise _NoBoundError("a started job may run faster or at a lower rate than at its start")
+                raise NoBoundError("a started job may run faster or at a lower rate than at its start")
         with np.errstate(divide="ignore"):
             time = world.ends[self.job] * world.stretch[self.job] / start.pace
         return time, start.rate
@@ -229,7 +235,7 @@ class _Configurations:
         if charged == "nodes":
             gpus = self.history.gpus[allocations.kind]
             if np.isnan(gpus).any():
-                raise _NoBoundError("the size of nodes depends on more than their type")
+                raise NoBoundError("the size of nodes depends on more than their type")
             return allocations.node_price * allocations.uses / gpus
         if charged == "" and reader.has_node_rates:
             return allocations.uses * _least_shares(cluster, allocations) / reader.hours

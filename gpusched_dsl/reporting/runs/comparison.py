@@ -211,6 +211,10 @@ class RunComparison(MethodComparison[RunRow]):
             lines.append(f"bound {with_unit(number_text(bound.value), money)}: {bound.how}")
         elif bound is not None:
             lines.append(f"no bound: {bound.how}")
+        proved = next((r.completion_bound for r in self.results if r.completion_bound is not None), None)
+        if proved is not None and proved.value is not None:
+            least = with_unit(number_text(proved.value), self.results[0].unit)
+            lines.append(f"mean completion at least {least}: {proved.how}")
         return lines + self._interruption_note()
 
     def __repr__(self) -> str:

@@ -33,6 +33,7 @@ def document(result: RunResultData) -> dict[str, Any]:
             for name, value in result.quantities.items()
         ],
         "bound": {"value": bound.value, "gap": result.gap, "how": bound.how},
+        "completion_bound": _completion_bound(result),
         "metrics": result.metrics,
         "metric_units": {name: result.unit_of(name) for name in result.metrics},
         "groups": {
@@ -54,3 +55,8 @@ def document(result: RunResultData) -> dict[str, Any]:
         "warnings": diagnostics_document(result.warnings),
     }
     return {key: finite(value) for key, value in found.items()}
+
+
+def _completion_bound(result: RunResultData) -> dict[str, Any] | None:
+    bound = result.completion_bound
+    return None if bound is None else {"value": bound.value, "how": bound.how}

@@ -15,7 +15,7 @@ class RunResult(RunResultData, Report):
     """The result of a run. Times are in `unit`, the unit of the run's clock, money in `money`.
 
     `bound` is a proved lower bound of `total` if the charges allow one (otherwise `bound.value` is None, and
-    `bound.how` is the reason).
+    `bound.how` is the reason). `completion_bound` is one of the mean completion time, None if it was not asked for.
     """
 
     def to_dict(self) -> dict[str, Any]:

@@ -30,6 +30,7 @@ class RunResultData:
     run_info: RunInfo
     samples: CostSamples = field(default_factory=CostSamples)
     given_bound: RunBound | None = None
+    completion_bound: RunBound | None = None  # of `jct_mean`, if it was asked for
 
     # --- outcome -----------------------------------------------------------------------------------------------------
 

@@ -92,6 +92,12 @@ def _jobs(result: RunResultData) -> list[tuple[str, str]]:
         fields.append(("tardiness", f"{late}, {_statistics_text(result, 'tardiness', 'mean', 'max')}"))
     if metrics["jct_mean"] is not None:
         fields.append(("completion", _statistics_text(result, "jct", "mean", "p50", "p95", "p99", "max")))
+        proved = result.completion_bound
+        if proved is not None:
+            least = f"none: {proved.how}"
+            if proved.value is not None:
+                least = f"{with_unit(short(proved.value), result.unit)} mean completion   ({proved.how})"
+            fields.append(("at least", least))
         fields.append(("makespan", with_unit(short(metrics["makespan"]), result.unit)))
     if metrics["queueing_mean"] is not None:
         waiting = with_unit(short(metrics["waiting_mean"]), result.unit)

@@ -1,0 +1,147 @@
+"""The time-indexed bound against exact optima, random schedules of an independent simulation, and runs of methods."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from run_texts import opened, ran, random_text
+
+from gpusched_dsl.online.bounds.time_indexed import TimedJobs, _Program, bins_of, time_indexed_bound
+from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.workflows.run import run_methods
+
+
+def machine(time: list[float], came: list[float], due: list[float], weight: list[float], capacity: float) -> TimedJobs:
+    """Jobs with one way each, on one machine of a pool."""
+    count = len(time)
+    return TimedJobs(
+        np.arange(count + 1), np.array(time), np.zeros(count), np.ones(count), np.zeros(count, dtype=np.int64),
+        np.array([capacity]), np.array(came), np.array(due), np.array(weight),
+    )  # fmt: skip
+
+
+def drawn(seed: int) -> TimedJobs:
+    rng = np.random.default_rng(seed)
+    jobs, pools = int(rng.integers(2, 7)), int(rng.integers(1, 3))
+    count = rng.integers(1, 5, jobs)
+    first = np.concatenate(([0], np.cumsum(count)))
+    ways = int(first[-1])
+    pool = rng.integers(0, pools, ways)
+    capacity = rng.integers(1, 4, pools).astype(float)
+    came = np.where(rng.random(jobs) < 0.5, 0.0, rng.uniform(0, 4, jobs))
+    due = np.where(rng.random(jobs) < 0.2, np.inf, came + rng.uniform(-1, 6, jobs))
+    return TimedJobs(
+        first, rng.uniform(0.5, 4, ways), rng.uniform(0, 3, ways), rng.uniform(0.3, 1, ways) * capacity[pool], pool,
+        capacity, came, due, rng.choice([0.0, 1.0, 5.0], jobs),
+    )  # fmt: skip
+
+
+def random_schedule(jobs: TimedJobs, rng: np.random.Generator) -> tuple[float, float]:
+    """Cost and mean completion time of a random schedule with halts and changes, in steps of 0.1."""
+    left, now, cost = np.ones(len(jobs.came)), 0.0, 0.0
+    end = np.zeros(len(jobs.came))
+    keen = rng.random() < 0.8  # seldom lets a job wait without need
+    favourite = rng.random(len(jobs.came))
+    while (left > 1e-12).any():
+        room = jobs.capacity.copy()
+        for j in np.argsort(favourite if rng.random() < 0.7 else rng.random(len(left))):
+            if left[j] <= 1e-12 or now < jobs.came[j] - 1e-12 or (not keen and rng.random() < 0.2):
+                continue
+            ways = np.arange(jobs.first[j], jobs.first[j + 1])
+            ways = ways[jobs.uses[ways] <= room[jobs.pool[ways]] + 1e-12]
+            if not len(ways):
+                continue
+            w = int(rng.choice(ways))
+            room[jobs.pool[w]] -= jobs.uses[w]
+            part = min(left[j], 0.1 / jobs.time[w])
+            cost += part * jobs.cost[w]
+            left[j] -= part
+            if left[j] <= 1e-12:
+                end[j] = now + part * jobs.time[w]
+        now += 0.1
+    late = np.maximum(0.0, end - jobs.due)
+    return cost + float((jobs.weight * late).sum()), float((end - jobs.came).mean())
+
+
+def completions(jobs: TimedJobs) -> TimedJobs:
+    count = len(jobs.came)
+    return jobs.__class__(
+        jobs.first, jobs.time, np.zeros(len(jobs.time)), jobs.uses, jobs.pool, jobs.capacity, jobs.came, jobs.came,
+        np.full(count, 1 / count),
+    )  # fmt: skip
+
+
+@pytest.mark.quick(8)
+@pytest.mark.parametrize("seed", range(40))
+def test_no_schedule_is_below(seed: int) -> None:
+    jobs, rng = drawn(seed), np.random.default_rng([seed, 1])
+    bound, completion = time_indexed_bound(jobs), time_indexed_bound(completions(jobs))
+    assert bound is not None
+    assert completion is not None
+    for _ in range(10):
+        cost, mean = random_schedule(jobs, rng)
+        assert cost >= bound - 1e-9
+        assert mean >= completion - 1e-9
+
+
+@pytest.mark.quick(4)
+@pytest.mark.parametrize("seed", range(12))
+def test_one_machine(seed: int) -> None:
+    """All jobs at once: the mean completion time of the shortest first is exact, and the bound comes close to it.
+
+    The weighted tardiness of the best order of all (halts do not help) is above the bound too.
+    """
+    rng = np.random.default_rng(seed)
+    time, weight = rng.uniform(0.5, 3, 6), rng.uniform(0.5, 2, 6)
+    due = rng.uniform(0.5, 8, 6)
+    nothing = [0.0] * 6
+    best = float(np.cumsum(np.sort(time)).mean())
+    found = time_indexed_bound(machine(list(time), nothing, nothing, [1 / 6] * 6, 1.0))
+    assert found is not None
+    assert 0.97 * best <= found <= best + 1e-9
+    orders = (np.array(order) for order in itertools.permutations(range(6)))
+    least = min(
+        float((weight[o] * np.maximum(0.0, np.cumsum(time[o]) - due[o])).sum()) for o in orders
+    )  # fmt: skip
+    bound = time_indexed_bound(machine(list(time), nothing, list(due), list(weight), 1.0))
+    assert bound is not None
+    assert 0.5 * least <= bound <= least + 1e-9
+
+
+def test_any_multipliers_bound() -> None:
+    jobs, seed = drawn(3), 3
+    program, best = _Program.of(jobs, bins_of(jobs, 12)), time_indexed_bound(jobs)
+    assert best is not None
+    rng = np.random.default_rng(seed)
+    costs = [random_schedule(jobs, rng)[0] for _ in range(5)]
+    for scale in (0.0, 0.1, 1.0, 10.0):
+        free = scale * rng.normal(size=len(program.value))
+        assert program.lagrangian(free, scale * rng.random(len(program.most))) <= min(costs) + 1e-9
+
+
+def test_capacity_counts() -> None:
+    """Four jobs of 1 h at once on one machine, due in 1 h: 0 + 1 + 2 + 3 h late; each alone is in time."""
+    bound = time_indexed_bound(machine([1.0] * 4, [0.0] * 4, [1.0] * 4, [1.0] * 4, 1.0))
+    assert bound is not None
+    assert 4.5 <= bound <= 6.0 + 1e-9
+
+
+def test_runs_have_it(capsys: pytest.CaptureFixture[str]) -> None:
+    text = random_text(5, jobs=7, nodes=1)
+    methods = ["Greedy", "FIFO", "EDF", "ATC"]
+    found = run_methods(opened(text), methods, RunConfig(online="EveryArrivalAndCompletion", bound=True))
+    for row in found.rows:
+        assert row.result is not None
+        assert row.result.bound.value is not None, row.result.bound.how
+        assert row.result.completion_bound is not None
+        assert row.result.completion_bound.value is not None, row.result.completion_bound.how
+        assert row.result.total >= row.result.bound.value - 1e-9
+        assert row.result.metrics["jct_mean"] >= row.result.completion_bound.value - 1e-9
+    alone, _ = ran(text, "EveryArrivalAndCompletion", "Greedy")
+    assert found.bound.value >= alone.bound.value
+    assert "mean completion at least" in str(found)
+    assert "at least" in str(found.rows[0].result)
+    assert found.rows[0].result.to_dict()["completion_bound"]["value"] > 0
+    assert alone.to_dict()["completion_bound"] is None
