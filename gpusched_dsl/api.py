@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Built, Permissions
 from gpusched_dsl.compiling.passes.names import allows_aggregation
-from gpusched_dsl.interface.runs import ModelRuns
+from gpusched_dsl.interface.campaigns import ModelCampaigns
 from gpusched_dsl.interface.scenarios import Setting
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -79,7 +79,7 @@ def compile(
     return loads(text, base=base, allow_outside=allow_outside, memory=memory).ground(scenario, settings=settings)
 
 
-class Model(ModelRuns):
+class Model(ModelCampaigns):
     """A text with its scenarios, ready to be solved.
 
     `solve` checks, builds and solves a scenario; `set` gives sets and parameters other values for all later calls;

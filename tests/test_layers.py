@@ -28,6 +28,7 @@ LAYERS = [
     "gpusched_dsl.reporting",
     "gpusched_dsl.explaining",
     "gpusched_dsl.workflows",
+    "gpusched_dsl.campaigns",
     "gpusched_dsl.interface",
     "gpusched_dsl",
     "gpusched_dsl.cli",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from gpusched_dsl.cli.arguments.campaigns import add_campaign_options
 from gpusched_dsl.cli.arguments.explaining import (
     add_completion_options,
     add_explain_options,
@@ -34,6 +35,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "estimate": ("estimate when a job starts and ends in a run, and its cost", add_estimate_options),
     "why": ("explain why a job runs on its node, or waits, at a time of a run", add_why_options),
     "compare": ("solve a scenario with several solvers and policies, in one table", add_compare_options),
+    "campaign": ("run a grid of experiments in parallel, continue it, show its results", add_campaign_options),
     "policies": ("list the policies for a model, and the rules of policies", add_policies_options),
     "explain": (
         "explain a problem (sizes, reformulations, conflicts), a policy or a diagnostic code",

@@ -49,7 +49,7 @@ class FileReader:
         for assignment in assignments:
             if isinstance(assignment, FileAssignment) and assignment.use is None:
                 assert isinstance(assignment.data, tree.Data)
-                data_file = self._locate(assignment.data)
+                data_file = self.locate(assignment.data)
                 if isinstance(data_file, DataFile):
                     self._want(data_file, assignment)
 
@@ -110,7 +110,7 @@ class FileReader:
             return None
 
     def _locate_or_report(self, data: tree.Data, diagnostics: Diagnostics) -> DataFile | None:
-        data_file = self._locate(data)
+        data_file = self.locate(data)
         if isinstance(data_file, DataFile):
             return data_file
         diagnostics.error(data_file.code, data_file.message, data.path.span, notes=data_file.notes, help=data_file.help)
@@ -122,7 +122,8 @@ class FileReader:
         same = self.hashes.get(name, sha256) == sha256
         self.hashes[name if same or data_file is None else str(data_file.path)] = sha256
 
-    def _locate(self, data: tree.Data) -> DataFile | Fault:
+    def locate(self, data: tree.Data) -> DataFile | Fault:
+        """Return the file of a statement, or why it cannot be read; nothing is read."""
         source = data.path.span.source.path
         base = self.folder if source is None else source.parent
         key = (source or base, data.path.value)

@@ -1,0 +1,1 @@
+"""Engines execute tasks: local processes, Dask, Slurm."""

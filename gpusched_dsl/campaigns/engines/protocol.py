@@ -1,0 +1,71 @@
+"""The protocol of engines: content-keyed work in, results out, in any order and at least once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, TypeAlias
+
+Stop: TypeAlias = Callable[[], bool]
+
+ATTEMPTS = 3  # of work whose worker dies
+DIED, MEMORY, BROKEN = "died", "memory", "broken"  # kinds of failures
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One call: `key` determines the result, `message` is the argument of the function."""
+
+    key: str
+    message: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The work has no result: its worker `died`, needed too much `memory`, or the function raised (`broken`)."""
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of a piece of work, bytes or a failure, after `attempts` starts."""
+
+    key: str
+    result: bytes | Failure
+    attempts: int = 1
+
+
+class Engine(Protocol):
+    """Executes functions of bytes, named `module:function`, on workers.
+
+    The result of work must depend only on its message: an engine may start it several times, and returns the first
+    result. Workers last from one call of `run` to the next. Use an engine as a context manager.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def workers(self) -> int:
+        """Return the number of workers at present."""
+        ...
+
+    def run(self, function: str, work: Sequence[Work], stop: Stop = lambda: False) -> Iterator[Done]:
+        """Yield each result as it becomes known; end early, and stop the workers, if `stop` returns True.
+
+        Raises DiagnosticError (GSM5309) if there are no workers.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the workers that this engine started."""
+        ...
+
+    def __enter__(self) -> Engine: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None: ...

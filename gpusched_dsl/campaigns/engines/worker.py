@@ -1,0 +1,48 @@
+"""The process of a worker: calls functions of bytes until its pipe closes."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from multiprocessing.connection import Connection
+
+from gpusched_dsl.backends.isolation.process import end_with
+
+RESULT, RAISED, READY = b"r", b"e", b"0"
+END = b"\0"  # of the name of a function
+
+
+def main(fd: int, life: int) -> None:
+    """Serve calls at the pipe `fd` until the pipe `life` closes; returns never."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(100_000, 50, 50)
+    end_with(life)
+    pipe = Connection(fd)
+    with suppress(EOFError, OSError):
+        pipe.send_bytes(READY)
+        while True:
+            name, _, message = pipe.recv_bytes().partition(END)
+            pipe.send_bytes(_answer(name.decode(), message))
+    os._exit(0)
+
+
+def _answer(name: str, message: bytes) -> bytes:
+    try:
+        return RESULT + function_named(name)(message)
+    except Exception as failure:
+        last = traceback.extract_tb(failure.__traceback__)[-1]
+        return RAISED + f"{type(failure).__name__}: {failure} ({last.name}, line {last.lineno})".encode()
+
+
+@cache
+def function_named(name: str) -> Callable[[bytes], bytes]:
+    """Return the function `module:name`."""
+    module, _, attribute = name.partition(":")
+    function: Callable[[bytes], bytes] = getattr(import_module(module), attribute)
+    return function

@@ -1,0 +1,229 @@
+"""Executes a run in a worker: reads the model once per process, and turns every failure into a record."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.campaigns.inputs import text_digest
+from gpusched_dsl.campaigns.measures import measures_of_run, measures_of_solve
+from gpusched_dsl.campaigns.tasks import DONE, FAILED, Record, StoredDiagnostic, Task, TextSource, encode, read_task
+from gpusched_dsl.compiling.build import Permissions, check_solvable
+from gpusched_dsl.compiling.selection import SelectedScenario
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
+from gpusched_dsl.version import __version__
+
+PERFORM = "gpusched_dsl.campaigns.execute:perform"  # the function of a worker for tasks
+ENDED_WITH_ERROR = "error"
+_workspaces: dict[TextSource, Workspace] = {}
+
+
+def perform(message: bytes) -> bytes:
+    """Execute an encoded task and return its encoded record; raise nothing but KeyboardInterrupt and SystemExit."""
+    return encode(execute(read_task(message)))
+
+
+def execute(task: Task) -> Record:
+    """Execute a task; its failure is in the record."""
+    start = time.perf_counter()
+    try:
+        workspace = _workspace(task)
+        record = _solve(task, workspace) if task.verb == "solve" else _run(task, workspace)
+        _check_inputs(task, record)
+    except DiagnosticError as error:
+        record = _failed(task, [stored(diagnostic) for diagnostic in error.diagnostics])
+    except MemoryError:
+        record = _failed(task, [StoredDiagnostic(code="GSM6014", message="the machine ran out of memory")])
+    except Exception as failure:
+        words = str(failure).strip().splitlines()
+        what = type(failure).__name__ + (f": {words[0][:200]}" if words else "")
+        record = _failed(task, [StoredDiagnostic(code="GSM9999", message=f"internal error: {what}")])
+    return _finished(record, time.perf_counter() - start)
+
+
+def _finished(record: Record, seconds: float) -> Record:
+    import msgspec
+
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return msgspec.structs.replace(
+        record, seconds=round(seconds, 6), finished=now, host=f"{socket.gethostname()}:{os.getpid()}"
+    )
+
+
+def _failed(task: Task, diagnostics: list[StoredDiagnostic]) -> Record:
+    return Record(key=task.key, state=FAILED, diagnostics=diagnostics, versions=_versions())
+
+
+def stored(diagnostic: Diagnostic) -> StoredDiagnostic:
+    """Return a diagnostic for a record."""
+    return StoredDiagnostic(
+        code=diagnostic.code,
+        message=diagnostic.message,
+        severity=diagnostic.severity.value,
+        place="" if diagnostic.primary is None else str(diagnostic.primary),
+        help=diagnostic.help or "",
+    )
+
+
+def _versions() -> dict[str, str]:
+    return {"gsdsl": __version__, "python": platform.python_version()}
+
+
+# --- inputs ----------------------------------------------------------------------------------------------------------
+
+
+def _workspace(task: Task) -> Workspace:
+    """Return the texts of a task, read once; raise DiagnosticError (GSM5310) if they are not those of the plan."""
+    workspace = _workspaces.get(task.source)
+    if workspace is None or text_digest(workspace) != task.texts:
+        _workspaces.clear()
+        workspace = _workspaces[task.source] = _read(task.source)
+    if text_digest(workspace) != task.texts:
+        raise DiagnosticError([_changed("the text of the model or of an import")])
+    return workspace
+
+
+def _read(source: TextSource) -> Workspace:
+    found = Diagnostics()
+    if source.path is not None:
+        workspace = load_workspace(Path(source.path), found, allow_outside=source.outside)
+    else:
+        base = None if source.base is None else Path(source.base)
+        workspace = workspace_from_text(source.text or "", source.name, found, base, allow_outside=source.outside)
+    found.raise_if_errors()
+    return workspace
+
+
+def _check_inputs(task: Task, record: Record) -> None:
+    """Raise DiagnosticError (GSM5310) if a file that was read is not one of the plan."""
+    planned: dict[str, set[str]] = {}
+    for name, digest in task.data.items():
+        planned.setdefault(Path(name.rstrip("'")).name, set()).add(digest)
+    for name, digest in record.inputs.items():
+        if digest not in planned.get(Path(name).name, {digest}):
+            raise DiagnosticError([_changed(f"`{name}`")])
+
+
+def _changed(what: str) -> Diagnostic:
+    message = f"{what} is not what it was when the campaign started"
+    help = "run the campaign again; the files must be the same for all workers"
+    return Diagnostic("GSM5310", message, help=help)
+
+
+# --- solves and runs -------------------------------------------------------------------------------------------------
+
+
+def _solve(task: Task, workspace: Workspace) -> Record:
+    from gpusched_dsl.workflows.method import choose_method
+    from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
+
+    options = dict(task.options)
+    permissions = Permissions(task.source.memory, task.source.outside)
+    scenario, warnings = check_solvable(workspace, task.scenario, task.settings)
+    judge, relax = str(options.pop("judge", "highs")), bool(options.pop("relax", False))
+    method = choose_method(workspace, task.method, scenario.model, judge=judge, relax=relax)
+    start, bound = options.pop("warm_start", None), bool(options.pop("bound", False))
+    config = SolveConfig(
+        scenario=SelectedScenario(
+            workspace=workspace, scenario=scenario, settings=task.settings, warnings=warnings, permissions=permissions
+        ),
+        method=method,
+        options=_solve_options(options, task.seed),
+        warm_start=start,
+        bound=bound and method.is_policy,
+    )
+    result = solve_scenario(config).result
+    if result.reason == "interrupt":
+        raise KeyboardInterrupt
+    metrics, units = measures_of_solve(result)
+    first = result.objectives[0] if result.objectives else None
+    record = Record(
+        key=task.key,
+        state=DONE,
+        status=result.status.value,
+        objective=result.objective,
+        unit="" if first is None or first.unit == "1" else first.unit,
+        bound=result.bound,
+        gap=result.gap,
+        metrics=metrics,
+        units=units,
+        diagnostics=[stored(diagnostic) for diagnostic in result.diagnostics],
+        inputs=result.inputs_sha256,
+        versions=result.versions,
+    )
+    result.solved.close()
+    return record
+
+
+def _solve_options(options: dict[str, bool | float | str], seed: int) -> SolveOptions:
+    from gpusched_dsl.solving.option_values import plain_options
+
+    usual = SolveOptions()
+    time_limit, threads = options.pop("time_limit", None), options.pop("threads", 1)
+    return plain_options(
+        SolveOptions(
+            time_limit=None if time_limit is None else float(time_limit),
+            gap=float(options.pop("gap", usual.gap)),
+            threads=int(threads),
+            seed=seed,
+            heuristic=str(options.pop("heuristic", usual.heuristic)),
+            decompose=str(options.pop("decompose", usual.decompose)),
+            extra={name: _plain(value) for name, value in options.items()},
+        )
+    )
+
+
+def _run(task: Task, workspace: Workspace) -> Record:
+    from gpusched_dsl.online.run_config import RunConfig
+    from gpusched_dsl.workflows.run import run_method
+
+    options = dict(task.options)
+    usual = RunConfig()
+    time_limit, fallback = options.pop("time_limit", None), options.pop("fallback", None)
+    config = RunConfig(
+        online=task.online,
+        scenario=task.scenario,
+        method=task.method,
+        fallback=None if fallback is None else str(fallback),
+        settings=task.settings,
+        seed=task.seed,
+        time_limit=None if time_limit is None else float(time_limit),
+        gap=float(options.pop("gap", usual.gap)),
+        threads=int(options.pop("threads", 1)),
+        most_events=int(options.pop("most_events", usual.most_events)),
+        bound=bool(options.pop("bound", False)),
+        verify=str(options.pop("verify", usual.verify)),
+        permissions=Permissions(task.source.memory, task.source.outside),
+    )
+    config = replace(config, solver_options={name: _plain(value) for name, value in options.items()})
+    result = run_method(workspace, config)
+    if result.ended == "interrupt":
+        raise KeyboardInterrupt
+    metrics, units = measures_of_run(result)
+    return Record(
+        key=task.key,
+        state=FAILED if result.ended == ENDED_WITH_ERROR else DONE,
+        status=result.ended,
+        objective=result.total,
+        unit=result.money,
+        bound=result.bound.value,
+        gap=result.gap,
+        metrics=metrics,
+        units=units,
+        diagnostics=[stored(diagnostic) for diagnostic in result.warnings],
+        inputs=dict(result.run_info.inputs_sha256),
+        versions=result.versions,
+    )
+
+
+def _plain(value: bool | float | str) -> bool | int | float | str:
+    """Return an integer for a whole number, as options of solvers need it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

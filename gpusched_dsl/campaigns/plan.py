@@ -1,0 +1,172 @@
+"""The plan of a campaign: its runs with their keys, as tasks for workers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gpusched_dsl.backends.registry import backend_names
+from gpusched_dsl.campaigns.inputs import InputHashes
+from gpusched_dsl.campaigns.tasks import FORMAT, OptionValue, Task, TextSource
+from gpusched_dsl.compiling.build import Permissions
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.campaigns.campaign import CheckedCampaign, check_campaign
+from gpusched_dsl.language.blocks.campaigns.constants import value_text
+from gpusched_dsl.language.blocks.campaigns.grid import GridRun
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.policies.library import policy_names
+from gpusched_dsl.reporting.runs.metrics import METRICS
+
+KEY_LENGTH = 32  # characters of the hash
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedRun:
+    """A run of the grid and its task; `pins` are the hashes of its inputs by kind and name."""
+
+    run: GridRun
+    task: Task
+    pins: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        return self.task.key
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All runs of a campaign, in the order of the grid; or some of them, those of the `whole` plan."""
+
+    campaign: CheckedCampaign
+    runs: tuple[PlannedRun, ...]
+    warnings: tuple[Diagnostic, ...] = ()
+    whole: Plan | None = None
+
+    @property
+    def name(self) -> str:
+        return self.campaign.name
+
+    @property
+    def complete(self) -> Plan:
+        """Return the plan of the complete campaign."""
+        return self.whole or self
+
+    @cached_property
+    def by_key(self) -> dict[str, PlannedRun]:
+        return {run.key: run for run in self.runs}
+
+    @cached_property
+    def pins(self) -> dict[str, str]:
+        """Return the hashes of all inputs by kind and name: `model M`, `data jobs.csv`, `version highs`."""
+        found: dict[str, str] = {}
+        for run in self.runs:
+            found.update(run.pins)
+        return dict(sorted(found.items()))
+
+    def only(self, selected: Mapping[str, Sequence[str]]) -> Plan:
+        """Return the plan with the runs whose columns have one of the given values; raises DiagnosticError."""
+        if not selected:
+            return self
+        known = {name for planned in self.runs for name in columns_of(planned.run)}
+        for name in selected:
+            if name not in known:
+                help = did_you_mean(name, known) or f"the columns are {', '.join(sorted(known))}"
+                raise DiagnosticError([Diagnostic("GSM5312", f"`{name}` does not vary in `{self.name}`", help=help)])
+        runs = tuple(planned for planned in self.runs if _matches(planned.run, selected))
+        if not runs:
+            shown = ", ".join(f"{name}={value}" for name, values in selected.items() for value in values)
+            message = f"no run of `{self.name}` has {shown}"
+            raise DiagnosticError([Diagnostic("GSM5312", message, help="compare with `gsdsl campaign show`")])
+        return Plan(self.campaign, runs, self.warnings, self.complete)
+
+
+def columns_of(run: GridRun) -> dict[str, str]:
+    """Return the columns that identify a run, as texts."""
+    own = {"scenario": run.scenario, "online": run.online or "", "method": run.label, "seed": str(run.seed)}
+    return own | {name: value_text(value) for name, value in run.factors.items()}
+
+
+def _matches(run: GridRun, selected: Mapping[str, Sequence[str]]) -> bool:
+    columns = columns_of(run)
+    return all(
+        columns.get(name) in values or columns.get(name, "").strip('"') in values for name, values in selected.items()
+    )
+
+
+def choose_campaign(workspace: Workspace, wanted: str | None = None) -> tree.Campaign:
+    """Return the campaign of that name, or the only one: of the main file if it has any. Raises DiagnosticError."""
+    blocks = workspace.campaigns
+    own = [b.name.text for b in workspace.main_blocks() if isinstance(b, tree.Campaign)] or list(blocks)
+    if wanted is None and len(own) == 1:
+        wanted = own[0]
+    if wanted is not None and wanted in blocks:
+        return blocks[wanted]
+    listed = ", ".join(f"`{name}`" for name in blocks)
+    if wanted is not None:
+        help = did_you_mean(wanted, blocks) or (f"the campaigns are {listed}" if listed else _HOW)
+        raise DiagnosticError([Diagnostic("GSM5311", f"unknown campaign `{wanted}`", help=help)])
+    if own:
+        message = f"there are {len(own)} campaigns: {listed}"
+        raise DiagnosticError([Diagnostic("GSM5311", message, help=f"choose one, such as `{own[0]}`")])
+    raise DiagnosticError([Diagnostic("GSM5311", "there is no campaign in the file", help=_HOW)])
+
+
+_HOW = "write `campaign Name { vary seed in 1..5; solve Scenario with highs, Greedy; }`"
+
+
+def make_plan(
+    workspace: Workspace, name: str | None = None, permissions: Permissions | None = None, path: str | None = None
+) -> Plan:
+    """Return the plan of a campaign (the only one if `name` is None).
+
+    `path` is the path of the file for workers; None for a text without a file. Raises DiagnosticError with all errors
+    in the campaign.
+    """
+    allowed = permissions or Permissions()
+    block = choose_campaign(workspace, name)
+    found = Diagnostics()
+    methods = {*backend_names(), *policy_names(workspace)}
+    campaign = check_campaign(workspace, block, found, methods, tuple(METRICS))
+    found.raise_if_errors()
+    assert campaign is not None
+    hashes = InputHashes(workspace, allowed)
+    source = _source(workspace, allowed, path)
+    runs = tuple(_planned(run, hashes, source) for run in campaign.runs())
+    return Plan(campaign, runs, tuple(found))
+
+
+def _source(workspace: Workspace, permissions: Permissions, path: str | None) -> TextSource:
+    outside, memory = permissions.outside, permissions.memory
+    if path is not None:
+        shown = path if ":" in path.partition("/")[0] else str(Path(path).resolve())
+        return TextSource(path=shown, outside=outside, memory=memory)
+    main = workspace.main
+    assert main is not None
+    if main.source.path is not None:
+        return TextSource(path=str(main.source.path), outside=outside, memory=memory)
+    base = None if workspace.base is None else str(workspace.base)
+    return TextSource(text=main.source.text, name=main.source.name, base=base, outside=outside, memory=memory)
+
+
+def _planned(run: GridRun, hashes: InputHashes, source: TextSource) -> PlannedRun:
+    blocks, data, versions = hashes.blocks(run), hashes.data(run), hashes.versions(run)
+    options: dict[str, OptionValue] = {"threads": 1.0, **run.options}
+    pins = {**blocks, **{f"data {name}": digest for name, digest in data.items()}}
+    pins |= {f"version {name}": version for name, version in versions.items()}
+    content = {
+        "format": FORMAT, "verb": run.verb, "method": run.method, "options": options, "settings": dict(run.settings),
+        "seed": run.seed, "repeated": dict(run.repeated), "pins": pins,
+    }  # fmt: skip
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:KEY_LENGTH]
+    task = Task(
+        key=key, source=source, texts=hashes.texts, data=data, verb=run.verb, scenario=run.scenario, online=run.online,
+        method=run.method, options=options, settings=dict(run.settings), seed=run.seed,
+    )  # fmt: skip
+    return PlannedRun(run, task, pins)

@@ -1,0 +1,105 @@
+"""A run as a message to a worker, and its record."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+FORMAT: Final = 1  # of stores, tasks and records
+DONE, FAILED = "done", "failed"
+
+Number = float | int | None
+OptionValue = bool | float | str
+
+
+class TextSource(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a worker reads the model: a file (`path`), or a text with its name and base folder."""
+
+    path: str | None = None
+    text: str | None = None
+    name: str = "<text>"
+    base: str | None = None
+    outside: bool = False
+    memory: int
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One run. `texts` is the hash of all texts that were read for the plan, `data` those of the data files by name."""
+
+    key: str
+    source: TextSource
+    texts: str
+    data: dict[str, str]
+    verb: str
+    scenario: str
+    online: str | None
+    method: str
+    options: dict[str, OptionValue]
+    settings: dict[str, str]
+    seed: int
+
+
+class StoredDiagnostic(msgspec.Struct, frozen=True, kw_only=True):
+    """A diagnostic with its place as text."""
+
+    code: str
+    message: str
+    severity: str = "error"
+    place: str = ""
+    help: str = ""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a run.
+
+    `state` is `done` or `failed`; `status` that of the solve, or how the run ended. `metrics` are numbers by name,
+    `units` their units. `inputs` are the hashes of the files read, `versions` those of the programs used.
+    """
+
+    format: int = FORMAT
+    key: str
+    state: str
+    status: str = ""
+    objective: Number = None
+    unit: str = ""
+    bound: Number = None
+    gap: Number = None
+    metrics: dict[str, Number] = {}
+    units: dict[str, str] = {}
+    seconds: float = 0.0
+    diagnostics: list[StoredDiagnostic] = []
+    inputs: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    finished: str = ""
+    host: str = ""
+    attempts: int = 1
+
+    @property
+    def failed(self) -> bool:
+        return self.state == FAILED
+
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """Everything that must not depend on the engine: all but times, host and attempts."""
+        metrics = {name: value for name, value in self.metrics.items() if not is_time(name)}
+        inputs = sorted(self.inputs.values())
+        return self.key, self.state, self.status, self.objective, self.bound, self.gap, metrics, inputs
+
+
+def is_time(metric: str) -> bool:
+    """Whether a metric is a measured computing time."""
+    return metric.endswith("seconds") or "_seconds_" in metric
+
+
+def encode(message: Task | Record) -> bytes:
+    return msgspec.json.encode(message)
+
+
+def read_task(data: bytes) -> Task:
+    return msgspec.json.decode(data, type=Task)
+
+
+def read_record(data: bytes) -> Record:
+    """Raises msgspec.DecodeError (also for valid JSON of another form)."""
+    return msgspec.json.decode(data, type=Record)
