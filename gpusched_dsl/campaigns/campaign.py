@@ -11,15 +11,15 @@ import msgspec
 from gpusched_dsl.campaigns.engines.protocol import BROKEN, MEMORY, Done, Engine, Failure, Work
 from gpusched_dsl.campaigns.execute import PERFORM
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, lock_text
-from gpusched_dsl.campaigns.plan import Plan, PlannedRun
+from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
 from gpusched_dsl.campaigns.results import RESULTS, results_table, write_results
 from gpusched_dsl.campaigns.store import Store
-from gpusched_dsl.campaigns.tasks import FAILED, Record, StoredDiagnostic, encode, read_record
+from gpusched_dsl.campaigns.tasks import FAILED, RunRecord, StoredDiagnostic, encode, read_record
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 
 @dataclass(eq=False)
-class Progress:
+class CampaignProgress:
     """The progress of a campaign: numbers of runs, and the seconds of stored ones by method."""
 
     total: int
@@ -58,8 +58,8 @@ def estimate_seconds(methods: Sequence[str], seconds: Mapping[str, Sequence[floa
 class CampaignRun:
     """The end of `run_campaign`: the records of the plan, and whether all runs were executed."""
 
-    plan: Plan
-    records: Mapping[str, Record]
+    plan: CampaignPlan
+    records: Mapping[str, RunRecord]
     executed: int
     interrupted: bool
     seconds: float
@@ -67,13 +67,13 @@ class CampaignRun:
 
 
 def run_campaign(
-    plan: Plan,
+    plan: CampaignPlan,
     store: Store,
     engine: Engine,
     *,
     retry: bool = False,
     stop: Callable[[], bool] = lambda: False,
-    tell: Callable[[Progress], None] = lambda progress: None,
+    tell: Callable[[CampaignProgress], None] = lambda progress: None,
 ) -> CampaignRun:
     """Execute the runs of a plan that the store lacks, with `retry` also the failed ones.
 
@@ -100,21 +100,23 @@ def run_campaign(
     return CampaignRun(plan, records, progress.executed, stopped, seconds, tuple(store.warnings))
 
 
-def _gather(plan: Plan, records: Mapping[str, Record], store: Store) -> None:
+def _gather(plan: CampaignPlan, records: Mapping[str, RunRecord], store: Store) -> None:
     """Write the results of the complete campaign as one table into the store."""
     others = store.read_all(run.key for run in plan.runs if run.key not in records)
     write_results(results_table(plan, {**records, **others}, all_measures=True), store.folder / RESULTS)
 
 
-def missing_runs(plan: Plan, records: Mapping[str, Record], *, retry: bool = False) -> list[PlannedRun]:
+def missing_runs(plan: CampaignPlan, records: Mapping[str, RunRecord], *, retry: bool = False) -> list[PlannedRun]:
     """Return the runs without a record, with `retry` also those whose record is a failure."""
     return [run for run in plan.runs if run.key not in records or (retry and records[run.key].failed)]
 
 
-def progress_of(plan: Plan, records: Mapping[str, Record], missing: Sequence[PlannedRun], workers: int) -> Progress:
+def progress_of(
+    plan: CampaignPlan, records: Mapping[str, RunRecord], missing: Sequence[PlannedRun], workers: int
+) -> CampaignProgress:
     """Return the progress before the missing runs are executed."""
     again = {run.key for run in missing}
-    progress = Progress(len(plan.runs), workers=workers, to_do=[run.run.label for run in missing])
+    progress = CampaignProgress(len(plan.runs), workers=workers, to_do=[run.run.label for run in missing])
     for planned in plan.runs:
         record = records.get(planned.key)
         if record is not None:
@@ -125,7 +127,7 @@ def progress_of(plan: Plan, records: Mapping[str, Record], missing: Sequence[Pla
     return progress
 
 
-def _count(progress: Progress, planned: PlannedRun, record: Record) -> None:
+def _count(progress: CampaignProgress, planned: PlannedRun, record: RunRecord) -> None:
     progress.executed += 1
     progress.done += not record.failed
     progress.failed += record.failed
@@ -133,7 +135,7 @@ def _count(progress: Progress, planned: PlannedRun, record: Record) -> None:
     progress.to_do.remove(planned.run.label)
 
 
-def record_of(done: Done) -> Record:
+def record_of(done: Done) -> RunRecord:
     """Return the record of a result; that of a run whose worker died is a failure."""
     if not isinstance(done.result, Failure):
         return msgspec.structs.replace(read_record(done.result), attempts=done.attempts)
@@ -147,4 +149,4 @@ def record_of(done: Done) -> Record:
         code, message = "GSM5308", f"the worker of the run died {done.attempts} times: {failure.reason}"
         help = "the run may crash a solver; `gsdsl campaign run --retry` starts it again"
     diagnostic = StoredDiagnostic(code=code, message=message, help=help)
-    return Record(key=done.key, state=FAILED, diagnostics=[diagnostic], attempts=done.attempts)
+    return RunRecord(key=done.key, state=FAILED, diagnostics=[diagnostic], attempts=done.attempts)

@@ -13,7 +13,7 @@ from pathlib import Path
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.campaigns.inputs import text_digest
 from gpusched_dsl.campaigns.measures import measures_of_run, measures_of_solve
-from gpusched_dsl.campaigns.tasks import DONE, FAILED, Record, StoredDiagnostic, Task, TextSource, encode, read_task
+from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord, StoredDiagnostic, Task, TextSource, encode, read_task
 from gpusched_dsl.compiling.build import Permissions, check_solvable
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -31,7 +31,7 @@ def perform(message: bytes) -> bytes:
     return encode(execute(read_task(message)))
 
 
-def execute(task: Task) -> Record:
+def execute(task: Task) -> RunRecord:
     """Execute a task; its failure is in the record."""
     start = time.perf_counter()
     try:
@@ -49,7 +49,7 @@ def execute(task: Task) -> Record:
     return _finished(record, time.perf_counter() - start)
 
 
-def _finished(record: Record, seconds: float) -> Record:
+def _finished(record: RunRecord, seconds: float) -> RunRecord:
     import msgspec
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -58,8 +58,8 @@ def _finished(record: Record, seconds: float) -> Record:
     )
 
 
-def _failed(task: Task, diagnostics: list[StoredDiagnostic]) -> Record:
-    return Record(key=task.key, state=FAILED, diagnostics=diagnostics, versions=_versions())
+def _failed(task: Task, diagnostics: list[StoredDiagnostic]) -> RunRecord:
+    return RunRecord(key=task.key, state=FAILED, diagnostics=diagnostics, versions=_versions())
 
 
 def stored(diagnostic: Diagnostic) -> StoredDiagnostic:
@@ -102,7 +102,7 @@ def _read(source: TextSource) -> Workspace:
     return workspace
 
 
-def _check_inputs(task: Task, record: Record) -> None:
+def _check_inputs(task: Task, record: RunRecord) -> None:
     """Raise DiagnosticError (GSM5310) if a file that was read is not one of the plan."""
     planned: dict[str, set[str]] = {}
     for name, digest in task.data.items():
@@ -121,7 +121,7 @@ def _changed(what: str) -> Diagnostic:
 # --- solves and runs -------------------------------------------------------------------------------------------------
 
 
-def _solve(task: Task, workspace: Workspace) -> Record:
+def _solve(task: Task, workspace: Workspace) -> RunRecord:
     from gpusched_dsl.workflows.method import choose_method
     from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
 
@@ -145,7 +145,7 @@ def _solve(task: Task, workspace: Workspace) -> Record:
         raise KeyboardInterrupt
     metrics, units = measures_of_solve(result)
     first = result.objectives[0] if result.objectives else None
-    record = Record(
+    record = RunRecord(
         key=task.key,
         state=DONE,
         status=result.status.value,
@@ -181,7 +181,7 @@ def _solve_options(options: dict[str, bool | float | str], seed: int) -> SolveOp
     )
 
 
-def _run(task: Task, workspace: Workspace) -> Record:
+def _run(task: Task, workspace: Workspace) -> RunRecord:
     from gpusched_dsl.online.run_config import RunConfig
     from gpusched_dsl.workflows.run import run_method
 
@@ -208,7 +208,7 @@ def _run(task: Task, workspace: Workspace) -> Record:
     if result.ended == "interrupt":
         raise KeyboardInterrupt
     metrics, units = measures_of_run(result)
-    return Record(
+    return RunRecord(
         key=task.key,
         state=FAILED if result.ended == ENDED_WITH_ERROR else DONE,
         status=result.ended,

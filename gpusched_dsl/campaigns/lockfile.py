@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched_dsl.campaigns.plan import Plan, columns_of
+from gpusched_dsl.campaigns.plan import CampaignPlan, columns_of
 from gpusched_dsl.campaigns.store import Store
-from gpusched_dsl.campaigns.tasks import FORMAT, Record
+from gpusched_dsl.campaigns.tasks import FORMAT, RunRecord
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.counting import count_text
@@ -19,7 +19,7 @@ LOCKFILE: Final = "gsdsl.lock"
 _SHOWN = 5
 
 
-def lock_text(plan: Plan) -> str:
+def lock_text(plan: CampaignPlan) -> str:
     """Return the lock file: texts, data and versions by name, the seeds, and the runs by key."""
     document = {
         "format": FORMAT,
@@ -32,7 +32,7 @@ def lock_text(plan: Plan) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Verification:
+class StoreVerification:
     """Which results of a store belong to the present inputs.
 
     `current` are runs with a result, `missing` runs without one, `outdated` results of inputs that are no longer
@@ -64,16 +64,16 @@ class Verification:
         return (*self.damaged, Diagnostic("GSM5307", message, notes=tuple(shown), help=help))
 
 
-def verify(plan: Plan, store: Store) -> Verification:
+def verify(plan: CampaignPlan, store: Store) -> StoreVerification:
     """Compare a store with the present inputs; raises DiagnosticError if the lock file is missing or damaged."""
     locked = read_lock(store)
     keys = set(store.keys())
-    records: dict[str, Record] = store.read_all(sorted(keys))
+    records: dict[str, RunRecord] = store.read_all(sorted(keys))
     planned = set(plan.by_key)
     changes = tuple(_changes(locked["inputs"], plan.pins))
     if not changes and set(locked["runs"]) != planned:
         changes = (_grid_change(set(locked["runs"]), planned),)
-    return Verification(
+    return StoreVerification(
         current=len(planned & records.keys()),
         missing=len(planned - records.keys()),
         outdated=len(records.keys() - planned),

@@ -40,20 +40,20 @@ class PlannedRun:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class CampaignPlan:
     """All runs of a campaign, in the order of the grid; or some of them, those of the `whole` plan."""
 
     campaign: CheckedCampaign
     runs: tuple[PlannedRun, ...]
     warnings: tuple[Diagnostic, ...] = ()
-    whole: Plan | None = None
+    whole: CampaignPlan | None = None
 
     @property
     def name(self) -> str:
         return self.campaign.name
 
     @property
-    def complete(self) -> Plan:
+    def complete(self) -> CampaignPlan:
         """Return the plan of the complete campaign."""
         return self.whole or self
 
@@ -69,7 +69,7 @@ class Plan:
             found.update(run.pins)
         return dict(sorted(found.items()))
 
-    def only(self, selected: Mapping[str, Sequence[str]]) -> Plan:
+    def only(self, selected: Mapping[str, Sequence[str]]) -> CampaignPlan:
         """Return the plan with the runs whose columns have one of the given values; raises DiagnosticError."""
         if not selected:
             return self
@@ -83,7 +83,7 @@ class Plan:
             shown = ", ".join(f"{name}={value}" for name, values in selected.items() for value in values)
             message = f"no run of `{self.name}` has {shown}"
             raise DiagnosticError([Diagnostic("GSM5312", message, help="compare with `gsdsl campaign show`")])
-        return Plan(self.campaign, runs, self.warnings, self.complete)
+        return CampaignPlan(self.campaign, runs, self.warnings, self.complete)
 
 
 def columns_of(run: GridRun) -> dict[str, str]:
@@ -122,7 +122,7 @@ _HOW = "write `campaign Name { vary seed in 1..5; solve Scenario with highs, Gre
 
 def make_plan(
     workspace: Workspace, name: str | None = None, permissions: Permissions | None = None, path: str | None = None
-) -> Plan:
+) -> CampaignPlan:
     """Return the plan of a campaign (the only one if `name` is None).
 
     `path` is the path of the file for workers; None for a text without a file. Raises DiagnosticError with all errors
@@ -138,7 +138,7 @@ def make_plan(
     hashes = InputHashes(workspace, allowed)
     source = _source(workspace, allowed, path)
     runs = tuple(_planned(run, hashes, source) for run in campaign.runs())
-    return Plan(campaign, runs, tuple(found))
+    return CampaignPlan(campaign, runs, tuple(found))
 
 
 def _source(workspace: Workspace, permissions: Permissions, path: str | None) -> TextSource:

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from gpusched_dsl.campaigns.plan import Plan, PlannedRun
-from gpusched_dsl.campaigns.tasks import Record
+from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
+from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.data.sources.writing import cannot_write, replace_file
 from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, plain_value
 from gpusched_dsl.language.blocks.campaigns.factors import SEED
@@ -23,7 +23,7 @@ FORMATS = (".parquet", ".csv", ".json")
 RESULTS = "results.parquet"
 
 
-def results_table(plan: Plan, records: Mapping[str, Record], *, all_measures: bool = False) -> pl.DataFrame:
+def results_table(plan: CampaignPlan, records: Mapping[str, RunRecord], *, all_measures: bool = False) -> pl.DataFrame:
     """Return a row per run, in the order of the grid; a run without a record has the state `missing`.
 
     Columns: the factors, `scenario`, `online`, `method`, `seed`, `state`, `status`, `objective`, `bound`, `gap`, the
@@ -55,12 +55,12 @@ def results_table(plan: Plan, records: Mapping[str, Record], *, all_measures: bo
     return pl.DataFrame(columns, schema_overrides={**schema, **numbers})
 
 
-def _measured(plan: Plan, records: Mapping[str, Record]) -> set[str]:
+def _measured(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> set[str]:
     names = {name for run in plan.runs if run.key in records for name in records[run.key].metrics}
     return names.union(plan.campaign.measures, ("objective", "bound", "gap", "seconds"))
 
 
-def measure_names(plan: Plan, records: Mapping[str, Record], *, all_measures: bool = False) -> list[str]:
+def measure_names(plan: CampaignPlan, records: Mapping[str, RunRecord], *, all_measures: bool = False) -> list[str]:
     """Return the measures of a campaign: those of its `measure` statements, or all that its records have."""
     if plan.campaign.measures and not all_measures:
         return list(plan.campaign.measures)
@@ -71,7 +71,7 @@ def measure_names(plan: Plan, records: Mapping[str, Record], *, all_measures: bo
     return list(names)
 
 
-def units_of(records: Mapping[str, Record]) -> dict[str, str]:
+def units_of(records: Mapping[str, RunRecord]) -> dict[str, str]:
     """Return the units of measures by name."""
     found: dict[str, str] = {}
     for record in records.values():
@@ -81,7 +81,7 @@ def units_of(records: Mapping[str, Record]) -> dict[str, str]:
     return found | {"seconds": "s"}
 
 
-def factor_units(plan: Plan) -> dict[str, str]:
+def factor_units(plan: CampaignPlan) -> dict[str, str]:
     """Return the units of the factors that have one."""
     units = {name: _common_unit([run.run.factors[name] for run in plan.runs]) for name in _factors(plan)}
     return {name: unit.text for name, unit in units.items() if unit is not None and unit != DIMENSIONLESS}
@@ -104,11 +104,11 @@ def write_results(table: pl.DataFrame, path: Path) -> None:
         raise DiagnosticError([cannot_write(path, failure)]) from failure
 
 
-def _factors(plan: Plan) -> list[str]:
+def _factors(plan: CampaignPlan) -> list[str]:
     return [name for factor in plan.campaign.factors for name in factor.names]
 
 
-def _factor_columns(plan: Plan) -> dict[str, list[Any]]:
+def _factor_columns(plan: CampaignPlan) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
     for name in _factors(plan):
         if name != SEED:
@@ -144,7 +144,7 @@ def _real(value: float | int | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _first_error(record: Record | None) -> tuple[str | None, str | None]:
+def _first_error(record: RunRecord | None) -> tuple[str | None, str | None]:
     if record is None or not record.failed:
         return None, None
     errors = [d for d in record.diagnostics if d.severity == "error"] or list(record.diagnostics)

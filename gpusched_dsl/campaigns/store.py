@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from gpusched_dsl.campaigns.tasks import FORMAT, Record, encode, read_record
+from gpusched_dsl.campaigns.tasks import FORMAT, RunRecord, encode, read_record
 from gpusched_dsl.data.sources.writing import replace_file
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -127,7 +127,7 @@ class Store:
     def path_of(self, key: str) -> Path:
         return self.folder / RUNS / key[:2] / f"{key}.json"
 
-    def read(self, key: str) -> Record | None:
+    def read(self, key: str) -> RunRecord | None:
         """Return the record of a key, None if there is none; a damaged one is set aside, with a warning."""
         path = self.path_of(key)
         try:
@@ -142,7 +142,7 @@ class Store:
             return None
         return record
 
-    def read_all(self, keys: Iterable[str]) -> dict[str, Record]:
+    def read_all(self, keys: Iterable[str]) -> dict[str, RunRecord]:
         """Return the records of keys that have one."""
         return {key: record for key in keys if (record := self.read(key)) is not None}
 
@@ -151,7 +151,7 @@ class Store:
         for path in sorted((self.folder / RUNS).glob("??/*.json")):
             yield path.stem
 
-    def put(self, record: Record) -> None:
+    def put(self, record: RunRecord) -> None:
         """Store a record durably; raises DiagnosticError (GSM5306)."""
         data = encode(record)
         path = self.path_of(record.key)
@@ -184,7 +184,7 @@ class Store:
         self.warnings.append(Diagnostic("GSM5305", message, help=help, severity=Severity.WARNING))
 
 
-def _decoded(data: bytes) -> Record | None:
+def _decoded(data: bytes) -> RunRecord | None:
     """Return the record in the bytes of a file, None if they are not what was written."""
     body, separator, digest = data.rstrip(b"\n").rpartition(b"\n")
     if not separator or _digest(body) != digest:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from gpusched_dsl.campaigns.plan import Plan
+from gpusched_dsl.campaigns.plan import CampaignPlan
 from gpusched_dsl.campaigns.results import MISSING, factor_units, measure_names, results_table, units_of
-from gpusched_dsl.campaigns.tasks import DONE, FAILED, Record
+from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord
 from gpusched_dsl.language.blocks.campaigns.factors import REPLICATION, SEED
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text, seconds_text
@@ -19,7 +19,7 @@ DIGITS = 5
 _RUNS, _DONE = "runs", "done"
 
 
-def summary_grid(plan: Plan, records: Mapping[str, Record]) -> Grid:
+def summary_grid(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> Grid:
     """Return a row for each combination of factors, scenario and method, with the means of the measures."""
     table = results_table(plan, records)
     names = [name for name in measure_names(plan, records) if table.schema.get(name) == pl.Float64]
@@ -45,7 +45,7 @@ def summary_grid(plan: Plan, records: Mapping[str, Record]) -> Grid:
     return Grid(tuple(columns))
 
 
-def _keys(plan: Plan, table: pl.DataFrame) -> list[str]:
+def _keys(plan: CampaignPlan, table: pl.DataFrame) -> list[str]:
     factors = [name for factor in plan.campaign.factors for name in factor.names if name not in (SEED, REPLICATION)]
     varying = [name for name in ("scenario", "online") if name in table.columns and table[name].n_unique() > 1]
     return [*factors, *varying, "method"]
@@ -69,7 +69,7 @@ def _text(value: object) -> str:
     return number_text(float(f"{value:.{DIGITS}g}")) if isinstance(value, float) else str(value)
 
 
-def status_lines(plan: Plan, records: Mapping[str, Record], left: float | None) -> list[str]:
+def status_lines(plan: CampaignPlan, records: Mapping[str, RunRecord], left: float | None) -> list[str]:
     """Return how many runs are done, failed and missing, and the reasons of failures."""
     states = [records[run.key].state if run.key in records else MISSING for run in plan.runs]
     counts = {state: states.count(state) for state in (DONE, FAILED, MISSING)}
@@ -81,7 +81,7 @@ def status_lines(plan: Plan, records: Mapping[str, Record], left: float | None) 
     return lines + failure_lines(plan, records)
 
 
-def failure_lines(plan: Plan, records: Mapping[str, Record]) -> list[str]:
+def failure_lines(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> list[str]:
     """Return a line for each kind of failure: how often, its code and message, and one of its runs."""
     found: dict[tuple[str, str], list[str]] = {}
     for run in plan.runs:

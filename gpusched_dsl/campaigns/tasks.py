@@ -50,7 +50,7 @@ class StoredDiagnostic(msgspec.Struct, frozen=True, kw_only=True):
     help: str = ""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a run.
 
     `state` is `done` or `failed`; `status` that of the solve, or how the run ended. `metrics` are numbers by name,
@@ -92,7 +92,7 @@ def is_time(metric: str) -> bool:
     return metric.endswith("seconds") or "_seconds_" in metric
 
 
-def encode(message: Task | Record) -> bytes:
+def encode(message: Task | RunRecord) -> bytes:
     return msgspec.json.encode(message)
 
 
@@ -100,6 +100,6 @@ def read_task(data: bytes) -> Task:
     return msgspec.json.decode(data, type=Task)
 
 
-def read_record(data: bytes) -> Record:
+def read_record(data: bytes) -> RunRecord:
     """Raises msgspec.DecodeError (also for valid JSON of another form)."""
-    return msgspec.json.decode(data, type=Record)
+    return msgspec.json.decode(data, type=RunRecord)

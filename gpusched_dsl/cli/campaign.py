@@ -9,8 +9,8 @@ from pathlib import Path
 from types import FrameType
 
 from gpusched_dsl.campaigns.campaign import (
+    CampaignProgress,
     CampaignRun,
-    Progress,
     missing_runs,
     progress_of,
     run_campaign,
@@ -18,11 +18,11 @@ from gpusched_dsl.campaigns.campaign import (
 from gpusched_dsl.campaigns.engines.choose import choose_engine
 from gpusched_dsl.campaigns.engines.local import cores
 from gpusched_dsl.campaigns.lockfile import verify
-from gpusched_dsl.campaigns.plan import Plan, make_plan
+from gpusched_dsl.campaigns.plan import CampaignPlan, make_plan
 from gpusched_dsl.campaigns.results import results_table, write_results
 from gpusched_dsl.campaigns.store import HEADER, Store
 from gpusched_dsl.campaigns.summary import failure_lines, status_lines, summary_grid
-from gpusched_dsl.campaigns.tasks import Record
+from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.instance import permissions, read_workspace
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     output.report(plan.warnings)
     folder = Path(options.store or f"{plan.name}.results")
     part = plan.only(_only(options))
-    action: Callable[[Plan, Path, argparse.Namespace, Output], int] = {
+    action: Callable[[CampaignPlan, Path, argparse.Namespace, Output], int] = {
         "run": _dry_run if options.dry_run else _run,
         "status": _status,
         "show": _show,
@@ -74,7 +74,7 @@ def _only(options: argparse.Namespace) -> dict[str, list[str]]:
 # --- run -------------------------------------------------------------------------------------------------------------
 
 
-def _run(plan: Plan, folder: Path, options: argparse.Namespace, output: Output) -> int:
+def _run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     memory = None if options.memory is None else int(options.memory * GIB)
     monitor = CampaignMonitor(output.note, plan.name)
     with (
@@ -107,7 +107,7 @@ def _report_run(done: CampaignRun, folder: Path, output: Output) -> int:
     return exits.BAD_INPUT if failed else exits.OK
 
 
-def _dry_run(plan: Plan, folder: Path, options: argparse.Namespace, output: Output) -> int:
+def _dry_run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     """Show how many runs there are and are missing, and the time that they take by that of stored runs."""
     records = _stored(plan, folder, output)
     missing = missing_runs(plan, records, retry=options.retry)
@@ -125,9 +125,9 @@ class CampaignMonitor(ProgressMonitor):
     def __init__(self, say: Callable[[str], None], name: str) -> None:
         super().__init__(say)
         self.name = name
-        self.current: Progress | None = None
+        self.current: CampaignProgress | None = None
 
-    def observe(self, progress: Progress) -> None:
+    def observe(self, progress: CampaignProgress) -> None:
         self.current = progress
 
     def ask_to_stop(self, number: int, frame: FrameType | None) -> None:
@@ -155,7 +155,7 @@ class CampaignMonitor(ProgressMonitor):
 # --- stored results --------------------------------------------------------------------------------------------------
 
 
-def _stored(plan: Plan, folder: Path, output: Output) -> dict[str, Record]:
+def _stored(plan: CampaignPlan, folder: Path, output: Output) -> dict[str, RunRecord]:
     """Return the stored records of a plan; none if there is no store yet."""
     if not (folder / HEADER).exists():
         return {}
@@ -165,7 +165,7 @@ def _stored(plan: Plan, folder: Path, output: Output) -> dict[str, Record]:
     return records
 
 
-def _status(plan: Plan, folder: Path, options: argparse.Namespace, output: Output) -> int:
+def _status(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     records = _stored(plan, folder, output)
     left = progress_of(plan, records, missing_runs(plan, records), cores()).seconds_left
     for line in status_lines(plan, records, left):
@@ -173,7 +173,7 @@ def _status(plan: Plan, folder: Path, options: argparse.Namespace, output: Outpu
     return exits.OK
 
 
-def _show(plan: Plan, folder: Path, options: argparse.Namespace, output: Output) -> int:
+def _show(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     store = Store(folder, plan.name, read_only=True)
     records = store.read_all(run.key for run in plan.runs)
     output.report(store.warnings)
@@ -188,7 +188,7 @@ def _show(plan: Plan, folder: Path, options: argparse.Namespace, output: Output)
     return exits.OK
 
 
-def _export(plan: Plan, folder: Path, options: argparse.Namespace, output: Output) -> int:
+def _export(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     store = Store(folder, plan.name, read_only=True)
     records = store.read_all(run.key for run in plan.runs)
     output.report(store.warnings)
@@ -200,7 +200,7 @@ def _export(plan: Plan, folder: Path, options: argparse.Namespace, output: Outpu
     return exits.OK
 
 
-def _verify(plan: Plan, folder: Path, options: argparse.Namespace, output: Output) -> int:
+def _verify(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     found = verify(plan, Store(folder, plan.name, read_only=True))
     output.report(found.diagnostics(folder))
     parts = [f"{count_text(found.current, 'result')} of the present inputs"]

@@ -14,10 +14,10 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched_dsl.campaigns.campaign import Progress
+    from gpusched_dsl.campaigns.campaign import CampaignProgress
     from gpusched_dsl.campaigns.engines.protocol import Engine
-    from gpusched_dsl.campaigns.plan import Plan
-    from gpusched_dsl.campaigns.tasks import Record
+    from gpusched_dsl.campaigns.plan import CampaignPlan
+    from gpusched_dsl.campaigns.tasks import RunRecord
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +27,8 @@ class CampaignResults:
     `interrupted`: `stop` ended the campaign. `executed` is the number of runs of this call.
     """
 
-    plan: Plan
-    records: Mapping[str, Record]
+    plan: CampaignPlan
+    records: Mapping[str, RunRecord]
     folder: Path
     executed: int = 0
     interrupted: bool = False
@@ -77,7 +77,7 @@ class CampaignResults:
 class ModelCampaign:
     """A campaign of a model, with the keys of its runs."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: CampaignPlan) -> None:
         self._plan = plan
 
     @property
@@ -101,7 +101,7 @@ class ModelCampaign:
         retry: bool = False,
         only: Mapping[str, Sequence[str]] | None = None,
         stop: Callable[[], bool] | None = None,
-        tell: Callable[[Progress], None] | None = None,
+        tell: Callable[[CampaignProgress], None] | None = None,
     ) -> CampaignResults:
         """Execute the runs that the folder `store` lacks (`NAME.results` if None), and return all results.
 
@@ -141,7 +141,7 @@ def _never() -> bool:
     return False
 
 
-def _ignore(progress: Progress) -> None:
+def _ignore(progress: CampaignProgress) -> None:
     pass
 
 

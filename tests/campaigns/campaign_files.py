@@ -8,7 +8,7 @@ from pathlib import Path
 from gpusched_dsl.campaigns.campaign import CampaignRun, run_campaign
 from gpusched_dsl.campaigns.engines.inline import InlineEngine
 from gpusched_dsl.campaigns.engines.protocol import Engine
-from gpusched_dsl.campaigns.plan import Plan, make_plan
+from gpusched_dsl.campaigns.plan import CampaignPlan, make_plan
 from gpusched_dsl.campaigns.store import Store
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
@@ -66,20 +66,20 @@ def write_files(folder: Path, changed: Mapping[str, str] | None = None) -> Path:
     return folder / "campaign.gsm"
 
 
-def plan_of(path: Path, name: str | None = None) -> Plan:
+def plan_of(path: Path, name: str | None = None) -> CampaignPlan:
     found = Diagnostics()
     workspace = load_workspace(path, found)
     found.raise_if_errors()
     return make_plan(workspace, name)
 
 
-def run_in(folder: Path, plan: Plan, engine: Engine | None = None, **options: object) -> CampaignRun:
+def run_in(folder: Path, plan: CampaignPlan, engine: Engine | None = None, **options: object) -> CampaignRun:
     """Run a plan with a store in a folder, in this process unless an engine is given."""
     with Store(folder, plan.name) as store:
         return run_campaign(plan, store, engine or InlineEngine(), **options)  # type: ignore[arg-type]
 
 
-def titles(plan: Plan) -> dict[str, str]:
+def titles(plan: CampaignPlan) -> dict[str, str]:
     """Return the keys of the runs by their titles."""
     return {run.run.title: run.key for run in plan.runs}
 

@@ -16,7 +16,7 @@ from campaign_files import CAMPAIGN, FILES, MODEL, SCENARIOS, plan_of, results_o
 
 import gpusched_dsl as gs
 from gpusched_dsl.campaigns import execute
-from gpusched_dsl.campaigns.campaign import Progress, record_of
+from gpusched_dsl.campaigns.campaign import CampaignProgress, record_of
 from gpusched_dsl.campaigns.engines.choose import choose_engine
 from gpusched_dsl.campaigns.engines.protocol import BROKEN, DIED, MEMORY, Done, Failure
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, verify
@@ -68,7 +68,7 @@ def test_results_are_those_of_single_solves(base: Path) -> None:
 
 def test_a_stopped_campaign_continues(tmp_path: Path) -> None:
     plan = plan_of(write_files(tmp_path))
-    seen: list[Progress] = []
+    seen: list[CampaignProgress] = []
     first = run_in(tmp_path / "store", plan, tell=seen.append, stop=lambda: seen[-1].executed >= 5)
     assert (first.executed, first.interrupted) == (5, True)
     second = run_in(tmp_path / "store", plan)
@@ -222,7 +222,7 @@ def full_disk() -> Iterator[None]:
 
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     plan = plan_of(write_files(tmp_path))
-    seen: list[Progress] = []
+    seen: list[CampaignProgress] = []
     first = run_in(tmp_path / "store", plan, tell=seen.append, stop=lambda: seen[-1].executed >= 4)
     with Store(tmp_path / "store", plan.name) as store, full_disk(), refused("GSM5306"):
         store.put(next(iter(first.records.values())))
