@@ -11,7 +11,8 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedPlacementItem,
@@ -21,6 +22,8 @@ from gpusched_dsl.language.checked import (
     TextType,
     TypedExpr,
 )
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, number_factor
 
 
@@ -86,6 +89,44 @@ class PlacementEvaluator:
         """The indices in a `node_rate` that are not the job, the node or its type: the number of GPUs in use."""
         known = [self.placement.index("job"), self.placement.index("node"), self.placement.index("node_type")]
         return [v for v in free_variables(item.value) if v not in known]
+
+    # --- gangs -------------------------------------------------------------------------------------------------------
+
+    def gang_workers(self, frame: Frame) -> Ints:
+        """The workers of the job of each element, on all nodes together. Raises DiagnosticError (GSM3020)."""
+        item = self.placement.item("workers")
+        assert item is not None, "callers test this"
+        found = self.ev.number_column(item.value, frame)
+        whole = np.rint(found)
+        wrong = ~((whole >= 1) & (np.abs(found - whole) <= ROUNDING))
+        if wrong.any():
+            message = f"`workers` must be an integer of at least 1, it is {float(found[wrong][0]):g}"
+            raise DiagnosticError([Diagnostic("GSM3020", message, item.value.span, "number of workers")])
+        return whole.astype(np.int64)
+
+    def gang_factors(self, frame: Frame) -> tuple[Floats, Floats]:
+        """The factors of `lasts` of jobs on several nodes of one rack, and on several racks.
+
+        Raises DiagnosticError (GSM3020) for a factor below 1.
+        """
+        nodes = self._slowdown("across_nodes", frame, np.ones(frame.size))
+        return nodes, self._slowdown("across_racks", frame, nodes)
+
+    def racks(self, frame: Frame) -> Codes | None:
+        """The rack of each element as a code, None if the placement states none."""
+        value = self.placement.value("rack")
+        return None if value is None else type_codes(self.ev, value, frame)[0]
+
+    def _slowdown(self, role: Role, frame: Frame, otherwise: Floats) -> Floats:
+        item = self.placement.item(role)
+        if item is None:
+            return otherwise
+        found = self.ev.number_column(item.value, frame)
+        wrong = ~((found >= 1.0) & np.isfinite(found))
+        if wrong.any():
+            message = f"`{role}` must be at least 1, it is {float(found[wrong][0]):g}"
+            raise DiagnosticError([Diagnostic("GSM3020", message, item.value.span, "factor of `lasts`")])
+        return found
 
     def _factor(self, role: Role, target: Unit) -> float:
         if (role, target) not in self._factors:

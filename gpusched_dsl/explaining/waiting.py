@@ -16,11 +16,13 @@ from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.gangs import most_workers
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.decisions.counterfactuals import Cost
 from gpusched_dsl.explaining.decisions.policy_trace import turn_with
+from gpusched_dsl.explaining.gang_room import GangRoom
 from gpusched_dsl.explaining.relaxation import relaxations
 from gpusched_dsl.explaining.row_text import COMPILER_MARK, short
 from gpusched_dsl.ir.activity import Activity
@@ -122,29 +124,38 @@ class _Search:
         self.examined: Ints = np.flatnonzero(chosen_jobs & (counts > 0))
         planned = self._planned(domain)
         candidate = np.isin(at[job], self.examined) & (at[job] >= 0)
-        kept = np.flatnonzero(planned | candidate)
+        kept = np.flatnonzero((planned > CHOSEN) | candidate)
         codes = tuple(c[kept] for c in columns)
-        values = VariableValues(codes, np.ones(len(kept)))
+        self.gangs: GangRoom | None = None
+        most = np.ones(len(kept))
+        if model.placement.has_gangs:
+            most = np.maximum(planned[kept], most_workers(model, store, limits, codes).astype(np.float64))
+            most = np.where(planned[kept] > CHOSEN, planned[kept], most)
+        values = VariableValues(codes, most)
         self.problem = ground(model, store, limits, {declared.name: values}) if len(self.examined) else None
         if self.problem is None:
             return
         self.family = self.problem.variable(declared.name)
         own = self.family.domain.columns()
+        if model.placement.has_gangs:
+            self.gangs = GangRoom.of(model, store, limits, own, self._planned(self.family.domain))
         self.owner: Ints = at[own[place]]  # the waiting job of each element, -1 for placed jobs
+        self.owner[~np.isin(self.owner, self.examined)] = -1
         self.first = self.family.first
         self.lower, self.upper = self.problem.lower.copy(), self.problem.upper.copy()
         self.candidates: Ints = np.flatnonzero(self.owner >= 0)
         self.lower[self.first + self.candidates] = 0.0
 
-    def _planned(self, domain: Domain) -> Bools:
-        """The elements of the plan, by their labels: the problem of a result may have fewer columns."""
+    def _planned(self, domain: Domain) -> Floats:
+        """The values of the elements in the plan, by their labels: the problem of a result may have fewer columns."""
         solved = self.result.solved
         assert solved.point is not None
         family = solved.problem.variable(self._variable)
         values = solved.point[family.slice]
-        at = domain.locate([c[values > CHOSEN] for c in family.domain.columns()])
-        planned = np.zeros(domain.size, dtype=np.bool_)
-        planned[at[at >= 0]] = True
+        chosen = values > CHOSEN
+        at = domain.locate([c[chosen] for c in family.domain.columns()])
+        planned = np.zeros(domain.size)
+        planned[at[at >= 0]] = np.rint(values[chosen][at >= 0])
         return planned
 
     @property
@@ -168,7 +179,10 @@ class _Search:
         blocked[violations.column] = True
         for at in self.examined.tolist():
             own = np.flatnonzero(self.owner == at)
-            if blocked[own].all():
+            room = None if self.gangs is None else self.gangs.reason(own)
+            if room is not None:
+                found[at] = WaitingReason(labels[at], TOO_LARGE if room[1] else NO_ROOM, room[0])
+            elif blocked[own].all():
                 found[at] = self._excluded(self.problem, labels[at], own, violations)
             elif not self.clock.over:
                 found[at] = self._solved(self.problem, at, own[~blocked[own]])
@@ -242,7 +256,7 @@ class _Search:
     def _contested(self, problem: Problem) -> Bools:
         """The rows with a placed job."""
         placed = np.zeros(problem.columns, dtype=np.bool_)
-        placed[self.first + np.flatnonzero(self.owner < 0)] = True
+        placed[self.first + np.flatnonzero((self.owner < 0) & (self.upper[self.family.slice] > 0))] = True
         matrix = problem.matrix
         contested = np.zeros(problem.rows, dtype=np.bool_)
         contested[matrix.row_of[placed[matrix.columns] & (matrix.values != 0)]] = True
@@ -256,7 +270,7 @@ class _Search:
         lower, upper = self.lower.copy(), self.upper.copy()
         upper[self.first + self.candidates] = 0.0
         own = np.flatnonzero(self.owner == at)
-        upper[self.first + own] = 1.0
+        upper[self.first + own] = self.upper[self.first + own]
         forced = _with_row(replace(problem, lower=lower, upper=upper), self.first + allowed)
         found = self._solve(forced)
         if found.point is not None:
@@ -286,7 +300,9 @@ class _Search:
         point = found.point
         assert point is not None
         own = np.flatnonzero((self.owner == at) & (point[self.family.slice] > CHOSEN))
-        where = f" with `{entry_name(self.family, self.first + int(own[0]))}`" if len(own) else ""
+        names = [f"`{entry_name(self.family, self.first + int(element))}`" for element in own[:MOST_NAMES]]
+        more = f" and {len(own) - MOST_NAMES} more" if len(own) > MOST_NAMES else ""
+        where = f" with {', '.join(names)}{more}" if names else ""
         if not found.objectives or not self.result.objectives:
             return WaitingReason(label, COST, f"fits{where}")
         before, after = Cost.of(self.result.solved), Cost.of(found)

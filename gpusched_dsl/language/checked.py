@@ -552,7 +552,7 @@ class CheckedCheck:
 Role: TypeAlias = Literal[
     "job", "node", "node_type", "slot", "mode", "place_from_end", "family",
     "uses", "lasts", "costs", "due", "weight", "postponed", "idle", "node_price", "stock", "late", "node_rate",
-    "user", "share", "quota",
+    "user", "share", "quota", "workers", "rack", "across_nodes", "across_racks",
 ]  # fmt: skip
 
 
@@ -568,7 +568,7 @@ class CheckedPlacementItem:
 
 @dataclass(frozen=True, slots=True)
 class CheckedPlacement:
-    """The meaning of a family of binary variables in the cluster.
+    """The meaning of a family of variables in the cluster: binary, or with `workers` numbers of workers on nodes.
 
     `indices` are the variables of the family's index positions, bound in the items. A role has at most one item;
     only `uses` has several, one for each capacity. Of these, `item` and `value` return the first.
@@ -604,6 +604,11 @@ class CheckedPlacement:
         """The root set of the elements that state a role, "" if it is not stated by elements."""
         value = self.value(role)
         return value.type.root if value is not None and isinstance(value.type, Element) else ""
+
+    @property
+    def has_gangs(self) -> bool:
+        """Whether a job may run on several nodes at once: its workers start, move and stop together."""
+        return self.item("workers") is not None
 
     @property
     def places_root(self) -> str:

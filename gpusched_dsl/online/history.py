@@ -10,7 +10,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.language.checked import CheckedPlacement, Element, Numeric, Role, TypedExpr
 from gpusched_dsl.language.units import UNITS, Unit, number_factor
 from gpusched_dsl.online.run_record import RunOutcome
@@ -19,7 +19,10 @@ from gpusched_dsl.online.simulation.world import FUTURE, World
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """Job was on a place (a node of a kind), with so many GPUs, from `start` to `end`; by start, then job."""
+    """Job was on a place (a node of a kind), with so many GPUs, from `start` to `end`; by start, job, then place.
+
+    A gang has a row for each of its nodes, of which the first one `leads`.
+    """
 
     job: Ints
     place: Ints
@@ -31,14 +34,20 @@ class Stretches:
     def __len__(self) -> int:
         return len(self.job)
 
+    @cached_property
+    def leads(self) -> Bools:
+        """Which rows are the only one of their job at that time, or the first."""
+        found = np.ones(len(self.job), dtype=np.bool_)
+        found[1:] = (self.job[1:] != self.job[:-1]) | (self.start[1:] != self.start[:-1])
+        return found
+
 
 def stretches_of(world: World) -> Stretches:
     """All stretches of a run, those of jobs that still run up to now; none is empty."""
-    running = world.running
-    until = np.full(len(running), world.now)
-    going = (running, world.place[running], world.kind[running], world.uses[running], world.since[running], until)
+    now = world.parts
+    going = (now.job, now.place, now.kind, now.uses, world.since[now.job], np.full(len(now), world.now))
     columns = [np.concatenate(parts) for parts in zip(*world.stretches, going, strict=True)]
-    order = np.lexsort((columns[0], columns[4]))
+    order = np.lexsort((columns[1], columns[0], columns[4]))
     order = order[columns[5][order] > columns[4][order]]
     job, place, kind, uses, start, end = (c[order] for c in columns)
     return Stretches(job, place, kind, uses, start, end)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.checked import Numeric
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -100,6 +101,9 @@ def offered_load(setup: RunSetup) -> OfferedLoad:
         uses, capacity = work.size / work.parts, float(work.units[work.node_kind].sum()) / work.parts
     else:  # any node may have any type: shares of nodes
         uses, capacity = work.size / work.units[work.kind], float(len(work.node_kind))
+    if setup.placement.has_gangs:
+        read = PlacementEvaluator(online.base, store, base.limits)
+        uses = uses * read.gang_workers(read.frame(cluster.ways))
     to_clock = number_factor(lasts.type.unit, setup.clock) if isinstance(lasts.type, Numeric) else 1.0
     time, due, came = work.time * to_clock, work.due * to_clock, arrival[cluster.jobs]
     fastest = np.full(len(due), np.inf)

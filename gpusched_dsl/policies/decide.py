@@ -16,6 +16,8 @@ from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import SearchSettings, never, run
+from gpusched_dsl.policies.gangs.reader import gang_cluster
+from gpusched_dsl.policies.gangs.run import has_gangs, run_gangs
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.pinning import pin
@@ -27,7 +29,7 @@ from gpusched_dsl.policies.relabelling import relabel_schedule
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone, run_standalone
-from gpusched_dsl.policies.workload import NONE, Schedule, empty_schedule
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
 
 Stop = Callable[[], bool]
 Tell = Callable[[int, float], None]  # passes done, best price
@@ -81,6 +83,8 @@ def decide(
         return Decision(plan.values, time.perf_counter() - began, statistics=statistics, stopped=plan.stopped)
     cluster = cluster_for(policy, store, limits)
     instructions = instructions_of(policy, cluster, store, limits)
+    if has_gangs(policy):
+        return _decide_on_gangs(policy, cluster, instructions, store, limits, running, known, began)
     settings = settings_of(policy, store, limits)
     initial = None
     if running is not None and any(rule.name == "running" for rule in policy.keep):
@@ -102,6 +106,26 @@ def decide(
         replanning_times(policy, cluster, outcome.schedule, store, limits),
         values_to_remember(policy, cluster, outcome.schedule, instructions, store, limits),
     )
+
+
+def _decide_on_gangs(
+    policy: CheckedPolicy,
+    cluster: Cluster,
+    instructions: Instructions,
+    store: ValueStore,
+    limits: MemoryLimits,
+    running: Mapping[str, VariableValues] | None,
+    known: JobFacts | None,
+    began: float,
+) -> Decision:
+    """The decision where a job may have several nodes."""
+    gangs = gang_cluster(policy, cluster, instructions, store, limits)
+    keeps = running is not None and any(rule.name == "running" for rule in policy.keep)
+    start = gangs.schedule_from(running) if running is not None and keeps else gangs.empty_schedule()
+    plan, compiling = run_gangs(policy, gangs, instructions, start, store, limits, known)
+    statistics = {"iterations": 0.0, "compile_seconds": compiling}
+    values = {cluster.placement.variable: gangs.values_of(plan)}
+    return Decision(values, time.perf_counter() - began, statistics=statistics)
 
 
 def settings_of(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> SearchSettings:

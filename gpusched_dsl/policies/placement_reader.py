@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.gangs import upper_bounds
 from gpusched_dsl.compiling.placement import PlacementEvaluator, type_codes
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.domains import TupleDomain
@@ -155,6 +156,7 @@ class _Reader(PlacementEvaluator):
             if self.key_job is not None:
                 rows = rows.bind({self.key_job: columns[job_at]})
             numbers = [self.ev.number_column(c, rows) for c in told if distinguishes_nodes(c, node, node_type)]
+            numbers += self._bounds_of_workers(columns, node_at)
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
@@ -167,6 +169,16 @@ class _Reader(PlacementEvaluator):
         columns = tuple(c[kept] for c in columns)
         kind = kind_of_node[np.searchsorted(nodes, columns[node_at])]
         return np.broadcast_to(label, nodes.shape)[first[order]], kind_of_node, columns, kind
+
+    def _bounds_of_workers(self, columns: tuple[Codes, ...], node_at: int) -> list[Floats]:
+        """The bounds of the workers of gangs on a node that differ between nodes."""
+        if not self.placement.has_gangs:
+            return []
+        variable = self.model.variables[self.placement.variable]
+        indices = variable.indexing.variables
+        frame = Frame(len(columns[0]), dict(zip(indices, columns, strict=True)))
+        bounds = (bound.value for bound in upper_bounds(variable))
+        return [self.ev.number_column(b, frame) for b in bounds if distinguishes_nodes(b, indices[node_at], None)]
 
     # --- numbers ---------------------------------------------------------------------------------------------------
 

@@ -102,16 +102,21 @@ def _chosen_rows(given: VariableValues) -> Codes:
 
 
 def _nodes_now_and_before(new: Codes, old: Codes, at: int) -> tuple[Ints, Ints]:
-    """The nodes of entries of `new` that `old` has on some node, and those nodes; `at` is the column of nodes."""
+    """The nodes of entries of `new` that `old` has on some nodes, each with each of those; `at` is the column of nodes.
+
+    The entries of a gang on several nodes make as many pairs.
+    """
     rest = [i for i in range(new.shape[1]) if i != at]
     keys = np.concatenate((new[:, rest], old[:, rest]))
     _, number = np.unique(keys, axis=0, return_inverse=True)
     number = number.reshape(-1)
-    before = np.full(int(number.max(initial=-1)) + 1, NONE)
-    before[number[len(new) :]] = old[:, at]
-    where = before[number[: len(new)]]
-    stays = where != NONE
-    return new[stays, at], where[stays]
+    now, before = number[: len(new)], number[len(new) :]
+    order = np.argsort(before, kind="stable")
+    first = np.searchsorted(before[order], now)
+    counts = np.searchsorted(before[order], now, side="right") - first
+    row = np.repeat(np.arange(len(new)), counts)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+    return new[row, at], old[order[place], at]
 
 
 def _with_labels(model: CheckedModel, name: str, given: VariableValues, root: str, label: Ints) -> VariableValues:

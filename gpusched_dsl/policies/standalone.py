@@ -7,19 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.placement import PlacementEvaluator
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.blocks.policies.rule_table import rules_of_engine
-from gpusched_dsl.language.checked import Element, Role
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, CheckedPolicy, time_of
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import EngineResult
 from gpusched_dsl.policies.job_facts import JobFacts
+from gpusched_dsl.policies.job_roles import JobRoles
 from gpusched_dsl.policies.kernels.reservations import PlacedJobs, Ways, backfill, place_ways, take_turns
 from gpusched_dsl.policies.max_min import order_of_ways, possible_ways, shares_of_time
 from gpusched_dsl.policies.verifying import verify
@@ -63,8 +59,7 @@ class _Run:
     ) -> None:
         self.policy, self.cluster, self.work, self.lines = policy, cluster, cluster.work, instructions
         self.start, self.known = start, known
-        self.placement = PlacementEvaluator(policy.model, store, limits)
-        self.jobs = Frame(len(cluster.jobs), {self.placement.placement.indices[cluster.job_at]: cluster.jobs})
+        self.roles = JobRoles(policy.model, cluster, store, limits)
 
     def run(self) -> EngineResult:
         rule = self.policy.place[0].name
@@ -85,16 +80,11 @@ class _Run:
         return self._schedule(lambda ways, plan: backfill(ways, self.lines.ranked, queue, every, plan, reserved))
 
     def _fair_share(self, queue: Ints) -> Schedule:
-        user = self._users()
-        users = int(user.max(initial=-1)) + 1
-        share, quota = np.ones(users), np.full(users, np.inf)
-        share[user], quota[user] = self._shares(), self._of_jobs("quota", np.inf)
+        users = self.roles.users()
         runs = self.start.node != NONE
         gpus = self.work.size[self.start.way[runs]] / self.work.parts
-        used = np.bincount(user[runs], weights=gpus, minlength=users).astype(np.float64)
-        return self._schedule(
-            lambda ways, plan: take_turns(ways, self.lines.ranked, queue, user, share, quota, used, plan)
-        )
+        used = np.bincount(users.user[runs], weights=gpus, minlength=len(users.share)).astype(np.float64)
+        return self._schedule(lambda ways, plan: take_turns(ways, self.lines.ranked, queue, *users, used, plan))
 
     def _max_min(self, queue: Ints) -> Schedule:
         work = self.work
@@ -102,9 +92,8 @@ class _Run:
         waits[queue] = True
         listed = self.lines.ranked[self.lines.ranked != NONE]
         ways = possible_ways(work, np.sort(listed[waits[work.job[listed]]]))
-        shares = shares_of_time(work, ways, self._shares())
-        attained = self._known_of_jobs(ATTAINED)
-        elapsed = np.maximum(time_of(self.policy) - self._known_of_jobs(ARRIVED), 0.0)
+        shares = shares_of_time(work, ways, self.roles.shares())
+        attained, elapsed = known_times(self.policy, self.cluster, self.known)
         rank = np.minimum(self.lines.choose_rank, self.lines.otherwise_rank)
         place = np.zeros(len(work.due), dtype=np.int64)
         place[self.lines.order] = np.arange(len(self.lines.order))
@@ -120,36 +109,15 @@ class _Run:
         verify(self.work, schedule)
         return schedule
 
-    # --- jobs --------------------------------------------------------------------------------------------------------
 
-    def _users(self) -> Codes:
-        """Return numbers of the users of the jobs, from 0, in the order of the data."""
-        value = self.placement.placement.value("user")
-        assert value is not None, "the checker asks for it"
-        ev = self.placement.ev
-        found = ev.codes(value, self.jobs) if isinstance(value.type, Element) else ev.values(value, self.jobs)
-        labels = np.broadcast_to(found, (self.jobs.size,))
-        return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
+def known_times(policy: CheckedPolicy, cluster: Cluster, known: JobFacts) -> tuple[Floats, Floats]:
+    """The GPU time of each job so far, and the time since its arrival."""
 
-    def _of_jobs(self, role: Role, otherwise: float) -> Floats:
-        value = self.placement.placement.value(role)
-        if value is None:
-            return np.full(self.jobs.size, otherwise)
-        return np.array(np.broadcast_to(self.placement.ev.number_column(value, self.jobs), (self.jobs.size,)))
+    def of_jobs(name: str) -> Floats:
+        values = known.get(name)
+        return np.zeros(len(cluster.jobs)) if values is None else values[cluster.jobs]
 
-    def _shares(self) -> Floats:
-        found = self._of_jobs("share", 1.0)
-        wrong: Bools = ~((found > 0) & np.isfinite(found))
-        if wrong.any():
-            item = self.placement.placement.item("share")
-            assert item is not None
-            message = f"`share` must be positive, it is {float(found[wrong][0]):g}"
-            raise DiagnosticError([Diagnostic("GSM3016", message, item.value.span, "not positive")])
-        return found
-
-    def _known_of_jobs(self, name: str) -> Floats:
-        values = self.known.get(name)
-        return np.zeros(len(self.cluster.jobs)) if values is None else values[self.cluster.jobs]
+    return of_jobs(ATTAINED), np.maximum(time_of(policy) - of_jobs(ARRIVED), 0.0)
 
 
 def ways_of(work: Workload) -> Ways:

@@ -11,6 +11,7 @@ import polars as pl
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.gangs import slowdowns
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Codes, Floats, Values
 from gpusched_dsl.language.checked import (
@@ -31,7 +32,7 @@ from gpusched_dsl.reporting.tables import label_column
 CHOSEN = 0.5  # a binary above this is 1
 # Policies and runs use the other roles. Tables have the lateness of each job instead.
 SHOWN: tuple[Role, ...] = (
-    "job", "node", "node_type", "slot", "mode", "place_from_end", "uses", "lasts", "costs",
+    "job", "node", "node_type", "rack", "slot", "mode", "place_from_end", "uses", "lasts", "costs",
 )  # fmt: skip
 
 
@@ -41,7 +42,8 @@ class Placement:
 
     `late` is the time from `due` to the end of a late job, if the placement declares both. `cost` is the total cost of
     the row: `costs` itself, or `costs * lasts` if `costs` is money per time. `units` has the units of columns,
-    `codes` the sort keys of label columns in the order of the sets.
+    `codes` the sort keys of label columns in the order of the sets. A gang has a row for each of its nodes: `workers`
+    are those on the node, `uses` and `costs` are theirs, and `lasts` is the time of the gang.
     """
 
     table: pl.DataFrame
@@ -63,23 +65,30 @@ def placement_of(
     family = store.variables[declared.variable]
     values = point[family.first : family.first + family.domain.size]
     positions = np.flatnonzero(values > CHOSEN)
-    reader = _Reader(PlacementEvaluator(model, store, limits or MemoryLimits()), positions)
-    for name, expr in _columns(declared):
-        reader.add_column(name, expr)
+    evaluator = PlacementEvaluator(model, store, limits or MemoryLimits())
+    reader = _Reader(evaluator, positions, values[positions] if declared.has_gangs else None)
+    for name, item, expr in _columns(declared):
+        if item.role == "uses" and expr is item.value:
+            reader.add_workers()
+        reader.add_column(name, expr, item)
+    reader.add_workers()
     reader.add_lateness()
     reader.add_cost()
     return Placement(pl.DataFrame(reader.series), reader.units, reader.codes)
 
 
-def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, TypedExpr]]:
-    """Yield column names with their expressions: the names of roles; several `uses` also have the capacity's name."""
+def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, CheckedPlacementItem, TypedExpr]]:
+    """Yield column names with their items and expressions: the names of roles.
+
+    Several `uses` also have the capacity's name.
+    """
     taken: set[str] = set()
     for item in declared.all(*SHOWN):
         several = len(declared.all(item.role)) > 1
         ending = f"_{_capacity_name(item)}" if several else ""
-        yield _free_name(item.role + ending, taken), item.value
+        yield _free_name(item.role + ending, taken), item, item.value
         if item.of is not None:
-            yield _free_name("of" + ending, taken), item.of
+            yield _free_name("of" + ending, taken), item, item.of
 
 
 def _capacity_name(item: CheckedPlacementItem) -> str:
@@ -95,17 +104,33 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 class _Reader:
-    """Evaluates expressions over the chosen elements into columns."""
+    """Evaluates expressions over the chosen elements into columns; `workers` are the values of elements of gangs."""
 
-    def __init__(self, evaluator: PlacementEvaluator, positions: Codes) -> None:
+    def __init__(self, evaluator: PlacementEvaluator, positions: Codes, workers: Floats | None) -> None:
         self.evaluator, self.declared, self.store = evaluator, evaluator.placement, evaluator.store
         family = self.store.variables[self.declared.variable]
-        self.frame = evaluator.frame([c[positions] for c in family.domain.columns()])
+        columns = [c[positions] for c in family.domain.columns()]
+        self.frame = evaluator.frame(columns)
+        self.workers = None if workers is None else np.rint(workers)
+        self._has_workers = False
         self.series: list[pl.Series] = []
         self.units: dict[str, str] = {}
         self.codes: dict[str, Values] = {}
 
-    def add_column(self, name: str, expr: TypedExpr) -> None:
+    def add_workers(self) -> None:
+        """Add the column `workers` of gangs, once."""
+        if self.workers is not None and not self._has_workers:
+            self._has_workers = True
+            self._add("workers", self.workers.astype(np.int64), DIMENSIONLESS)
+
+    def add_column(self, name: str, expr: TypedExpr, item: CheckedPlacementItem) -> None:
+        factor = np.ones(self.frame.size)
+        if self.workers is not None and expr is item.value:
+            if item.role in ("uses", "costs"):
+                factor = self.workers
+            elif item.role == "lasts":
+                self._add(name, self.times("lasts"), unit_in(expr))
+                return
         if isinstance(expr.type, Element):
             codes = np.broadcast_to(self.evaluator.ev.codes(expr, self.frame), (self.frame.size,))
             self.codes[name] = codes
@@ -114,10 +139,24 @@ class _Reader:
             texts = np.broadcast_to(self.evaluator.ev.values(expr, self.frame), (self.frame.size,))
             self.series.append(pl.Series(name, texts.tolist(), dtype=pl.String))
         else:
-            self._add_numbers(name, expr)
+            self._add_numbers(name, expr, factor)
 
-    def _add_numbers(self, name: str, expr: TypedExpr) -> None:
-        values = self.evaluator.ev.number_column(expr, self.frame) + 0.0
+    def times(self, role: Role) -> Floats:
+        """The times of a role, in the unit of `lasts`: `lasts` of a gang is that of its slowest worker."""
+        found = self.evaluator.times(role, self.frame, 0.0)
+        if self.workers is None or role != "lasts" or not len(found):
+            return found
+        job = self.frame.columns[self.declared.indices[self.declared.position("job") or 0]]
+        order = np.argsort(job, kind="stable")
+        first = np.flatnonzero(np.concatenate(([True], np.diff(job[order]) != 0)))
+        of_job = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(job))))
+        slow = slowdowns(self.evaluator, self.frame.take(order), first, of_job)
+        gang = np.empty(len(found))
+        gang[order] = (np.maximum.reduceat(found[order], first) * slow)[of_job]
+        return gang
+
+    def _add_numbers(self, name: str, expr: TypedExpr, factor: Floats) -> None:
+        values = self.evaluator.ev.number_column(expr, self.frame) * factor + 0.0
         if isinstance(expr.type, Numeric) and expr.type.integer and np.array_equal(values, np.rint(values)):
             self.codes[name] = values
             self._add(name, values.astype(np.int64), unit_in(expr))
@@ -134,8 +173,7 @@ class _Reader:
         lasts, due = self.declared.value("lasts"), self.declared.value("due")
         if lasts is None or due is None or not convertible(unit_in(due), self.evaluator.time):
             return
-        times = self.evaluator.times
-        late = np.maximum(times("lasts", self.frame, 0.0) - times("due", self.frame, 0.0), 0.0)
+        late = np.maximum(self.times("lasts") - self.times("due"), 0.0)
         self._add("late", late, self.evaluator.time)
 
     def add_cost(self) -> None:
@@ -144,8 +182,10 @@ class _Reader:
         if costs is None:
             return
         values, unit, time = self.evaluator.ev.number_column(costs, self.frame), unit_in(costs), self.evaluator.time
+        if self.workers is not None:
+            values = values * self.workers
         if lasts is not None and ("time", -1) in unit.dimension:
             base_unit = (unit * time).base  # $/h * min is $/60: convert to $
-            duration = self.evaluator.ev.number_column(lasts, self.frame)
+            duration = self.times("lasts")
             values, unit = values * duration * float(factor(unit * time, base_unit)), base_unit
         self._add("cost", values, unit)

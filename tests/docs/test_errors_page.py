@@ -108,6 +108,7 @@ ELSEWHERE = {
     "GSM7008": "online/test_verified_plans.py::test_a_plan_that_breaks_a_row_is_told_once",
     "GSM7009": "online/test_offered_load.py::test_a_search_under_load_is_warned_of",
     "GSM7010": "online/test_controllers.py::test_what_cannot_be_divided",
+    "GSM7011": "policies/gangs/test_gang_runs.py::test_a_part_of_a_gang_ends_the_run",
 }
 
 

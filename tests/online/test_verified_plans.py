@@ -67,7 +67,8 @@ def test_a_defective_planner_is_found() -> None:
 
     loop = driver(machines(2, JOBS))
     loop.planner, loop.fast_replay, loop.stop = Doubled(), None, lambda: bool(loop.steps)
-    loop.run()
+    with pytest.raises(DiagnosticError, match="the plan runs the job `j0` in several places at once"):
+        loop.run()
     assert ["`once[j0]` is 2, at most 1" in warning.message for warning in loop.diagnostics.warnings] == [True]
 
 

@@ -12,8 +12,9 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.explaining.decisions.gang_trace import trace_gang
 from gpusched_dsl.explaining.row_text import short
-from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.language.blocks.policies.rule_table import PLACE, RuleShape
 from gpusched_dsl.language.blocks.policies.steps import text_of
 from gpusched_dsl.language.checked import Numeric, TypedExpr
@@ -22,6 +23,9 @@ from gpusched_dsl.language.text.numbers import with_unit
 from gpusched_dsl.online.loops.inspection import Moment
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.decide import schedule_from
+from gpusched_dsl.policies.gangs.reader import GangCluster, gang_cluster
+from gpusched_dsl.policies.gangs.run import has_gangs
+from gpusched_dsl.policies.gangs.workload import GangSchedule
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.construct import begin, look_up, make_scratch
@@ -87,7 +91,7 @@ def turn_with(
     store = with_stages(policy, with_job_facts(policy, store, limits, known), limits)
     cluster = cluster_for(policy, store, limits)
     lines = instructions_of(policy, cluster, store, limits)
-    return _PolicyTracer(policy, cluster, lines, Evaluator(policy.model, store, limits), running, job).turn()
+    return _PolicyTracer(policy, cluster, lines, Evaluator(policy.model, store, limits), running, job).turn(limits)
 
 
 class _PolicyTracer:
@@ -108,7 +112,7 @@ class _PolicyTracer:
         component = self.ev.store.component(self.cluster.placement.indices[place].type)
         return [] if component is None else component.labels
 
-    def turn(self) -> Turn:
+    def turn(self, limits: MemoryLimits) -> Turn:
         policy, lines = self.policy, self.lines
         notes = []
         if policy.repeat is not None:
@@ -118,20 +122,44 @@ class _PolicyTracer:
         if policy.split is not None:
             notes.append("jobs and nodes are distributed to several controllers; this trace is of a single controller")
         queue = lines.order.tolist()
-        start = self._start()
-        if start.node[self.number] != NONE:
+        gangs = gang_cluster(policy, self.cluster, lines, self.ev.store, limits) if has_gangs(policy) else None
+        start = self._start() if gangs is None else None
+        first = None if gangs is None else self._gangs_at_start(gangs)
+        if start.node[self.number] != NONE if start is not None else first is not None and first.runs[self.number]:
             return Turn(policy.name, length=len(queue), notes=(*notes, "it keeps its node: `keep running`"))
         if self.number not in queue:
             conditions = [f"`{text_of(c.span.text)}`" for c in policy.order.indexing.conditions]
             why = f" where {' and '.join(conditions)}" if conditions else ""
             return Turn(policy.name, length=len(queue), wait_reason=f"it is not in the queue{why}", notes=tuple(notes))
-        ways, more = self._list_configurations()
         keys = self._keys(policy.order, Frame(1, {policy.order.indexing.variables[0]: np.array([self.job])}))
+        if gangs is not None and first is not None:
+            names = self._names_of(self.cluster.job_at, self.cluster.jobs)
+            nodes = self._names_of(self.cluster.node_at, self.cluster.nodes)
+            reason, room, placed = trace_gang(
+                policy, gangs, lines, first, self.number, (names, nodes), self.ev.store, limits
+            )
+            tried = (RuleAttempt(policy.place[0].text, "", placed),)
+            known = tuple((n, v[0]) for n, v in keys)
+            return Turn(
+                policy.name, queue.index(self.number) + 1, len(queue), known, attempts=tried, wait_reason=reason,
+                free=room,
+            )  # fmt: skip
+        assert start is not None
+        ways, more = self._list_configurations()
         attempts, refused, free = self._trace_placement(queue, start)
         return Turn(
             policy.name, queue.index(self.number) + 1, len(queue), tuple((n, v[0]) for n, v in keys), ways, more,
             attempts, refused, free, tuple(notes),
         )  # fmt: skip
+
+    def _gangs_at_start(self, gangs: GangCluster) -> GangSchedule:
+        if self.running is None or not any(rule.name == "running" for rule in self.policy.keep):
+            return gangs.empty_schedule()
+        return gangs.schedule_from(self.running)
+
+    def _names_of(self, place: int, codes: Codes) -> list[str]:
+        labels = self._labels(place)
+        return [str(labels[code]) if labels else str(code) for code in codes.tolist()]
 
     def _start(self) -> Schedule:
         if self.running is None or not any(rule.name == "running" for rule in self.policy.keep):

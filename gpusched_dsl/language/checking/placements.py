@@ -1,4 +1,4 @@
-"""Checks `placement`: the meaning of a family of binary variables in the cluster."""
+"""Checks `placement`: the meaning of a family of variables in the cluster."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.component_names import IGNORED
 from gpusched_dsl.language.checking.conversion import agree, fit, say, unit_in, unit_sources
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
+from gpusched_dsl.language.checking.gangs import check_gangs
 from gpusched_dsl.language.checking.kinds import describe, is_plain_whole
 from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
@@ -27,23 +28,26 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import Unit, has_dimension, unit_of
 
 PLACES = ("job", "node", "node_type", "slot", "mode", "place_from_end")
-LABELS = ("family", "user")  # elements or integers, not of the decision
-MONEY, PRICE, TIME = ("money", "money per time", "a time")
+LABELS = ("family", "user", "rack")  # elements or integers, not of the decision
+MONEY, PRICE, TIME, PLAIN = ("money", "money per time", "a time", "a plain number")
 # What a quantity of a placement is; policies read the second line, tables the first.
 QUANTITIES = {
     "uses": "", "lasts": TIME, "costs": f"{MONEY}, or {PRICE}",
     "due": TIME, "weight": PRICE, "postponed": MONEY, "idle": MONEY, "node_price": PRICE, "stock": "",
     "late": MONEY, "node_rate": PRICE, "share": "", "quota": "",
+    "workers": "", "across_nodes": PLAIN, "across_racks": PLAIN,
 }  # fmt: skip
 ROLES: tuple[Role, ...] = get_args(Role)
+_KINDS = {"binary": "a binary", "integer": "an integer"}
 
 
 def check_placement(checker: ExpressionChecker, decl: tree.PlacementDecl) -> CheckedPlacement | None:
     name = decl.variable.text
     declared = checker.symbols.values.get(name)
-    if declared is None or not isinstance(declared, CheckedVariable) or declared.kind != "binary":
+    kinds = ("binary", "integer") if any(item.role.text == "workers" for item in decl.items) else ("binary",)
+    if declared is None or not isinstance(declared, CheckedVariable) or declared.kind not in kinds:
         if name not in checker.symbols.poisoned:
-            _report_family(checker, decl)
+            _report_family(checker, decl, kinds)
         return None
     bound = _bind(checker, decl, declared)
     if bound is None:
@@ -55,12 +59,13 @@ def check_placement(checker: ExpressionChecker, decl: tree.PlacementDecl) -> Che
         checked = _check_item(checker, item, scope, seen)
         if checked is not None:
             items.append(checked)
-    return (
-        CheckedPlacement(name, decl.variable.span, variables, tuple(items)) if len(items) == len(decl.items) else None
-    )
+    if len(items) < len(decl.items):
+        return None
+    placement = CheckedPlacement(name, decl.variable.span, variables, tuple(items))
+    return placement if check_gangs(checker, placement, declared) else None
 
 
-def _report_family(checker: ExpressionChecker, decl: tree.PlacementDecl) -> None:
+def _report_family(checker: ExpressionChecker, decl: tree.PlacementDecl, kinds: tuple[str, ...]) -> None:
     name = decl.variable.text
     span = checker.symbols.span_of(name)
     if span is None:
@@ -73,12 +78,15 @@ def _report_family(checker: ExpressionChecker, decl: tree.PlacementDecl) -> None
             help=did_you_mean(name, families),
         )
         return
+    declared = checker.symbols.values.get(name)
+    is_integer = isinstance(declared, CheckedVariable) and declared.kind == "integer"
     checker.error(
         "GSM1413",
-        f"a placement needs a binary variable, `{name}` is not binary",
+        f"a placement needs {' or '.join(_KINDS[k] for k in kinds)} variable, `{name}` is not {' or '.join(kinds)}",
         decl.variable.span,
-        "not a binary variable",
+        f"not {' or '.join(_KINDS[k] for k in kinds)} variable",
         secondary=[Label(span, f"`{name}` is declared here")],
+        help="if it counts the workers of a job on a node, add `workers NUMBER;`" if is_integer else None,
     )
 
 
@@ -214,6 +222,7 @@ def _quantity(
         TIME: has_dimension(found, time=1),
         MONEY: has_dimension(found, money=1),
         PRICE: has_dimension(found, money=1, time=-1),
+        PLAIN: False,
         f"{MONEY}, or {PRICE}": has_dimension(found, money=1) or has_dimension(found, money=1, time=-1),
     }
     what = QUANTITIES[role]

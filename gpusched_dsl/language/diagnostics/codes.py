@@ -88,6 +88,7 @@ CODES: dict[str, str] = {
     "GSM1417": "decomposition by a set that is not a root set",
     "GSM1418": "more than one decomposition",
     "GSM1419": "variables do not split into blocks",
+    "GSM1420": "invalid roles of a gang",
     # 15xx scenario statements
     "GSM1501": "unknown scenario",
     "GSM1502": "cyclic inheritance of scenarios",
@@ -230,6 +231,7 @@ CODES: dict[str, str] = {
     "GSM3017": "invalid number in a profile or admission",
     "GSM3018": "values of a parameter that need each other",
     "GSM3019": "invalid points of a piecewise-linear function",
+    "GSM3020": "invalid number of a gang",
     # 31xx random quantities
     "GSM3101": "invalid argument of a distribution",
     "GSM3102": "random quantity without a sample",
@@ -340,6 +342,7 @@ CODES: dict[str, str] = {
     "GSM7008": "plan of a run violates the model",
     "GSM7009": "plans for one decision each, under load",
     "GSM7010": "run cannot be divided among controllers",
+    "GSM7011": "plan with a part of a gang",
     # 90xx defects
     "GSM9002": "value is better than its bound",
     "GSM9003": "fast replay differs from the simulation by events",

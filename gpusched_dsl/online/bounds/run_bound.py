@@ -30,7 +30,7 @@ NEVER_CAME = "jobs arrive after the last slot: the model over the complete horiz
 
 
 # Roles that configurations and their rates depend on.
-_READ: tuple[Role, ...] = ("node_type", "uses", "lasts", "costs", "node_rate", "node_price")
+_READ: tuple[Role, ...] = ("node_type", "uses", "lasts", "costs", "node_rate", "node_price", "workers")
 
 
 class NoBoundError(Exception):

@@ -148,9 +148,10 @@ class EventLoop(SimulationLoop):
             self.last_plan_time = -np.inf  # no period without jobs
             return None
         result = self.plan(why)
-        columns = result.selected_elements(self.placement)
+        columns, values = result.selected_values(self.placement)
         self.record_due_times(result)
-        self.record_step(result, self.apply_allocations(result, columns, result.reader.allocations_of(columns)))
+        allocations = result.reader.allocations_of_plan(columns, values)
+        self.record_step(result, self.apply_allocations(result, columns, allocations))
         return result
 
     def _end_reason(self) -> str:

@@ -44,12 +44,20 @@ class PlanningResult:
 
     def selected_elements(self, placement: CheckedPlacement) -> tuple[Codes, ...]:
         """Return the elements of the placement's family that are 1, in codes of the part, by job."""
+        return self.selected_values(placement)[0]
+
+    def selected_values(self, placement: CheckedPlacement) -> tuple[tuple[Codes, ...], Floats]:
+        """Return the elements of the placement's family that are at least 1, in codes of the part, and their values.
+
+        They are by job, those of a gang in the order of the plan.
+        """
         family = self.plan.values.get(placement.variable)
         if family is None:
-            return tuple(np.zeros(0, dtype=np.int64) for _ in placement.indices)
-        columns = tuple(c[family.values > CHOSEN] for c in family.codes)
+            return tuple(np.zeros(0, dtype=np.int64) for _ in placement.indices), np.zeros(0)
+        chosen = family.values > CHOSEN
+        columns = tuple(c[chosen] for c in family.codes)
         order = np.argsort(columns[placement.position("job") or 0], kind="stable")
-        return tuple(c[order] for c in columns)
+        return tuple(c[order] for c in columns), family.values[chosen][order]
 
     def step(self, number: int, world: World, changes: PlanChanges) -> RunStep:
         """Return the line of this plan in the record, after it was applied to the world."""

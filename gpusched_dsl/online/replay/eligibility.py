@@ -132,6 +132,8 @@ def replay_obstacles(policy: CheckedPolicy, facts: ReplayFacts) -> list[str]:
         return [*found, "the placement does not state the job and the node by an index"]
     if placement.index("node_type") is not None:
         found.append(CHOSEN)
+    if placement.has_gangs:
+        found.append("jobs are gangs, with workers on several nodes")
     if len(placement.all("uses")) > 1:
         found.append("jobs use more than one capacity of a node")
     if sum(isinstance(v.type, Element) and v.type.root == job.type.root for v in placement.indices) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,20 +13,24 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.gangs import GangRows, gang_rows
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked import Element, TypedExpr
 from gpusched_dsl.language.checked_online import CheckedOnline
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.units import UNITS, Unit, number_factor
 
 
 @dataclass(frozen=True, eq=False)
 class Allocations:
-    """E running jobs, in codes of the complete run. Times and rates are per unit of the clock.
+    """E running jobs, or nodes of gangs by job, in codes of the complete run. Times are in the unit of the clock.
 
     `place` is the node, or the type of node where nodes are counted; `kind` the type of the node (the place itself
     where types are not named). `way` are the index codes of the placement's family but for the slot, one row each.
-    `slot` is -1 where decisions have none.
+    `slot` is -1 where decisions have none. The nodes of a gang have its `way`, without the node, its `lasts` and its
+    `speed`; `uses` and `rate` are those of its workers on the node.
     """
 
     job: Ints
@@ -40,8 +44,11 @@ class Allocations:
     rate: Floats  # money by time
     node_price: Floats  # money by time of the whole node
 
+    gangs: bool = False
+
     def take(self, rows: Ints) -> Allocations:
-        return Allocations(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+        names = (name for name in self.__dataclass_fields__ if name != "gangs")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def __len__(self) -> int:
         return len(self.job)
@@ -66,8 +73,21 @@ class AllocationReader(PlacementEvaluator):
     def components(self) -> tuple[object, ...]:
         return tuple(self.store.component(i.type) for i in self.placement.indices)
 
-    def allocations_of(self, columns: Sequence[Codes]) -> Allocations:
-        """The chosen elements of the placement's family, in codes of the part."""
+    def allocations_of_plan(self, columns: Sequence[Codes], values: Floats) -> Allocations:
+        """The elements of the placement's family that a plan by events chooses, by job, with their values.
+
+        Raises DiagnosticError (GSM7011) for a part of a gang, and for a job on several nodes that is none.
+        """
+        if self.placement.has_gangs:
+            return self.allocations_of(columns, gang_rows(self, columns, values))
+        at = self.placement.position("job")
+        job = columns[at or 0]
+        if at is not None and (again := np.flatnonzero(job[1:] == job[:-1])).size:
+            raise self._several_places(at, int(job[again[0]]))
+        return self.allocations_of(columns)
+
+    def allocations_of(self, columns: Sequence[Codes], gangs: GangRows | None = None) -> Allocations:
+        """Elements of the placement's family, in codes of the part; without `gangs` each has all workers of its job."""
         frame = self.frame(columns)
         components = tuple(self.store.component(i.type) for i in self.placement.indices)
         outer = self.part.outer_codes(components, columns)
@@ -77,6 +97,13 @@ class AllocationReader(PlacementEvaluator):
         kind = self._kind(frame, outer)
         place = outer[node] if node is not None else kind if kind is not None else none
         lasts = self.times("lasts", frame, 1.0) * self.hours
+        speed, workers = self._speed(frame, lasts), np.ones(frame.size)
+        if gangs is not None:
+            slowdown = gangs.slowdown[gangs.of_job]
+            lasts, speed, workers = gangs.largest(lasts) * slowdown, gangs.smallest(speed) / slowdown, gangs.workers
+            outer = tuple(none if position == node else column for position, column in enumerate(outer))
+        elif self.placement.has_gangs:
+            workers = self.gang_workers(frame).astype(np.float64)
         uses = self.placement.value("uses")
         return Allocations(
             job=outer[job] if job is not None else none,
@@ -85,11 +112,21 @@ class AllocationReader(PlacementEvaluator):
             slot=none if slot is None else outer[slot],
             way=np.stack([c for position, c in enumerate(outer) if position != slot], axis=1),
             lasts=lasts,
-            speed=self._speed(frame, lasts),
-            uses=np.ones(frame.size) if uses is None else self.ev.number_column(uses, frame),
-            rate=self.rates(frame, lasts / self.hours) / self.hours,
+            speed=speed,
+            uses=workers * (np.ones(frame.size) if uses is None else self.ev.number_column(uses, frame)),
+            rate=workers * self.rates(frame, lasts / self.hours) / self.hours,
             node_price=self.money_of("node_price", frame, per_time=True) / self.hours,
+            gangs=gangs is not None,
         )
+
+    def _several_places(self, at: int, code: int) -> DiagnosticError:
+        component = self.store.component(self.placement.indices[at].type)
+        job = code if component is None else component.labels[code]
+        message = f"the plan runs the job `{job}` in several places at once"
+        help = (
+            "add `workers NUMBER;` to the placement if jobs are gangs, or let the model choose one place for each job"
+        )
+        return DiagnosticError([Diagnostic("GSM7011", message, self.placement.span, help=help)])
 
     def due_and_weight(self, codes: Codes) -> tuple[Floats, Floats]:
         """Time until due and price of tardiness of jobs (codes of the part), whether they run or not."""

@@ -28,19 +28,18 @@ def rates(online: CheckedOnline, world: World, reader: AllocationReader, columns
     `columns` are the entries in codes of the reader's part, `jobs` their jobs in codes of the whole, sorted; every
     running job has one.
     """
-    running = world.running
-    places = world.place[running]
+    running, parts = world.running, world.parts
     used = world.used_places
-    at = np.searchsorted(used, places)
+    at = np.searchsorted(used, parts.place)
     whole = online.charged == "nodes" or (online.charged == "" and reader.has_node_rates)
     if online.charges and online.charged == "":
         world.set_rates(np.zeros(len(running)), np.zeros(len(used)))
         return
     if not whole:
-        own = world.own_rate[running]
-        world.set_rates(own, np.bincount(at, weights=own, minlength=len(used)).astype(np.float64))
+        of_places = np.bincount(at, weights=parts.rate, minlength=len(used)).astype(np.float64)
+        world.set_rates(parts.sums(parts.rate, running), of_places)
         return
-    share = world.uses[running]
+    share = parts.uses
     total = np.bincount(at, weights=share, minlength=len(used))
     if reader.has_node_rates and online.charged == "":
         gpus = gpus_in_use(at, share, len(used))
@@ -50,10 +49,10 @@ def rates(online: CheckedOnline, world: World, reader: AllocationReader, columns
         of_places = reader.node_rates(columns, one, gpus) if len(used) else np.zeros(0)
     else:
         of_places = np.zeros(len(used))
-        of_places[at] = world.node_price[running]
+        of_places[at] = parts.node_price
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_jobs = of_places[at] * np.where(total[at] > 0, share / total[at], 0.0)
-    world.set_rates(of_jobs, of_places)
+        of_parts = of_places[at] * np.where(total[at] > 0, share / total[at], 0.0)
+    world.set_rates(parts.sums(of_parts, running), of_places)
 
 
 def gpus_in_use(at: Ints, share: Floats, places: int) -> Ints:

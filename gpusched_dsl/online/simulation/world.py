@@ -12,6 +12,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.online.simulation.assignments import Allocations
+from gpusched_dsl.online.simulation.job_parts import JobParts, changed_jobs
 from gpusched_dsl.online.simulation.ledger import Ledger
 from gpusched_dsl.online.simulation.realisation import Realisation
 
@@ -73,8 +74,7 @@ class World:
         self.rate: Floats = np.zeros(0)  # of each running job
         self.used_places: Ints = np.zeros(0, dtype=np.int64)
         self.place_rate: Floats = np.zeros(0)
-        self.node_price = np.zeros(count)
-        self.own_rate = np.zeros(count)
+        self.parts = JobParts.empty()  # of the running jobs
         self.gpu_time = np.zeros(kinds)
         self.place_time = np.zeros(kinds)
         self.stretches: list[tuple[Ints, Ints, Ints, Floats, Floats, Floats]] = []
@@ -155,9 +155,8 @@ class World:
             self.ledger.add(EXECUTION, passed * float(self.place_rate.sum()))
             self.ledger.share_jobs(EXECUTION, jobs, passed * self.rate)
             self.ledger.share_places(EXECUTION, self.used_places, passed * self.place_rate)
-        service = passed * self.uses[jobs]
-        self.attained[jobs] += service
-        np.add.at(self.gpu_time, self.kind[jobs], service)
+        self.attained[jobs] += passed * self.uses[jobs]
+        np.add.at(self.gpu_time, self.parts.kind, passed * self.parts.uses)
         np.add.at(self.place_time, self.place_kind[self.used_places], passed)
 
     def complete(self) -> Ints:
@@ -193,15 +192,16 @@ class World:
     def _close_stretches(self, jobs: Ints) -> None:
         """Note where jobs were until now."""
         if len(jobs):
-            until = np.full(len(jobs), self.now)
-            where = (jobs, self.place[jobs], self.kind[jobs], self.uses[jobs], self.since[jobs], until)
-            self.stretches.append(where)
+            parts = self.parts.of_jobs(jobs)
+            until = np.full(len(parts), self.now)
+            self.stretches.append((parts.job, parts.place, parts.kind, parts.uses, self.since[parts.job], until))
 
     def _remove_from_places(self, jobs: Ints) -> None:
         self.place[jobs] = -1
         self.request[jobs] = np.inf
         self.running = self.running[self.status[self.running] == RUNNING]
-        self.used_places = np.unique(self.place[self.running])
+        self.parts = self.parts.take(self.status[self.parts.job] == RUNNING)
+        self.used_places = np.unique(self.parts.place)
         idle = np.ones(len(self.place_kind), dtype=np.bool_)
         idle[self.used_places] = False
         self.place_kind[idle] = -1
@@ -221,42 +221,50 @@ class World:
         costs: Mapping[str, Floats],
         halt_costs: Floats | None = None,
     ) -> PlanChanges:
-        """Put a plan into effect: jobs that it does not name are halted. `delays` and `costs` are by kind of change."""
-        jobs = plan.job
+        """Put a plan into effect: jobs that it does not name are halted. `delays` and `costs` are by kind of change.
+
+        A gang has the largest delay and cost of its nodes, and the boots of all of them.
+        """
+        first = first_rows(plan)
+        jobs = plan.job[first]
         was = self.status[jobs] == RUNNING
         ran = ~np.isnan(self.first_start[jobs])
-        moved = was & (self.place[jobs] != plan.place)
-        other = was & ~moved & (self.way[jobs] != plan.way).any(axis=1)
+        parts = parts_of(plan)
+        moved, other = self._moved(jobs, was, plan, first, parts)
         kinds = {"start": ~was & ~ran, "resume": ~was & ran, "migration": moved, "resize": other}
         new_kind = np.full(len(self.place_kind), -1, dtype=np.int64)
         new_kind[plan.place] = plan.kind
         switched = (new_kind >= 0) & (new_kind != self.place_kind)
-        kinds["boot"] = switched[plan.place]
+        boots = switched[plan.place]
         stays = np.zeros(len(self.status), dtype=np.bool_)
         stays[jobs] = True
         halted = self.running[~stays[self.running]]
         self._close_stretches(np.concatenate((halted, jobs[moved | other])))
-        self._charge_changes(plan, kinds, costs, halted)
+        self._charge_changes(plan, first, kinds, boots, costs, halted)
         self._keep_delays(halted)
         wait = np.where(was, 0.0, self.delay_left[jobs])
         for name, rows in kinds.items():
             if name in delays:
-                wait = np.where(rows, np.maximum(wait, delays[name]), wait)
+                wait = np.where(rows, np.maximum(wait, largest(delays[name], first)), wait)
+        if "boot" in delays:
+            rows = boots if len(first) == len(plan) else np.logical_or.reduceat(boots, first)
+            wait = np.where(rows, np.maximum(wait, largest(np.where(boots, delays["boot"], 0.0), first)), wait)
         self.blocked_until[jobs] = np.maximum(np.where(was, self.blocked_until[jobs], -np.inf), self.now + wait)
         self.delay_left[jobs] = 0.0
         self.since[jobs[~was | moved | other]] = self.now
         self.status[halted], self.place[halted], self.since[halted] = WAITING, -1, self.now
-        self.status[jobs], self.place[jobs], self.kind[jobs], self.way[jobs] = RUNNING, plan.place, plan.kind, plan.way
-        self.uses[jobs], self.own_rate[jobs], self.node_price[jobs] = plan.uses, plan.rate, plan.node_price
+        self.status[jobs], self.place[jobs], self.kind[jobs] = RUNNING, plan.place[first], plan.kind[first]
+        self.way[jobs], self.uses[jobs] = plan.way[first], sums(plan.uses, first)
         left = np.maximum(self.work[jobs] - self.done[jobs], TOLERANCE * self.work[jobs])
-        self.speed[jobs] = np.where(np.isnan(plan.speed), left / plan.lasts, plan.speed)
+        speed = plan.speed[first]
+        self.speed[jobs] = np.where(np.isnan(speed), left / plan.lasts[first], speed)
         self.first_start[jobs] = np.where(ran, self.first_start[jobs], self.now)
-        self.halt_cost[jobs] = 0.0 if halt_costs is None else halt_costs
-        self.running = np.sort(jobs)
+        self.halt_cost[jobs] = 0.0 if halt_costs is None else largest(halt_costs, first)
+        self.running, self.parts = np.sort(jobs), parts
         self.place_kind = new_kind
         self.used_places = np.flatnonzero(new_kind >= 0)
         changes = PlanChanges(
-            **{name: jobs[rows] for name, rows in kinds.items() if name != "boot"},
+            **{name: jobs[rows] for name, rows in kinds.items()},
             halt=halted,
             boot=np.flatnonzero(switched),
         )
@@ -265,6 +273,16 @@ class World:
         self.boots += len(changes.boot)
         return changes
 
+    def _moved(self, jobs: Ints, was: Bools, plan: Allocations, first: Ints, parts: JobParts) -> tuple[Bools, Bools]:
+        """Return which running jobs go to other places, and which others change their way to run."""
+        way = was & (self.way[jobs] != plan.way[first]).any(axis=1)
+        if not plan.gangs:
+            moved = was & (self.place[jobs] != plan.place)
+            return moved, way & ~moved
+        elsewhere, otherwise = changed_jobs(self.parts, parts)
+        moved = was & np.isin(jobs, elsewhere)
+        return moved, ~moved & (way | (was & np.isin(jobs, otherwise)))
+
     def _keep_delays(self, jobs: Ints) -> None:
         """Record the rest of the delays of halted jobs: no job works before the end of its delay."""
         self.delay_left[jobs] = np.maximum(self.blocked_until[jobs] - self.now, 0.0)
@@ -272,16 +290,20 @@ class World:
     def _charge_changes(
         self,
         plan: Allocations,
+        first: Ints,
         kinds: Mapping[str, Bools],
+        boots: Bools,
         costs: Mapping[str, Floats],
         halted: Ints,
     ) -> None:
         for name, amounts in costs.items():
             if name in kinds and kinds[name].any():
-                rows = np.flatnonzero(kinds[name])
-                if name == "boot":  # once for each place, however many jobs it has
-                    rows = rows[np.unique(plan.place[rows], return_index=True)[1]]
-                self.ledger.add_jobs(name, plan.job[rows], amounts[rows])
+                self.ledger.add_jobs(name, plan.job[first[kinds[name]]], largest(amounts, first)[kinds[name]])
+            elif name == "boot" and boots.any():  # once for each place, however many jobs it has
+                rows = np.flatnonzero(boots)
+                rows = rows[np.unique(plan.place[rows], return_index=True)[1]]
+                jobs, at = np.unique(plan.job[rows], return_inverse=True)
+                self.ledger.add_jobs(name, jobs, np.bincount(at.reshape(-1), weights=amounts[rows]).astype(np.float64))
         if len(halted) and self.halt_cost[halted].any():
             self.ledger.add_jobs("halt", halted, self.halt_cost[halted])
 
@@ -290,8 +312,8 @@ class World:
         self.rate, self.place_rate = of_jobs, of_places
 
     def halt_on(self, places: Ints) -> Ints:
-        """Halt the jobs of places that go down."""
-        hit = self.running[np.isin(self.place[self.running], places)]
+        """Halt the jobs of places that go down, gangs with a part there too."""
+        hit = np.unique(self.parts.job[np.isin(self.parts.place, places)])
         if len(hit):
             self._close_stretches(hit)
             self._keep_delays(hit)
@@ -304,6 +326,32 @@ class World:
 
 _OF_JOBS = (
     "arrival", "work", "ends", "stretch", "status", "done", "attained", "speed", "blocked_until", "delay_left", "due",
-    "weight", "place", "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost", "node_price",
-    "own_rate",
+    "weight", "place", "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost",
 )  # fmt: skip
+
+
+def first_rows(plan: Allocations) -> Ints:
+    """Return the first row of each job."""
+    if not plan.gangs:
+        return np.arange(len(plan), dtype=np.int64)
+    new = np.ones(len(plan), dtype=np.bool_)
+    new[1:] = plan.job[1:] != plan.job[:-1]
+    return np.flatnonzero(new)
+
+
+def largest(values: Floats, first: Ints) -> Floats:
+    """Return the largest value of each job, for rows by job."""
+    found: Floats = values if len(first) == len(values) else np.maximum.reduceat(values, first)
+    return found
+
+
+def sums(values: Floats, first: Ints) -> Floats:
+    """Return the sum of the values of each job, for rows by job."""
+    found: Floats = values if len(first) == len(values) else np.add.reduceat(values, first)
+    return found
+
+
+def parts_of(plan: Allocations) -> JobParts:
+    """Return the places of the jobs of a plan, by job."""
+    parts = JobParts(plan.job, plan.place, plan.kind, plan.uses, plan.rate, plan.node_price)
+    return parts.take(np.lexsort((plan.place, plan.job)))

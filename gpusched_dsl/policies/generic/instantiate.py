@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import decisions_of
+from gpusched_dsl.language.blocks.policies.rule_table import rules_of_engine
 from gpusched_dsl.language.blocks.policies.steps import text_of
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -133,10 +134,17 @@ def _lines(policy: GenericPolicy, model: CheckedModel) -> list[str]:
     if decisions.choices or not _is_of_job(placement, "lasts"):
         of_ways = [_text(value) for role in ("lasts", "uses") if (value := placement.value(role)) is not None]
         found.append(f"choose by {', '.join(of_ways) or '1'};")
-    found.append(f"place {policy.rules};")
+    found.append(f"place {_rules(policy, placement)};")
     if not policy.preempts:
         found.append("keep running;")
     return found
+
+
+def _rules(policy: GenericPolicy, placement: CheckedPlacement) -> str:
+    """The rules of `place`: gangs get their nodes together, by one rule."""
+    if not placement.has_gangs or policy.rules.split()[0] in rules_of_engine("standalone"):
+        return policy.rules
+    return f"fewest_racks, {policy.rules.split(', ')[-1]}"
 
 
 def _jobs_set(model: CheckedModel, placement: CheckedPlacement, job: IndexVar) -> str:

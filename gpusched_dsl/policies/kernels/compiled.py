@@ -24,7 +24,8 @@ def cache_folder() -> Path:
     """
     sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
     package = Path(__file__).parent.parent
-    tables = (package / "workload.py", package / "rules.py", Path(rule_table.__file__))
+    arrays = (package / "workload.py", package / "gangs" / "workload.py")
+    tables = (*arrays, package / "rules.py", Path(rule_table.__file__))
     sources += b"".join(path.read_bytes() for path in tables)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     if not base:

@@ -77,7 +77,7 @@ def _open(future: Future, segment: int, k: int) -> None:
 
 
 @compiled
-def _split(future: Future, segment: int, at: float) -> int:
+def split(future: Future, segment: int, at: float) -> int:
     """Begin a segment at a time within another one; return it."""
     new = future.taken[0]
     future.taken[0] += 1
@@ -91,13 +91,13 @@ def _split(future: Future, segment: int, at: float) -> int:
 
 
 @compiled
-def _has_ended(start: float, end: float) -> bool:
+def has_ended(start: float, end: float) -> bool:
     """Whether a job is over where a segment starts."""
     return end < NEVER and start >= end - SLACK * max(1.0, end)
 
 
 @compiled
-def _end(start: float, time: float) -> float:
+def end_at(start: float, time: float) -> float:
     """The end of a job, so long after its start that it is not over there."""
     return start + max(time, 4.0 * SLACK * max(1.0, start))
 
@@ -122,13 +122,13 @@ def occupy(
     future: Future, n: int, start: float, time: float, k: int, size: int, parts: int, needs: Floats, w: int, gpu: int
 ) -> None:
     """Give a job its units, capacities and GPU of a node from `start` on for so long; `k` is the kind of its way."""
-    end = _end(start, time)
+    end = end_at(start, time)
     segment = segment_at(future, future.head[n], start)
     if future.start[segment] < start:
-        segment = _split(future, segment, start)
-    while segment != NONE and not _has_ended(future.start[segment], end):
+        segment = split(future, segment, start)
+    while segment != NONE and not has_ended(future.start[segment], end):
         if end < NEVER and end_of(future, segment) > end + SLACK * max(1.0, end):
-            _split(future, segment, end)
+            split(future, segment, end)
         if future.kind[segment] == NONE:
             _open(future, segment, k)
             if future.stock[k] != NONE:
@@ -150,10 +150,10 @@ def _take_from_stock(future: Future, stock: int, start: float, end: float) -> No
     """Rent one more node of a kind during an interval."""
     segment = segment_at(future, future.head[stock], start)
     if future.start[segment] < start:
-        segment = _split(future, segment, start)
+        segment = split(future, segment, start)
     while segment != NONE and future.start[segment] < end:
         if end_of(future, segment) > end:
-            _split(future, segment, end)
+            split(future, segment, end)
         future.free[segment] -= 1
         segment = future.following[segment]
 

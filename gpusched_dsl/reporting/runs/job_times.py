@@ -28,7 +28,7 @@ def busy_times(history: RunHistory) -> tuple[Floats, Floats]:
     """Return the running time of each job, and its GPU time."""
     parts, count = history.stretches, len(history.outcome.world.status)
     time = parts.end - parts.start
-    busy = np.bincount(parts.job, weights=time, minlength=count).astype(np.float64)
+    busy = np.bincount(parts.job, weights=np.where(parts.leads, time, 0.0), minlength=count).astype(np.float64)
     return busy, np.bincount(parts.job, weights=time * parts.uses, minlength=count).astype(np.float64)
 
 

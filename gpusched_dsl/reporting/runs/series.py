@@ -40,7 +40,7 @@ def queue_length(history: RunHistory) -> Steps:
     came = world.arrival[history.came]
     gone = world.end[history.came]
     gone = gone[~np.isnan(gone)]
-    times = (came, gone, parts.start, parts.end)
+    times = (came, gone, parts.start[parts.leads], parts.end[parts.leads])
     signs = np.repeat([1.0, -1.0, -1.0, 1.0], [len(t) for t in times])
     return _steps(np.concatenate(times), signs, world.now)
 
@@ -71,10 +71,10 @@ def cost_over_time(history: RunHistory) -> tuple[Floats, Floats]:
     """
     world, parts = history.outcome.world, history.stretches
     execution = world.ledger.jobs.get(EXECUTION, np.zeros(len(world.status)))
-    busy = np.bincount(parts.job, weights=parts.end - parts.start, minlength=len(world.status))
+    job, start, end = parts.job[parts.leads], parts.start[parts.leads], parts.end[parts.leads]
+    busy = np.bincount(job, weights=end - start, minlength=len(world.status))
     rate = execution / np.where(busy > 0, busy, 1.0)
-    changes = np.concatenate((rate[parts.job], -rate[parts.job]))
-    slopes = _steps(np.concatenate((parts.start, parts.end)), changes, world.now)
+    slopes = _steps(np.concatenate((start, end)), np.concatenate((rate[job], -rate[job])), world.now)
     lump = cost_of_jobs(history) - execution
     when = np.where(np.isnan(world.end), world.now, world.end)
     lumps = _steps(when[history.came], lump[history.came], world.now)

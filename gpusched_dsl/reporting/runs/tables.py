@@ -26,13 +26,14 @@ def jobs_table(history: RunHistory) -> pl.DataFrame:
     """The jobs that arrived, in the order of their set.
 
     `job`, `state`, `arrival`, `start` (the first), `end`, `due`, `tardiness`, `weight`, `cost` (money, all terms),
-    `waiting`, `running` (time), `gpu_time` (GPUs * time), `node` and `node_type` of the last stretch, `gpus` used in
-    it, counts of `resumes`, `migrations`, `resizes` and `halts`, `slowdown`, `bounded_slowdown` and `rho` of finished
-    jobs, and the attributes of jobs that the model declares. Null where there is none.
+    `waiting`, `running` (time), `gpu_time` (GPUs * time), `node` and `node_type` of the last stretch (of a gang all of
+    them, with commas), `gpus` used in it, counts of `resumes`, `migrations`, `resizes` and `halts`, `slowdown`,
+    `bounded_slowdown` and `rho` of finished jobs, and the attributes of jobs that the model declares. Null where there
+    is none.
     """
     world, rows = history.outcome.world, history.came
     busy, gpu_time = busy_times(history)
-    place, kind, uses = _last(history)
+    last = _Last(history)
     found: dict[str, pl.Series] = {
         "job": _texts(history.labels(history.jobs_root, rows)),
         "state": _texts([STATES[s] for s in world.status[rows].tolist()]),
@@ -46,9 +47,9 @@ def jobs_table(history: RunHistory) -> pl.DataFrame:
         "waiting": _numbers(waiting_times(history)[rows]),
         "running": _numbers(busy[rows]),
         "gpu_time": _numbers(gpu_time[rows]),
-        "node": _texts([] if history.counts_nodes else history.labels(history.places_root, place[rows]), len(rows)),
-        "node_type": _texts(history.labels(history.kinds_root, kind[rows])),
-        "gpus": _numbers(uses[rows]),
+        "node": _texts([] if history.counts_nodes else last.nodes(rows), len(rows)),
+        "node_type": _texts(last.kinds(rows)),
+        "gpus": _numbers(last.uses[rows]),
     }
     found |= {name: pl.Series(world.counts[of][rows]) for name, of in COUNTED.items()}
     fairness = {"slowdown": slowdowns, "bounded_slowdown": bounded_slowdowns, "rho": finish_time_fairness}
@@ -102,16 +103,41 @@ def node_types_table(history: RunHistory) -> pl.DataFrame:
     )
 
 
-def _last(history: RunHistory) -> tuple[Ints, Ints, Floats]:
-    """Place, kind and GPUs of the last stretch of each job; -1 and NaN for jobs that never ran."""
-    parts, count = history.stretches, len(history.outcome.world.status)
-    last = np.full(count, -1, dtype=np.int64)
-    last[parts.job] = np.arange(len(parts))  # in order of start: the last row of a job remains
-    ran = last >= 0
-    place, kind = np.full(count, -1, dtype=np.int64), np.full(count, -1, dtype=np.int64)
-    uses = np.full(count, np.nan)
-    place[ran], kind[ran], uses[ran] = parts.place[last[ran]], parts.kind[last[ran]], parts.uses[last[ran]]
-    return place, kind, uses
+class _Last:
+    """Place, kind and GPUs of the last stretch of each job; of a gang all its places."""
+
+    def __init__(self, history: RunHistory) -> None:
+        self.history, parts = history, history.stretches
+        count = len(history.outcome.world.status)
+        last = np.full(count, -1, dtype=np.int64)
+        led = np.flatnonzero(parts.leads)
+        last[parts.job[led]] = led  # in order of start: the last row of a job remains
+        self.place, self.kind = np.full(count, -1, dtype=np.int64), np.full(count, -1, dtype=np.int64)
+        self.uses = np.full(count, np.nan)
+        ran = np.flatnonzero(last >= 0)
+        self.place[ran], self.kind[ran] = parts.place[last[ran]], parts.kind[last[ran]]
+        sums = np.add.reduceat(parts.uses, led) if len(led) else parts.uses
+        sizes = np.diff(np.append(led, len(parts)))
+        number = np.searchsorted(led, last[ran])
+        self.uses[ran] = sums[number]
+        wide = np.flatnonzero(sizes[number] > 1)
+        of_gangs = zip(ran[wide].tolist(), led[number[wide]].tolist(), sizes[number[wide]].tolist(), strict=True)
+        self.gangs = {job: slice(start, start + size) for job, start, size in of_gangs}
+
+    def nodes(self, jobs: Ints) -> list[str]:
+        """The names of the nodes of some jobs."""
+        return self._names(self.history.places_root, self.history.stretches.place, self.place, jobs)
+
+    def kinds(self, jobs: Ints) -> list[str]:
+        """The names of the types of the nodes of some jobs."""
+        return self._names(self.history.kinds_root, self.history.stretches.kind, self.kind, jobs)
+
+    def _names(self, root: str, of_parts: Ints, of_jobs: Ints, jobs: Ints) -> list[str]:
+        found = self.history.labels(root, of_jobs[jobs])
+        for at, job in enumerate(jobs.tolist()) if self.gangs else ():
+            if job in self.gangs:
+                found[at] = ", ".join(dict.fromkeys(self.history.labels(root, of_parts[self.gangs[job]])))
+        return found
 
 
 def _numbers(values: Floats) -> pl.Series:

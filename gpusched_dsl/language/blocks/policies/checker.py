@@ -8,6 +8,7 @@ from typing import Any
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.draws import check_draw
+from gpusched_dsl.language.blocks.policies.gangs import check_gang_rules
 from gpusched_dsl.language.blocks.policies.inheritance import PolicyLines
 from gpusched_dsl.language.blocks.policies.memory import VERBS as LAST
 from gpusched_dsl.language.blocks.policies.memory import MemoryLines
@@ -87,6 +88,7 @@ class PolicyChecker:
         if self.decisions is not None:
             check_queues(self.decisions, lines.rules, self.diagnostics)
             check_standalone(self.decisions, lines.rules, self.diagnostics)
+            check_gang_rules(self.decisions, lines.rules, self.diagnostics)
             check_slot_lines(self.decisions, lines.rules, self.diagnostics)
         self.lines = lines
         for rule in sorted(lines.rules.values(), key=lambda r: (r.verb != "order", r.verb in LAST)):

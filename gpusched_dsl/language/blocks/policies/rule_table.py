@@ -37,7 +37,7 @@ class RuleShape:
 
     words: str
     parameters: tuple[Parameter, ...] = ()
-    engine: Literal["nodes", "slots", "queues", "standalone"] = "nodes"
+    engine: Literal["nodes", "slots", "queues", "standalone", "gangs"] = "nodes"
     takes: Literal["one way", "any way", "no way"] = "one way"
 
 
@@ -132,6 +132,11 @@ PLACE = {
     "max_min": RuleShape(
         "by shares of time on each type of node that make the least normalised throughput of a job largest",
         engine="standalone",
+        takes="any way",
+    ),
+    "fewest_racks": RuleShape(
+        "a gang, on the node with the fewest free GPUs, else in the fewest racks and there on the fewest nodes",
+        engine="gangs",
         takes="any way",
     ),
     **SLOT_PLACE,

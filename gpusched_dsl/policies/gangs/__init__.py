@@ -1,0 +1,1 @@
+"""Policies for gangs: jobs whose workers run on several nodes at once."""

@@ -1,0 +1,180 @@
+"""Runs a policy on gangs: queues with and without reservations, users that take turns, max-min fairness."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.tolerances import FEASIBILITY
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.policies.gangs.reader import GangCluster
+from gpusched_dsl.policies.gangs.workload import GangSchedule, GangWorkload
+from gpusched_dsl.policies.job_facts import JobFacts
+from gpusched_dsl.policies.job_roles import JobRoles, Users
+from gpusched_dsl.policies.kernels.future import make_future
+from gpusched_dsl.policies.kernels.gangs import (
+    hold_running,
+    place_gangs,
+    place_ways_of_gangs,
+    take_turns_with_gangs,
+)
+from gpusched_dsl.policies.max_min import order_of_ways, shares_of_time
+from gpusched_dsl.policies.standalone import known_times
+from gpusched_dsl.policies.verifying import BrokenSchedule
+from gpusched_dsl.policies.workload import NONE, Instructions
+
+_compiled: set[str] = set()
+
+
+def has_gangs(policy: CheckedPolicy) -> bool:
+    """Whether jobs are gangs."""
+    placement = policy.model.placement
+    return placement is not None and placement.has_gangs
+
+
+def run_gangs(
+    policy: CheckedPolicy,
+    gangs: GangCluster,
+    lines: Instructions,
+    start: GangSchedule,
+    store: ValueStore,
+    limits: MemoryLimits,
+    known: JobFacts | None = None,
+) -> tuple[GangSchedule, float]:
+    """Return the schedule, and the seconds that compiling took; gangs that `start` runs stay.
+
+    Raises BrokenSchedule if a kernel makes one that is none, DiagnosticError (GSM3016) for shares that cannot be.
+    """
+    run = _Run(policy, gangs, lines, start, JobRoles(policy.model, gangs.cluster, store, limits), known or {})
+    began = time.perf_counter()
+    rule = policy.place[0].name
+    if rule not in _compiled:  # without a queue: only to have it compiled
+        run.schedule(lines.order[:0])
+        _compiled.add(rule)
+    ready = time.perf_counter()
+    return run.schedule(lines.order), ready - began
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    policy: CheckedPolicy
+    gangs: GangCluster
+    lines: Instructions
+    start: GangSchedule
+    roles: JobRoles
+    known: JobFacts
+
+    def schedule(self, queue: Ints) -> GangSchedule:
+        work, rules = self.gangs.work, self.policy.place
+        plan = GangSchedule(*(array.copy() for array in self.start))  # type: ignore[arg-type]
+        used = np.zeros(len(work.node_kind), dtype=np.bool_)
+        used[plan.node[: int(plan.rows[0])]] = True
+        stock = np.full(len(work.units), len(work.node_kind))
+        future = make_future(work.units, work.room, stock, work.node_kind, 0, len(plan.job))
+        hold_running(work, future, plan, times_of(work, plan))
+        if rules[0].name == "fair_share":
+            users = self.roles.users()
+            gpus = self._gpus_of_users(users)
+            take_turns_with_gangs(work, future, used, plan, queue, users.user, users.share, users.quota, gpus)
+        elif rules[0].name == "max_min":
+            place_ways_of_gangs(work, future, used, plan, self._order_of_ways(queue))
+        else:
+            waits = any(rule.name == "wait" for rule in rules)
+            reservations = 0
+            if rules[0].name == "backfill":
+                reservations = len(plan.runs) if rules[0].modifiers == ("conservative",) else 1
+            place_gangs(work, future, used, plan, queue, waits, reservations, np.full(len(plan.runs), np.inf))
+        verify_gangs(work, plan)
+        return plan
+
+    def _gpus_of_users(self, users: Users) -> Floats:
+        """The GPUs that gangs of each user have."""
+        start, work = self.start, self.gangs.work
+        rows = slice(0, int(start.rows[0]))
+        gpus = work.size[start.way[rows]] * start.workers[rows]
+        found = np.bincount(users.user[start.job[rows]], weights=gpus, minlength=len(users.share))
+        return found.astype(np.float64)
+
+    def _order_of_ways(self, queue: Ints) -> Ints:
+        """The ways by the priorities of max-min fairness, of whole gangs on nodes of one kind."""
+        work, lines = self.gangs.work, self.lines
+        single = self.gangs.cluster.work
+        whole = single._replace(size=single.size * work.workers, needs=single.needs * work.workers[:, None])
+        waits = np.zeros(len(work.first_way) - 1, dtype=np.bool_)
+        waits[queue] = True
+        listed = lines.ranked[lines.ranked != NONE]
+        ways = np.sort(listed[waits[work.job[listed]]])
+        ways = ways[self._have_room(ways) & np.isfinite(work.time[ways])]
+        shares = shares_of_time(whole, ways, self.roles.shares())
+        attained, elapsed = known_times(self.policy, self.gangs.cluster, self.known)
+        place = np.zeros(len(waits), dtype=np.int64)
+        place[lines.order] = np.arange(len(lines.order))
+        rank = np.minimum(lines.choose_rank, lines.otherwise_rank)
+        return order_of_ways(whole, ways, shares, attained, elapsed, rank, place)
+
+    def _have_room(self, ways: Ints) -> Bools:
+        """Whether the empty nodes of its kind have room for a gang."""
+        work = self.gangs.work
+        kind = work.kind[ways]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fits = [np.where(work.size[ways] > 0, work.units[kind] // work.size[ways], np.inf)]
+            room = work.room[kind] * (1.0 + FEASIBILITY) / work.needs[ways]
+        fits += [np.where(work.needs[ways, r] > 0, np.floor(room[:, r]), np.inf) for r in range(room.shape[1])]
+        most = np.minimum(np.min(fits, axis=0), work.most[ways])
+        nodes = np.bincount(work.node_kind, minlength=len(work.units))[kind]
+        found: Bools = most * nodes >= work.workers[ways]
+        return found
+
+
+def times_of(work: GangWorkload, plan: GangSchedule) -> Floats:
+    """The time to the end of the gang of each row."""
+    rows = slice(0, int(plan.rows[0]))
+    job, way, rack = plan.job[rows], plan.way[rows], work.rack[plan.node[rows]]
+    jobs = len(plan.runs)
+    slowest = np.zeros(jobs)
+    np.maximum.at(slowest, job, work.time[way])
+    first, last = np.full(jobs, np.iinfo(np.int64).max), np.full(jobs, -1)
+    np.minimum.at(first, job, rack)
+    np.maximum.at(last, job, rack)
+    several = np.bincount(job, minlength=jobs)[job] > 1
+    factor = np.where(several, np.where(first[job] < last[job], work.across_racks[way], work.across_nodes[way]), 1.0)
+    return np.asarray(slowest[job] * factor)
+
+
+def verify_gangs(work: GangWorkload, plan: GangSchedule) -> None:
+    """Raise BrokenSchedule unless all workers of each gang that runs are placed, and no node is overfull."""
+    rows = slice(0, int(plan.rows[0]))
+    job, node, way, workers = plan.job[rows], plan.node[rows], plan.way[rows], plan.workers[rows]
+    nodes, jobs = len(work.node_kind), len(plan.runs)
+    placed = np.bincount(job, weights=workers, minlength=jobs)
+    kind = work.node_kind[node]
+    room = work.room[work.node_kind]
+    used = np.bincount(node, weights=workers * work.size[way], minlength=nodes)
+    errors = {
+        "workers of other jobs": work.job[way] != job,
+        "workers in ways for other kinds of nodes": work.kind[way] != kind,
+        "rows of a job on one node": np.unique(job * nodes + node, return_counts=True)[1] > 1,
+        "gangs in several modes": work.mode[way] != work.mode[_first(job, way, jobs)],
+        "parts of gangs": placed[job] != work.workers[way],
+        "gangs that run without workers": (placed > 0) != plan.runs,
+        "more workers on a node than its variable allows": (workers < 1) | (workers > work.most[way]),
+        "overfull nodes": used > work.units[work.node_kind],
+    }
+    for r in range(work.needs.shape[1]):
+        taken = np.bincount(node, weights=workers * work.needs[way, r], minlength=nodes)
+        errors[f"nodes without enough of capacity {r}"] = taken > room[:, r] + FEASIBILITY * np.abs(room[:, r])
+    found = [what for what, wrong in errors.items() if wrong.any()]
+    if found:
+        raise BrokenSchedule(f"a policy computed an invalid plan of gangs:  {'; '.join(found)}")
+
+
+def _first(job: Ints, way: Ints, jobs: int) -> Ints:
+    """A way of the job of each row."""
+    found = np.zeros(jobs, dtype=np.int64)
+    found[job] = way
+    return found[job]
