@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.reporting.waiting import NO_ROOM, TOO_LARGE, WaitingReason
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,8 @@ class GangRoom:
         others = np.unique(rest_of, axis=0, return_inverse=True)[1].reshape(-1)
         return GangRoom(columns[job_at], others, read.gang_workers(frame), most, now, empty)
 
-    def reason(self, elements: Ints) -> tuple[str, bool] | None:
-        """Why a job with these elements has no room, and whether the empty cluster has none; None if there is room."""
+    def reason(self, label: str | int, elements: Ints) -> WaitingReason | None:
+        """Why a job with these elements has no room, now or in the empty cluster; None if there is room."""
         number, first = np.unique(self.others[elements], return_index=True)
         needed = self.workers[elements][first]
         sums = []
@@ -65,9 +66,8 @@ class GangRoom:
             return None
         best = int(np.argmax(empty - needed))
         if (empty < needed).all():
-            return (
-                f"too large: needs {needed[best]} workers at once, the empty cluster has room for {empty[best]}",
-                True,
-            )
+            text = f"too large: needs {needed[best]} workers at once, the empty cluster has room for {empty[best]}"
+            return WaitingReason(label, TOO_LARGE, text, needs=float(needed[best]), free=float(empty[best]))
         best = int(np.argmax(now - needed))
-        return f"no room: needs {needed[best]} workers at once, there is room for {now[best]}", False
+        text = f"no room: needs {needed[best]} workers at once, there is room for {now[best]}"
+        return WaitingReason(label, NO_ROOM, text, needs=float(needed[best]), free=float(now[best]))

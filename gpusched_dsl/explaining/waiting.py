@@ -179,9 +179,9 @@ class _Search:
         blocked[violations.column] = True
         for at in self.examined.tolist():
             own = np.flatnonzero(self.owner == at)
-            room = None if self.gangs is None else self.gangs.reason(own)
+            room = None if self.gangs is None else self.gangs.reason(labels[at], own)
             if room is not None:
-                found[at] = WaitingReason(labels[at], TOO_LARGE if room[1] else NO_ROOM, room[0])
+                found[at] = room
             elif blocked[own].all():
                 found[at] = self._excluded(self.problem, labels[at], own, violations)
             elif not self.clock.over:

@@ -126,7 +126,7 @@ class CounterfactualProblem:
         self.configurations = self._configurations(columns, of_node)
 
     def _configurations(self, columns: tuple[Codes, ...], of_node: Codes | None) -> list[Codes]:
-        """The job's elements, those together that differ in nothing but nodes of one kind."""
+        """The job's elements, those together that differ in nothing but nodes of one kind, or of a gang of one rack."""
         from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
         from gpusched_dsl.compiling.evaluation.frames import Frame
         from gpusched_dsl.compiling.placement import type_codes
@@ -135,7 +135,8 @@ class CounterfactualProblem:
         placement = model.placement
         assert placement is not None
         labels = [column[self.own_elements] for column in columns if column is not of_node]
-        kind = placement.value("node_type")
+        # A gang may have several nodes: of one rack, if there are racks.
+        kind = placement.value("rack" if placement.has_gangs else "node_type")
         if kind is not None:
             frame = Frame(
                 len(self.own_elements),
@@ -143,7 +144,7 @@ class CounterfactualProblem:
             )
             ev = Evaluator(model, self.moment.instance.store, self.limits)
             labels.append(type_codes(ev, kind, frame)[0])
-        elif of_node is not None:
+        elif of_node is not None and not placement.has_gangs:
             labels.append(of_node[self.own_elements])
         if not len(self.own_elements):
             return []
@@ -198,8 +199,7 @@ class CounterfactualProblem:
         lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
         lower[self.family.slice] = upper[self.family.slice] = self.planned_values
         found = self.solve(replace(self.problem, lower=lower, upper=upper))
-        mine = [self.entry(int(at)) for at in self.own_elements[self.planned_values[self.own_elements] > CHOSEN]]
-        return ForcedDecision(None if found.point is None else Cost.of(found), tuple(mine))
+        return ForcedDecision(None if found.point is None else Cost.of(found), self._entries(self.planned_values))
 
     def force_waiting(self) -> ForcedDecision:
         """The job does not run, all others as planned."""
@@ -214,8 +214,15 @@ class CounterfactualProblem:
         if found.point is None:
             return ForcedDecision(None, rows=self._smallest_relaxation(problem) if why else ())
         point = found.point[self.family.slice]
-        mine = self.own_elements[point[self.own_elements] > CHOSEN]
-        return ForcedDecision(Cost.of(found), tuple(self.entry(int(at)) for at in mine), self._moves(point))
+        return ForcedDecision(Cost.of(found), self._entries(point), self._moves(point))
+
+    def _entries(self, values: Floats) -> tuple[str, ...]:
+        """The chosen elements of the job, those of a gang with the number of its workers there."""
+        chosen = self.own_elements[values[self.own_elements] > CHOSEN].tolist()
+        placement = self.moment.instance.scenario.model.placement
+        if placement is None or not placement.has_gangs:
+            return tuple(self.entry(at) for at in chosen)
+        return tuple(f"{self.entry(at)} = {round(values[at])}" for at in chosen)
 
     def _moves(self, point: Floats) -> tuple[str, ...]:
         """Return the other jobs with elements that differ from the plan."""
