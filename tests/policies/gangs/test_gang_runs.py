@@ -257,17 +257,18 @@ def test_a_recorded_run_resumes(method: str, tmp_path: Path) -> None:
     text = random_racks(3, outages=True).text()
     whole = loop(text, method, 60).run()
 
-    def recorded(steps: int) -> RunOutcome:
+    def run_recorded(steps: int) -> RunOutcome:
         setup = loop(text, method, 60).setup.stateless()
         with Recorder(tmp_path / "run.db", setup, RunInfo(method, None, "S", {}, {}, {})) as recorder:
-            asked = iter(range(10**6))
-            outcome = loop_of(setup, journal=recorder.steps, stop=lambda: next(asked) >= steps).run()
+            recorded = loop_of(setup, journal=recorder.steps)
+            recorded.stop = lambda: len(recorded.steps) >= steps
+            outcome = recorded.run()
             recorder.close_with(outcome)
         return outcome
 
-    stopped = recorded(6)
+    stopped = run_recorded(4)
     assert 0 < len(stopped.steps) < len(whole.steps)
-    resumed = recorded(10**6)
+    resumed = run_recorded(10**6)
     assert [s.time for s in resumed.steps] == [s.time for s in whole.steps]
     for name in ("end", "first_start", "attained", "done"):
         np.testing.assert_array_equal(getattr(resumed.world, name), getattr(whole.world, name))
