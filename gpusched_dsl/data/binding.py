@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, ValueChunk, label_chunk, literal_chunk
+from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, ValueChunk, columns_chunk, label_chunk, literal_chunk
 from gpusched_dsl.data.params import BoundParam, ParamOrigin, bind_param
 from gpusched_dsl.data.ranges import report_failed_check, report_out_of_range
 from gpusched_dsl.data.sets import bind_root_set, bind_set
@@ -19,6 +19,7 @@ __all__ = [
     "bind_root_set",
     "bind_set",
     "chunk_of",
+    "columns_chunk",
     "label_chunk",
     "literal_chunk",
     "read_matrix",

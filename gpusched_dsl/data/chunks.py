@@ -11,7 +11,7 @@ from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.domains import Scalar
 from gpusched_dsl.language.checked import Constant, LiteralSet, StringLiteral
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
-from gpusched_dsl.language.scenarios.assignments import ONE, MatrixAssignment, TableAssignment
+from gpusched_dsl.language.scenarios.assignments import ONE, ColumnsAssignment, MatrixAssignment, TableAssignment
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ class ColumnChunk:
     `typed`: text is text on purpose (a quoted label, a database column), not the writing of a number.
     `mixed`: the first row whose key is not of the same kind (number or text) as the rows before.
     `values` is None for a set. `factor` takes values to the declared unit; `function` aggregates the rows of a key.
-    `codes` are the keys instead of `keys`. With a `level` the rows are patches of that level.
+    `codes` are the keys instead of `keys`. With a `level` the rows are patches of that level, those of
+    `single_keys` after the others: settings of single values.
     `weights` of the rows count in means. `windows` are the keys that are slots of time: rows before the first or after
     the last element of the index set are left out, as a file may hold more than the horizon.
     """
@@ -116,6 +117,7 @@ class ColumnChunk:
     mixed: int | None = None
     codes: tuple[Codes, ...] | None = None
     level: int | None = None
+    single_keys: bool = False
     weights: Floats | None = None
     windows: tuple[int, ...] = ()
 
@@ -134,6 +136,21 @@ class ValueChunk:
 
 
 DataChunk = ColumnChunk | ValueChunk
+
+
+def columns_chunk(given: ColumnsAssignment, *, is_number: bool) -> ColumnChunk:
+    """The rows of many settings of single values."""
+    import polars as pl
+
+    values = pl.Series(given.values, dtype=pl.String)
+    return ColumnChunk(
+        tuple(pl.Series(labels, dtype=pl.String) for labels in given.keys),
+        values.cast(pl.Float64) if is_number else values,
+        TextOrigin(given.span, given.spans),
+        given.factor,
+        level=given.level,
+        single_keys=True,
+    )
 
 
 def literal_chunk(expr: LiteralSet, statement: Span) -> ColumnChunk | None:

@@ -31,6 +31,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
 _NO_POSITIONS = np.empty(0, dtype=np.int64)
+EXCLUSIVE = "make their conditions exclude each other"
 ANY_VALUE = ("real", "symbol")  # kinds of parameters that take every number or text
 
 
@@ -67,11 +68,8 @@ class ParamOrigin:
         """The place of the value at a position; the declaration where it is the default."""
         if position in self.patches:
             return self.patches[position]
-        for part in self.parts:
-            at = np.flatnonzero(part.positions == position)
-            if len(at):
-                return part.chunk.origin.place(int(part.rows[at[0]]))
-        return self.declaration if self.everywhere is None else self.everywhere
+        found = _place_in(self.parts, position)
+        return found or (self.declaration if self.everywhere is None else self.everywhere)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,9 +113,10 @@ def bind_param(
     single_keys: list[ValueChunk] = []
     parts: list[_ChunkRows] = []
     formulas: list[ColumnChunk] = []
+    many_keys: list[ColumnChunk] = []
     for chunk in chunks:
         if isinstance(chunk, ColumnChunk) and chunk.level is not None:
-            formulas.append(chunk)
+            (many_keys if chunk.single_keys else formulas).append(chunk)
         elif isinstance(chunk, ColumnChunk):
             parts.append(_read_part(checked, domain, chunk, within, filled, diagnostics))
         elif chunk.labels is not None:
@@ -132,20 +131,24 @@ def bind_param(
     for part in parts:
         values[part.positions] = part.values
     patches: dict[int, ValueChunk] = {}
-    for level in sorted({0, *(s.level for s in single_keys), *(f.level or 0 for f in formulas)}):
-        own = [_read_part(checked, domain, f, within, filled, diagnostics) for f in formulas if f.level == level]
-        if len(own) > 1:
-            _report_overlap(checked, domain, own, diagnostics)
-        for part in own:
-            values[part.positions] = part.values
-            if patches:
-                patches = {at: patch for at, patch in patches.items() if at not in set(part.positions.tolist())}
-        parts[:0] = own
+    for level in sorted({0, *(s.level for s in single_keys), *(f.level or 0 for f in (*formulas, *many_keys))}):
+        for columns, help in ((formulas, EXCLUSIVE), (many_keys, "keep one of them")):
+            own = [_read_part(checked, domain, c, within, filled, diagnostics) for c in columns if c.level == level]
+            if columns is many_keys or len(own) > 1:
+                _report_overlap(checked, domain, own, diagnostics, help)
+            for part in own:
+                values[part.positions] = part.values
+                if patches:
+                    replaced = set(part.positions.tolist())
+                    patches = {at: patch for at, patch in patches.items() if at not in replaced}
+            parts[:0] = own
         for single in single_keys:
             position = _patch_position(checked, domain, single, diagnostics) if single.level == level else None
             if position is None:
                 continue
-            _report_patched_twice(checked, patches.get(position), single, diagnostics)
+            earlier = patches.get(position)
+            same_level = earlier.span if earlier is not None and earlier.level == level else None
+            _report_patched_twice(checked, same_level or _place_in(own, position), single, diagnostics)
             patches[position] = single
             filled[position] = True
             values[position] = _single_value(checked, single, within, diagnostics)
@@ -314,14 +317,12 @@ def _report_duplicates(
 
 
 def _report_overlap(
-    checked: CheckedParam, domain: Domain, formulas: list[_ChunkRows], diagnostics: Diagnostics
+    checked: CheckedParam, domain: Domain, parts: list[_ChunkRows], diagnostics: Diagnostics, help: str
 ) -> None:
-    """Report (GSM2102) the keys that two formulas of one scenario give."""
-    counts = np.bincount(np.concatenate([part.positions for part in formulas]), minlength=domain.size)
+    """Report (GSM2102) the keys that two formulas of one scenario, or two settings, give."""
+    counts = np.bincount(np.concatenate([_NO_POSITIONS, *(p.positions for p in parts)]), minlength=domain.size)
     if counts.max(initial=0) > 1:
-        _report_duplicates(
-            checked, domain, formulas, counts, diagnostics, help="make their conditions exclude each other"
-        )
+        _report_duplicates(checked, domain, parts, counts, diagnostics, help)
 
 
 def _two_places(parts: list[_ChunkRows], position: int) -> tuple[Place, Place]:
@@ -332,17 +333,26 @@ def _two_places(parts: list[_ChunkRows], position: int) -> tuple[Place, Place]:
     return places[0], places[1]
 
 
+def _place_in(parts: Sequence[_ChunkRows], position: int) -> Place | None:
+    """The place of the value that one of the chunks has for a position."""
+    for part in parts:
+        at = np.flatnonzero(part.positions == position)
+        if len(at):
+            return part.chunk.origin.place(int(part.rows[at[0]]))
+    return None
+
+
 def _report_patched_twice(
-    checked: CheckedParam, earlier: ValueChunk | None, patch: ValueChunk, diagnostics: Diagnostics
+    checked: CheckedParam, earlier: Place | None, patch: ValueChunk, diagnostics: Diagnostics
 ) -> None:
-    if earlier is None or earlier.level != patch.level:
+    if earlier is None:
         return
     assert patch.labels is not None
     diagnostics.error(
         "GSM2102",
         f"`{key_text(checked.name, patch.labels)}` is given 2 times",
         patch.span,
-        secondary=[Label(earlier.span, "first given here"), declaration_label(checked)],
+        secondary=[Label(earlier, "first given here"), declaration_label(checked)],
         help="keep one of them",
     )
 

@@ -31,6 +31,7 @@ from gpusched_dsl.data.binding import (
     bind_root_set,
     bind_set,
     chunk_of,
+    columns_chunk,
     label_chunk,
     literal_chunk,
     read_matrix,
@@ -64,6 +65,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.assignments import (
     ArrayAssignment,
+    ColumnsAssignment,
     ExpressionAssignment,
     FileAssignment,
     LawAssignment,
@@ -357,6 +359,9 @@ class _Builder:
                 assert isinstance(declared, CheckedParam)
                 assert domain is not None
                 chunk = array_chunk(self.ev, declared, domain, given, self.diagnostics)
+            elif isinstance(given, ColumnsAssignment):
+                assert isinstance(declared, CheckedParam)
+                chunk = columns_chunk(given, is_number=isinstance(declared.type, Numeric))
             elif isinstance(given, TableAssignment):
                 chunk = read_set_cells(given) if _has_set_cells(declared, given) else read_table(given)
             elif isinstance(given, MatrixAssignment):

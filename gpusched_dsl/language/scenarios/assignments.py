@@ -54,6 +54,19 @@ class ArrayAssignment(Assignment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnsAssignment(Assignment):
+    """Many settings of single values, a patch: their labels by component, their values as texts, and their places.
+
+    `factor` takes the values to the declared unit.
+    """
+
+    keys: tuple[tuple[str, ...], ...]
+    values: tuple[str, ...]
+    spans: tuple[Span, ...]
+    factor: Fraction = ONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LawAssignment(Assignment):
     """`length ~ exponential(mean = 40[epoch]);`, over the index variables of the declaration."""
 

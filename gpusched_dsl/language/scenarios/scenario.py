@@ -15,6 +15,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment
 from gpusched_dsl.language.scenarios.dependency_order import order_of_data
+from gpusched_dsl.language.scenarios.many_settings import PlainSetting, check_columns, split_settings
 from gpusched_dsl.language.scenarios.settings import (
     DataPathArgument,
     GeneratorArgument,
@@ -69,10 +70,11 @@ def check_scenario(
     scenario's own statements. `at` is the place that names the scenario.
     """
     found = Diagnostics()
+    overrides, plain = split_settings(overrides)
     read = [*settings, *(read_setting(target, text, found) for target, text in overrides.items())]
     arguments = [setting for setting in read if isinstance(setting, tree.NamedArgument)]
     patches = [setting for setting in read if isinstance(setting, tree.Assign)]
-    checked = _check(workspace, name, arguments, patches, at, found)
+    checked = _check(workspace, name, arguments, patches, plain, at, found)
     diagnostics.extend(found)
     return None if found.has_errors else checked
 
@@ -108,6 +110,7 @@ def _check(
     name: str,
     settings: Sequence[tree.NamedArgument],
     patches: Sequence[tree.Assign],
+    plain: Mapping[str, Sequence[PlainSetting]],
     at: Span | None,
     diagnostics: Diagnostics,
 ) -> CheckedScenario | None:
@@ -133,7 +136,10 @@ def _check(
         statements = with_options(part, of_data).statements
         table.add_level(level, [s for s in statements if not _is_option(s, known)])
     table.add_settings(len(chain), [s for s in settings if s not in of_data and not isinstance(s, _OF_DATA)])
-    table.add_level(len(chain), patches)
+    columns, others = check_columns(table, len(chain), plain)
+    one_by_one = [read_setting(setting.name, setting.text, diagnostics) for setting in others]
+    table.add_level(len(chain), [*patches, *(each for each in one_by_one if isinstance(each, tree.Assign))])
+    table.add_columns(columns)
     given = table.result()
     order = order_of_data(model, given, diagnostics)
     return CheckedScenario(

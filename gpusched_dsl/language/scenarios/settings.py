@@ -45,7 +45,7 @@ def read_setting(name: str, text: str, diagnostics: Diagnostics) -> ReadSetting 
 
     Spans are in a source that reads `name=text`, or are the row of a settings file.
     """
-    whole = text.row if isinstance(text, FileText) else _whole(Source(SOURCE_NAME, f"{name}={text}"))
+    whole = span_of_setting(name, text)
     source, start = whole.source, whole.start
     qualified, of_data = _OF_GENERATOR.fullmatch(name), _OF_DATA.fullmatch(name)
     shown = qualified[2] if qualified else "path" if of_data else name
@@ -84,7 +84,11 @@ def read_setting(name: str, text: str, diagnostics: Diagnostics) -> ReadSetting 
     return tree.NamedArgument(span=whole, name=identifier, value=value)
 
 
-def _whole(source: Source) -> Span:
+def span_of_setting(name: str, text: str) -> Span:
+    """Return the row of a settings file, or a source that reads `name=text`."""
+    if isinstance(text, FileText):
+        return text.row
+    source = Source(SOURCE_NAME, f"{name}={text}")
     return source.span(0, len(source.text))
 
 

@@ -16,6 +16,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import (
     ArrayAssignment,
     Assignment,
+    ColumnsAssignment,
     ExpressionAssignment,
     FileAssignment,
     LawAssignment,
@@ -95,6 +96,11 @@ class AssignmentTable:
                     ExpressionAssignment(target=target.name, span=setting.span, level=level, value=value)
                 ]
 
+    def add_columns(self, columns: Iterable[ColumnsAssignment]) -> None:
+        """Add settings of many single values, which replace those of the scenarios."""
+        for given in columns:
+            self._given.setdefault(given.target, []).append(given)
+
     def result(self) -> dict[str, tuple[Assignment, ...]]:
         """Return the value of each target. The keys of a table define a set without another value."""
         given = {name: tuple(givens) for name, givens in self._given.items()}
@@ -109,7 +115,7 @@ class AssignmentTable:
     ) -> Iterable[Assignment]:
         match statement:
             case tree.Assign():
-                yield from self._assign(level, statement)
+                yield from self.check_assignment(level, statement)
             case tree.Table():
                 yield from self._table(level, statement, keys)
             case tree.MatrixTable():
@@ -122,7 +128,8 @@ class AssignmentTable:
             case tree.Draw():
                 yield from self._draw(level, statement)
 
-    def _assign(self, level: int, statement: tree.Assign) -> Iterable[Assignment]:
+    def check_assignment(self, level: int, statement: tree.Assign) -> Iterable[Assignment]:
+        """Check a value, a single value or a formula for a set or parameter."""
         target = self._target(statement.target)
         if target is None:
             return
