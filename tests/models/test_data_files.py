@@ -108,3 +108,38 @@ def test_gavel_script_reads_the_public_formats(tmp_path: Path) -> None:
         ("A3C-2", "NC6", "1", "1"),
         ("A3C-2", "NC24", "1", "1"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("folder", "public", "made"),
+    [
+        ("helios", "job_id,user,vc,submit_time_s,num_gpus,num_nodes,duration_s,final_status\n"
+         "1,u,v,1382400.0,8,1,3600.0,COMPLETED\n2,u,v,1382460.0,4,1,0.0,CANCELED\n3,u,v,0.0,4,1,60.0,COMPLETED\n",
+         {"helios_sample.csv": "job,submitted_s,gpus,seconds,due_s,weight_usd_per_h\n1,0,8,3600,DUE,48.96\n"}),
+        ("openb", "name,num_gpu,gpu_milli,gpu_spec,pod_phase,creation_time,deletion_time\n"
+         "p1,1,460,T4|A10,Running,10627260,10630860\np2,8,1000,,Running,10627260,10630860\n"
+         "p3,1,1000,V100M32,Running,10627260,10630860\np4,1,1000,,Pending,10627260,10630860\n",
+         {"openb_pods.csv": "pod,submitted_s,gpus,seconds,due_s,weight_usd_per_h\n"
+          "p1,60,0.5,3600,DUE,0.53\np2,60,8,3600,DUE,16\n",
+          "openb_allowed.csv": "pod,gpu_model\np1,T4\np2,G2\n"}),
+    ],
+)  # fmt: skip
+def test_scripts_of_traces_read_the_public_formats(
+    folder: str, public: str, made: dict[str, str], tmp_path: Path
+) -> None:
+    source = tmp_path / "public.csv"
+    source.write_text(public, encoding="utf-8")
+    script(MODELS / f"trace_replay/data/{folder}/cut_{folder}.py").main(source, tmp_path)
+    for name, expected in made.items():
+        found, wanted = (tmp_path / name).read_text(encoding="utf-8").splitlines(), expected.splitlines()
+        assert len(found) == len(wanted)
+        for row, cells in zip(found, wanted, strict=True):
+            assert all(b in (a, "DUE") for a, b in zip(row.split(","), cells.split(","), strict=True))
+
+
+@pytest.mark.parametrize(("folder", "file"), [("helios", "helios_sample.csv"), ("openb", "openb_pods.csv")])
+def test_due_dates_follow_their_rule(folder: str, file: str) -> None:
+    for row in rows(MODELS / "trace_replay/data" / folder / file):
+        allowed = float(row["due_s"]) - float(row["submitted_s"]) - 600
+        assert 1.2 * float(row["seconds"]) - 2 <= allowed <= 3 * (float(row["seconds"]) + 1) + 2
+        assert float(row["weight_usd_per_h"]) > 0
