@@ -80,7 +80,7 @@ def write_smallest(model: Model, configuration: Configuration, found: Outcome, f
         try:
             text_of(candidate)
             return outcome(candidate, reference(candidate), configuration).kind == found.kind
-        except (Unsupported, Outside, KeyError, IndexError, TypeError, AssertionError, ZeroDivisionError):
+        except (Unsupported, Outside, LookupError, TypeError, AssertionError, ArithmeticError, ValueError):
             return False
 
     if fails(changed, plain):

@@ -5,13 +5,22 @@ Numbers have `+ - *`; everything else that a model does with numbers and conditi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from exact_lp import Row
+
+# `another` is a second argument; domains are those of the generator.
+SMOOTH: dict[str, Callable[..., Any]] = {
+    "norm": lambda one, another: np.sqrt(one * one + another * another),
+    "entropy": lambda one: one * np.log(one),
+    "perspective": lambda one, another: one * np.exp(another / one),
+    "ratio": lambda one, another: another * another / one,
+    "delay": lambda one, another: another / (one - another),
+}
 
 
 class Dead(Exception):
@@ -27,6 +36,16 @@ class Exact:
 
     def constant(self, value: Fraction) -> Any:
         return value
+
+    def floor(self, value: Any) -> Any:
+        fixed = _constant(value)
+        assert fixed is not None
+        return Fraction(fixed // 1)
+
+    def smooth(self, op: str, values: Sequence[Any]) -> Any:
+        """A value of `SMOOTH`, to the precision of doubles."""
+        fixed = [_constant(v) for v in values]
+        return Fraction(float(SMOOTH[op](*(float(f) for f in fixed if f is not None))))
 
     def largest(self, values: Sequence[Any]) -> Any:
         return max(values)
@@ -57,6 +76,13 @@ class Grid(Exact):
 
     def constant(self, value: Fraction) -> Any:
         return value.numerator / value.denominator
+
+    def floor(self, value: Any) -> Any:
+        return np.floor(value + self.EPSILON)
+
+    def smooth(self, op: str, values: Sequence[Any]) -> Any:
+        with np.errstate(all="ignore"):  # a subscript may leave the domain at points that are no solutions
+            return SMOOTH[op](*values)
 
     def largest(self, values: Sequence[Any]) -> Any:
         found = values[0]
@@ -155,6 +181,16 @@ class Tolerant(Exact):
 
     def __init__(self, tolerance: Fraction) -> None:
         self.tolerance = tolerance
+
+    def floor(self, value: Any) -> Any:
+        found = as_range(value)
+        return Range(Fraction(found.low // 1), Fraction(found.high // 1), found.size)
+
+    def smooth(self, op: str, values: Sequence[Any]) -> Any:
+        ranges = [as_range(v) for v in values]
+        assert all(r.low == r.high for r in ranges)
+        found = super().smooth(op, [r.low for r in ranges])
+        return Range(found, found, max(abs(found), Fraction(1)))
 
     def largest(self, values: Sequence[Any]) -> Any:
         ranges = [as_range(v) for v in values]

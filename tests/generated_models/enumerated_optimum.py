@@ -253,7 +253,7 @@ def faults(model: Model, point: Mapping[Column, float], tolerance: float) -> lis
                 found.append(f"{column} is {float(value)}")
             taken[column] = as_range(round(value) * size)
         else:
-            taken[column] = _about(value * size)
+            taken[column] = _about(value, size)
         slack = Fraction(0) if variable.kind else limit * max(1, abs(value)) * size
         at = taken[column].low
         if (low is not None and at < low - slack) or (high is not None and at > high + slack):
@@ -273,16 +273,17 @@ def objective_ranges(model: Model, point: Mapping[Column, float], tolerance: flo
     for column, variable, _, _ in exact.columns():
         value = Fraction(point.get(column, 0.0))
         taken[column] = (
-            as_range(round(value)) * UNITS[variable.unit] if variable.kind else _about(value * UNITS[variable.unit])
+            as_range(round(value)) * UNITS[variable.unit] if variable.kind else _about(value, UNITS[variable.unit])
         )
     values = Values(model, Tolerant(Fraction(tolerance)), taken)
     ranges = [(as_range(values.objective(o)), UNITS[o.unit]) for o in model.objectives]
     return [(float(r.low / size), float(r.high / size)) for r, size in ranges]
 
 
-def _about(value: Fraction) -> Any:
-    found = as_range(value)
-    return type(found)(found.low, found.high, max(abs(value), ONE))
+def _about(value: Fraction, unit: Fraction) -> Any:
+    """A value in a unit, in seconds; what is compared with it may differ by a share of the unit."""
+    found = as_range(value * unit)
+    return type(found)(found.low, found.high, max(abs(value), ONE) * unit)
 
 
 def declared_columns(model: Model) -> list[tuple[Column, Var]]:

@@ -23,6 +23,7 @@ from model_tree import (
     Not,
     Num,
     Objective,
+    Ord,
     Param,
     RandomQuantity,
     Ref,
@@ -50,11 +51,13 @@ def renamed(model: Model, random: Random) -> Model:
         match node:
             case Set() | Param() | RandomQuantity() | Var() | Let() | Constraint() | Objective() | Ref():
                 node = replace(node, name=new(node.name, names, "n"))
-            case At():
-                return replace(node, index=new(node.index, indices, "k"))
+            case At() | Ord():
+                ordered = new(node.ordered, names, "n") if node.ordered else ""
+                return replace(node, index=new(node.index, indices, "k"), ordered=ordered)
             case Iter():
                 own = tuple(new(n, indices, "k") for n in node.names)
-                return replace(node, names=own, source=new(node.source, names, "n"))
+                of = new(node.of, indices, "k") if node.of else ""
+                return replace(node, names=own, source=new(node.source, names, "n"), of=of)
             case Member():
                 return replace(node, source=new(node.source, names, "n"))
         match node:
@@ -77,7 +80,7 @@ def permuted(model: Model, random: Random) -> Model:
     def shuffled(items: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(random.sample(items, len(items)))
 
-    sets = tuple(s if s.numbers else replace(s, elements=shuffled(s.elements)) for s in model.sets)
+    sets = tuple(s if s.numbers or s.ordered else replace(s, elements=shuffled(s.elements)) for s in model.sets)
     return replace(
         model, sets=shuffled(sets), params=tuple(replace(p, values=shuffled(p.values)) for p in shuffled(model.params)),
         variables=shuffled(model.variables), lets=shuffled(model.lets), constraints=shuffled(model.constraints),
@@ -166,7 +169,8 @@ def with_other_data(model: Model, random: Random) -> Model:
     for p in model.params:
         if random.random() < 0.6:
             share = random.choice((1.0, 0.3))
-            values = tuple((k, random.choice(numbers) if random.random() < share else v) for k, v in p.values)
+            fine = [v for v in numbers if v.denominator == 1 or not p.integer]
+            values = tuple((k, random.choice(fine) if random.random() < share else v) for k, v in p.values)
             p = replace(p, values=values)
         params.append(p)
     return replace(model, params=tuple(params))

@@ -27,14 +27,19 @@ from model_tree import (
     Not,
     Num,
     Objective,
+    Ord,
     Over,
     Param,
     PerHour,
+    Piecewise,
     Quantified,
+    Quotient,
     RandomQuantity,
     Ref,
     Same,
     Set,
+    Smooth,
+    SpecialOrdered,
     Square,
     Truth,
     Var,
@@ -60,7 +65,7 @@ def text_of(model: Model) -> str:
     if model.decompose:
         lines.append(f"  decompose by {model.decompose};")
     lines += ["}", "scenario S for M {"]
-    lines += [f"  {s.name} = {_elements(s)};" for s in model.sets if not s.numbers]
+    lines += [line for s in model.sets for line in _given(s, model)]
     lines += [_values(p) for p in model.params]
     if model.option:
         lines.append(f"  rule = {model.option};")
@@ -73,8 +78,19 @@ def text_of(model: Model) -> str:
 def _set(s: Set) -> str:
     if s.numbers:
         return f"  set {s.name} = 1..{len(s.elements)};"
+    if s.indexed:
+        return f"  set {s.name}[{s.within[0]}] within {s.within[1]};"
     within = f" within {' cross '.join(s.within)}" if s.within else ""
     return f"  set {s.name}{within}{' ordered' if s.ordered else ''};"
+
+
+def _given(s: Set, model: Model) -> list[str]:
+    if s.numbers:
+        return []
+    if not s.indexed:
+        return [f"  {s.name} = {_elements(s)};"]
+    rest = {index: [str(e) for i, e in s.elements if i == index] for (index,) in model.set_named(s.within[0]).elements}
+    return [f"  {s.name}[{index}] = {{ {', '.join(own)} }};" for index, own in rest.items()]
 
 
 def _elements(s: Set) -> str:
@@ -87,7 +103,8 @@ def _unit(unit: str) -> str:
 
 
 def _param(p: Param) -> str:
-    return f"  param {p.name}{'[' + ', '.join(p.sets) + ']' if p.sets else ''}{_unit(p.unit)};"
+    kind = " integer" if p.integer else ""
+    return f"  param {p.name}{'[' + ', '.join(p.sets) + ']' if p.sets else ''}{_unit(p.unit)}{kind};"
 
 
 def _values(p: Param) -> str:
@@ -106,12 +123,12 @@ def _random(r: RandomQuantity) -> str:
 def _variable(v: Var) -> str:
     low = f" >= {expression(v.lower, SUM)}" if v.lower is not None else ""
     high = f" <= {expression(v.upper, SUM)}" if v.upper is not None else ""
-    kind = f" {v.kind}" if v.kind else ""
+    kind = (f" {v.kind}" if v.kind else "") + (" semicontinuous" if v.semicontinuous else "")
     return f"  var {v.name}{indices(v.indexing)}{_unit(v.unit)}{kind}{low}{high};"
 
 
 def _let(x: Let) -> str:
-    return f"  let {x.name}{indices(x.indexing)}{_unit(x.unit)} = {expression(x.body)};"
+    return f"  {'param' if x.data else 'let'} {x.name}{indices(x.indexing)}{_unit(x.unit)} = {expression(x.body)};"
 
 
 def _objective(o: Objective, at: int) -> str:
@@ -137,7 +154,8 @@ def indices(indexing: Indexing) -> str:
     if not indexing.iters:
         return ""
     parts = [
-        f"{i.names[0] if len(i.names) == 1 else '(' + ', '.join(i.names) + ')'} in {i.source}" for i in indexing.iters
+        f"{i.names[0] if len(i.names) == 1 else '(' + ', '.join(i.names) + ')'} in {i.source}{f'[{i.of}]' * bool(i.of)}"
+        for i in indexing.iters
     ]
     where = f" where {expression(indexing.where)}" if indexing.where is not None else ""
     return f"[{', '.join(parts)}{where}]"
@@ -150,6 +168,10 @@ def decimal(value: Fraction) -> str:
     return text
 
 
+def _list(numbers: tuple[Num, ...]) -> str:
+    return ", ".join(expression(n) for n in numbers)
+
+
 def _signed(value: Fraction) -> str:
     return f"-{decimal(-value)}" if value < 0 else decimal(value)
 
@@ -159,6 +181,8 @@ def _part(node: Node) -> tuple[str, int]:
         case Num(value, unit):
             text = decimal(abs(value)) + (f"[{unit}]" if unit else "")
             return (f"-{text}", SIGNED) if value < 0 else (text, ATOM)
+        case Ord(index, _):
+            return f"ord({index})", ATOM
         case At(index, by):
             return (f"{index} {'+' if by > 0 else '-'} {abs(by)}", SUM) if by else (index, ATOM)
         case Decided(number):
@@ -182,6 +206,26 @@ def _part(node: Node) -> tuple[str, int]:
             return f"{expression(body, FACTORS)} / {by}", FACTORS
         case Square(body):
             return f"{expression(body, ATOM)} ^ 2", POWER
+        case Quotient(op, body, by):
+            return f"{expression(body, SIGNED)} {op} {by}", FACTORS
+        case Piecewise(body, at, slopes, values):
+            points = ", ".join(f"({expression(a)}, {expression(v)})" for a, v in zip(at, values, strict=False))
+            lists = f"points = {{ {points} }}"
+            if slopes:
+                lists = f"breakpoints = {{ {_list(at)} }}, slopes = {{ {_list(slopes)} }}"
+            return f"piecewise({expression(body, SUM)}, {lists})", ATOM
+        case Smooth(op, args):
+            one, another = (*(expression(a, ATOM) for a in args), "")[:2]
+            match op:
+                case "norm":
+                    return f"norm({one}, {another})", ATOM
+                case "entropy":
+                    return f"({one} * log({one}))", ATOM
+                case "perspective":
+                    return f"({one} * exp({another} / {one}))", ATOM
+                case "ratio":
+                    return f"({another} ^ 2 / {one})", ATOM
+            return f"({another} / ({one} - {another}))", ATOM
         case PerHour(body):
             return f"{expression(body, FACTORS)} / 1[h]", FACTORS
         case Extreme(op, args):
@@ -203,6 +247,8 @@ def _part(node: Node) -> tuple[str, int]:
             return text, COMPARED
         case Same(op, one, another):
             return f"{expression(one)} {op} {expression(another)}", COMPARED
+        case Member((index, sub), source, negated, indexed=True):
+            return f"{expression(sub)} {'not in' if negated else 'in'} {source}[{expression(index)}]", COMPARED
         case Member(subs, source, negated):
             texts = ", ".join(expression(s) for s in subs)
             return f"{f'({texts})' if len(subs) > 1 else texts} {'not in' if negated else 'in'} {source}", COMPARED
@@ -213,6 +259,8 @@ def _part(node: Node) -> tuple[str, int]:
             return f"not {expression(body, NOT)}", NOT
         case Quantified(op, indexing, body):
             return f"{op}{indices(indexing)} {expression(body, NOT)}", NOT
+        case SpecialOrdered(op, indexing, body):
+            return f"{op}{indices(indexing)} {expression(body, SUM)}", NOT
         case Different(args, None):
             return f"all_different({', '.join(expression(a, SUM) for a in args)})", ATOM
         case Different((body,), Indexing() as indexing):

@@ -33,6 +33,15 @@ class At(Node):
 
     index: str
     by: int = 0
+    ordered: str = ""  # the ordered set in which `by` counts positions; "" for integers
+
+
+@dataclass(frozen=True)
+class Ord(Node):
+    """The position of an index in its ordered set, from 1 on."""
+
+    index: str
+    ordered: str
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,7 @@ class Label(Node):
 
 @dataclass(frozen=True)
 class Decided(Node):
-    """A subscript that is a number of integer decisions."""
+    """A subscript that is an integer number of decisions or data."""
 
     number: Node
 
@@ -82,6 +91,33 @@ class Square(Node):
 
 
 @dataclass(frozen=True)
+class Quotient(Node):
+    """`body div by`, rounded down, or the remainder `body mod by`, of integers."""
+
+    op: str  # div mod
+    body: Node
+    by: int
+
+
+@dataclass(frozen=True)
+class Piecewise(Node):
+    """Piecewise linear: 0 at 0 with slopes between breakpoints, or through points."""
+
+    body: Node
+    at: tuple[Num, ...]  # breakpoints, or the arguments of the points
+    slopes: tuple[Num, ...] = ()  # one more than breakpoints
+    values: tuple[Num, ...] = ()  # of the points
+
+
+@dataclass(frozen=True)
+class Smooth(Node):
+    """A convex function of integer decisions that has no exact value: see `SMOOTH` in `algebras`."""
+
+    op: str  # norm entropy perspective ratio delay
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
 class PerHour(Node):
     """A time as the number of its hours."""
 
@@ -96,8 +132,11 @@ class Extreme(Node):
 
 @dataclass(frozen=True)
 class Iter(Node):
+    """Indices of a set. One that is known already selects: the others are those of its tuples."""
+
     names: tuple[str, ...]
     source: str
+    of: str = ""  # of an indexed set: the index of the set meant
 
 
 @dataclass(frozen=True)
@@ -162,6 +201,7 @@ class Member(Node):
     subs: tuple[At | Label, ...]
     source: str
     negated: bool = False
+    indexed: bool = False  # the first of two subscripts is that of the indexed set
 
 
 @dataclass(frozen=True)
@@ -191,18 +231,31 @@ class Different(Node):
     indexing: Indexing | None = None
 
 
+@dataclass(frozen=True)
+class SpecialOrdered(Node):
+    """`sos1`: at most one number is not 0; `sos2`: at most two neighbours."""
+
+    op: str
+    indexing: Indexing
+    body: Node
+
+
 # --- declarations ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Set(Node):
-    """A root set, the integers from 1 on (`numbers`), or tuples or a subset of other sets (`within`)."""
+    """A root set, the integers from 1 on (`numbers`), or tuples or a subset of other sets (`within`).
+
+    An indexed set has pairs of its index and an element.
+    """
 
     name: str
     elements: tuple[Key, ...]
     within: tuple[str, ...] = ()
     ordered: bool = False
     numbers: bool = False
+    indexed: bool = False
 
 
 @dataclass(frozen=True)
@@ -211,6 +264,7 @@ class Param(Node):
     sets: tuple[str, ...]
     values: tuple[tuple[Key, Fraction], ...]  # in `unit`
     unit: str = ""
+    integer: bool = False
 
 
 @dataclass(frozen=True)
@@ -228,14 +282,18 @@ class Var(Node):
     lower: Node | None
     upper: Node | None
     unit: str = ""
+    semicontinuous: bool = False
 
 
 @dataclass(frozen=True)
 class Let(Node):
+    """A named expression; one of data is a derived parameter, which may read itself at earlier elements."""
+
     name: str
     indexing: Indexing
     body: Node
     unit: str = ""
+    data: bool = False
 
 
 @dataclass(frozen=True)

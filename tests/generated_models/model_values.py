@@ -32,13 +32,18 @@ from model_tree import (
     Not,
     Num,
     Objective,
+    Ord,
     Over,
     Param,
     PerHour,
+    Piecewise,
     Quantified,
+    Quotient,
     RandomQuantity,
     Ref,
     Same,
+    Smooth,
+    SpecialOrdered,
     Square,
     Truth,
     Var,
@@ -76,7 +81,13 @@ class Values:
     def environments(self, indexing: Indexing, env: Env, *, conditions: bool = True) -> Iterator[Env]:
         found = [dict(env)]
         for part in indexing.iters:
-            found = [{**e, **dict(zip(part.names, k, strict=True))} for e in found for k in self.sets[part.source]]
+            found = [
+                {**e, **dict(zip(part.names, k[-len(part.names) :], strict=True))}
+                for e in found
+                for k in self.sets[part.source]
+                if (not part.of or k[0] == e[part.of])
+                and all(e.get(n, one) == one for n, one in zip(part.names, k[-len(part.names) :], strict=True))
+            ]
         for one in found:
             if not conditions or indexing.where is None or self.is_true(indexing.where, one):
                 yield one
@@ -98,10 +109,13 @@ class Values:
                     )
                     continue
                 ends = [None if e is None else self.number(e, env) for e in (variable.lower, variable.upper)]
+                if variable.semicontinuous:
+                    ends[0] = self.algebra.constant(Fraction(0))
                 yield (variable.name, key), variable, ends[0], ends[1]
 
     def constraints(self) -> Iterator[tuple[Constraint, Env]]:
-        for constraint in self.model.constraints:
+        own = [_semicontinuous(v) for v in self.model.variables if v.semicontinuous]
+        for constraint in (*own, *self.model.constraints):
             if not constraint.when or constraint.when == self.model.option:
                 for env in self.environments(constraint.indexing, {}):
                     yield constraint, env
@@ -123,6 +137,8 @@ class Values:
                 return algebra.constant(value * UNITS[unit])
             case At(index, by):
                 return algebra.constant(Fraction(env[index] + by))
+            case Ord(index, ordered):
+                return algebra.constant(Fraction(self.sets[ordered].index((env[index],)) + 1))
             case Ref():
                 return self._read(node, env)
             case Arith(op, left, right):
@@ -134,6 +150,14 @@ class Values:
                 return self.number(body, env) / by
             case PerHour(body):
                 return self.number(body, env) / 3600
+            case Quotient(op, body, by):
+                value = self.number(body, env)
+                whole = algebra.floor(value / by)
+                return whole if op == "div" else value - whole * by
+            case Piecewise():
+                return self._piecewise(node, env)
+            case Smooth(op, args):
+                return algebra.smooth(op, [self.number(a, env) for a in args])
             case Square(body):
                 value = self.number(body, env)
                 return value * value
@@ -171,9 +195,34 @@ class Values:
             raise Outside
         return self.algebra.largest(values) if op == "max" else -self.algebra.largest([-v for v in values])
 
+    def _piecewise(self, node: Piecewise, env: Env) -> Any:
+        """A line with a bend at each breakpoint: the change of the slope times what is beyond."""
+        x, zero = self.number(node.body, env), Fraction(0)
+        at = [n.value * UNITS[n.unit] for n in node.at]
+        if any(one >= another for one, another in itertools.pairwise(at)):
+            raise Outside
+        if node.slopes:
+            slopes, bends = [s.value for s in node.slopes], at
+            through = (zero, zero)
+        else:
+            values = [v.value for v in node.values]
+            slopes = [(w - v) / (b - a) for a, b, v, w in zip(at, at[1:], values, values[1:], strict=False)]
+            through, bends = (at[0], values[0]), at[1:-1]
+        constant = self.algebra.constant
+        found = constant(through[1]) + (x - constant(through[0])) * constant(slopes[0])
+        for bend, (before, after) in zip(bends, itertools.pairwise(slopes), strict=True):
+            beyond = self.algebra.largest([x - constant(bend), constant(zero)])
+            found = found + (beyond - constant(max(through[0] - bend, zero))) * constant(after - before)
+        return found
+
     def _element(self, sub: At | Label | Decided, env: Env) -> Any:
         assert not isinstance(sub, Decided)
-        return sub.element if isinstance(sub, Label) else env[sub.index] + sub.by if sub.by else env[sub.index]
+        if isinstance(sub, Label):
+            return sub.element
+        if sub.by and sub.ordered:
+            at = self.sets[sub.ordered].index((env[sub.index],)) + sub.by
+            return self.sets[sub.ordered][at][0] if 0 <= at < len(self.sets[sub.ordered]) else None
+        return env[sub.index] + sub.by if sub.by else env[sub.index]
 
     def _read(self, node: Ref, env: Env) -> Any:
         declared = self.declared[node.name]
@@ -289,6 +338,12 @@ class Values:
                     one = self.truth(body, row)
                     found = algebra.both(found, one) if op == "all" else algebra.either(found, one)
                 return found
+            case SpecialOrdered():
+                apart: Any = True
+                for one, another in self._apart(node, env):
+                    zeros = [algebra.compare("==", v, algebra.constant(Fraction(0))) for v in (one, another)]
+                    apart = algebra.both(apart, algebra.either(*zeros))
+                return apart
             case Different(args, indexing):
                 rows = [env] if indexing is None else list(self.environments(indexing, env))
                 numbers = [self.number(a, row) for row in rows for a in args]
@@ -301,6 +356,14 @@ class Values:
                 yes = algebra.both(c, self.truth(then, env))
                 return algebra.either(yes, algebra.both(algebra.negated(c), self.truth(other, env)))
         raise TypeError(node)
+
+    def _apart(self, node: SpecialOrdered, env: Env) -> Iterator[tuple[Any, Any]]:
+        """The pairs of numbers of which one must be 0."""
+        numbers = [self.number(node.body, row) for row in self.environments(node.indexing, env)]
+        least = 1 if node.op == "sos1" else 2
+        for (at, one), (beside, another) in itertools.combinations(enumerate(numbers), 2):
+            if beside - at >= least:
+                yield one, another
 
     def require(self, node: Node, env: Env) -> None:
         """Add the rows of a condition to the piece; raises Dead where it cannot be true there."""
@@ -327,8 +390,19 @@ class Values:
                 if not rows:
                     raise Dead
                 self.require(body, rows[pieces.pick(len(rows))])
+            case SpecialOrdered():
+                for pair in self._apart(node, env):
+                    pieces.require("==", pair[pieces.pick(2)], Fraction(0))
             case Choice(condition, then, other):
                 self.require(then if self.truth(condition, env) else other, env)
             case _:
                 if not self.truth(node, env):
                     raise Dead
+
+
+def _semicontinuous(v: Var) -> Constraint:
+    """That a semicontinuous variable is 0 or at least its smallest other value."""
+    assert v.lower is not None
+    x = Ref(v.name, tuple(At(n) for n in v.indexing.names))
+    off, on = Compare(("<=",), (x, Num(Fraction(0), v.unit))), Compare((">=",), (x, v.lower))
+    return Constraint(f"{v.name}.semicontinuous", v.indexing, Logic("or", off, on))

@@ -29,10 +29,14 @@ from model_tree import (
     Over,
     Param,
     PerHour,
+    Piecewise,
     Quantified,
+    Quotient,
     RandomQuantity,
     Ref,
     Set,
+    Smooth,
+    SpecialOrdered,
     Square,
     Truth,
     Var,
@@ -40,8 +44,10 @@ from model_tree import (
     walk,
 )
 
-NUMERIC = (Num, Arith, Neg, Divided, Square, PerHour, Extreme, Over, Truth, Expected, Ref)
-LOGICAL = (Compare, Logic, Not, Quantified, Member, Different)
+NUMERIC = (
+    Num, Arith, Neg, Divided, Square, Quotient, Piecewise, Smooth, PerHour, Extreme, Over, Truth, Expected, Ref,
+)  # fmt: skip
+LOGICAL = (Compare, Logic, Not, Quantified, Member, Different, SpecialOrdered)
 
 
 def shrunk(model: Model, fails: Callable[[Model], bool], most: int = 2000) -> Model:
@@ -164,12 +170,22 @@ def _smaller(node: Node) -> Iterator[Node]:
         return
     if isinstance(node, Var):
         if node.kind == "integer" or not node.kind:
-            yield replace(node, kind="binary", lower=None, upper=None, unit="")
-        if node.unit:
-            yield replace(node, unit="")
+            yield replace(node, kind="binary", lower=None, upper=None, unit="", semicontinuous=False)
+        if node.semicontinuous:
+            yield replace(node, semicontinuous=False)
         return
     if isinstance(node, Let) and node.unit:
         yield replace(node, unit="")
+    if isinstance(node, Piecewise):
+        yield node.body
+        if len(node.at) > 1 and node.slopes:
+            yield replace(node, at=node.at[1:], slopes=node.slopes[1:])
+            yield replace(node, at=node.at[:-1], slopes=node.slopes[:-1])
+        if len(node.at) > 2 and node.values:
+            yield replace(node, at=node.at[1:], values=node.values[1:])
+            yield replace(node, at=node.at[:-1], values=node.values[:-1])
+        yield from (Num(Fraction(v)) for v in (0, 1))
+        return
     if isinstance(node, Param):
         for at, (key, value) in enumerate(node.values):
             for smaller in (Fraction(0), Fraction(1)):

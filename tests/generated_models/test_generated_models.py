@@ -62,6 +62,14 @@ def check(seeds: range, ways: int) -> Counter[str]:
     return counts
 
 
+def enumerated(model: Model) -> Reference | None:
+    """The reference; None where it would take long."""
+    try:
+        return reference(model, PIECES)
+    except Unsupported:
+        return None
+
+
 @pytest.mark.parametrize("first", range(0, QUICK, BLOCK))
 def test_models_are_solved_right(first: int) -> None:
     counts = check(range(first, first + BLOCK), 1)
@@ -182,7 +190,7 @@ def test_models_are_solved_right_in_every_way(first: int) -> None:
 
 def test_the_generator_gives_every_status_and_construct() -> None:
     """Models of the quick tests say something, and not always the same."""
-    statuses = Counter(reference(generated(seed, SMALL)).status for seed in range(100))
+    statuses = Counter(right.status for seed in range(100) if (right := enumerated(generated(seed, SMALL))))
     assert statuses["infeasible"] >= 4
     assert statuses["optimal"] >= 60
     texts = "".join(text_of(generated(seed)) for seed in range(QUICK))
@@ -190,7 +198,9 @@ def test_the_generator_gives_every_status_and_construct() -> None:
         " where ", "any[", "all[", " or ", " and ", "not ", " => ", " <=> ", "if ", "count[", "max(", "min(", "abs(",
         "max[", "min[", " ^ 2", "E(", "then m", "when rule", "decompose by", " in h", "[min]", "let ", " integer ",
         " else 0", " within A cross B", "K = 1..3", ">= 0;", " in P]", " binary",
-        " < ", " > ", " != ", "all_different[", "all_different(", "prod[",
+        " < ", " > ", " != ", "all_different[", "all_different(", "prod[", " div ", " mod ", " semicontinuous ",
+        "sos1[", "sos2[", "breakpoints = {", "points = { (", "norm(", " * log(", " * exp(", " in Q[i", "set Q[A]", "T ordered",
+        "param r[", "ord(", " integer;",
     ):  # fmt: skip
         assert word in texts, word
 
@@ -199,8 +209,9 @@ def test_a_wrong_answer_is_found() -> None:
     """The reference of another model is not met: the comparison can fail."""
     kinds = Counter()
     for seed in range(20):
-        model, other = generated(seed, SMALL), reference(generated(seed + 1000, SMALL))
-        if other != reference(model):
+        model, other = generated(seed, SMALL), enumerated(generated(seed + 1000, SMALL))
+        right = enumerated(model)
+        if right and other and other != right:
             kinds[outcome(model, other, Configuration()).kind != "right"] += 1
     assert kinds[True] > 10
     assert not kinds[False]
