@@ -55,3 +55,8 @@ def hungry(message: bytes) -> bytes:
 def slow(message: bytes) -> bytes:
     time.sleep(60)
     return b""
+
+
+def square_slowly(message: bytes) -> bytes:
+    time.sleep(0.5)
+    return square(message)

@@ -1,4 +1,4 @@
-"""The engine of a text such as `local`, `dask`, `dask://host:port` or `slurm`."""
+"""The engine of a text such as `local`, `dask`, `dask://host:port` or `slurm:queue=main`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpusched_dsl.campaigns.engines.protocol import Engine
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
-ENGINES = ("local", "inline")
+ENGINES = ("local", "inline", "dask", "dask://HOST:PORT", "slurm", "slurm:OPTION=VALUE,...")
 
 
 def choose_engine(text: str = "local", workers: int | None = None, memory: int | None = None) -> Engine:
@@ -17,5 +17,14 @@ def choose_engine(text: str = "local", workers: int | None = None, memory: int |
         return LocalEngine(workers, memory)
     if text == "inline":
         return InlineEngine()
+    if text == "dask" or text.startswith("dask://"):
+        from gpusched_dsl.campaigns.engines.dask import DaskEngine
+
+        address = text.removeprefix("dask").removeprefix("://")
+        return DaskEngine(f"tcp://{address}" if address else None, workers, memory)
+    if text.partition(":")[0] == "slurm":
+        from gpusched_dsl.campaigns.engines.slurm import slurm_engine
+
+        return slurm_engine(text, workers, memory)
     message = f"unknown engine `{text}`"
     raise DiagnosticError([Diagnostic("GSM5309", message, help=f"the engines are {', '.join(ENGINES)}")])

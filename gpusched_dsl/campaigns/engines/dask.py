@@ -1,0 +1,166 @@
+"""Dask distributed: a scheduler that runs already, or a cluster of this machine.
+
+A Dask worker calls the function in a process of its own (`child.py`), as the local engine does. So a crash, the limit of
+memory and a function that does not release the interpreter never reach the worker, which keeps answering the scheduler.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any
+
+from gpusched_dsl.campaigns.engines.child import Child
+from gpusched_dsl.campaigns.engines.protocol import ATTEMPTS, DIED, Done, Failure, Stop, Work
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+
+POLL_SECONDS = 0.2
+CONNECT_SECONDS = 20.0
+WORKER_SECONDS = 120.0  # until the first worker must be there
+SETTINGS = {  # of a cluster that is started here
+    "distributed.scheduler.worker-ttl": "60s",  # a worker that says nothing for so long is lost
+    "distributed.scheduler.allowed-failures": 10,
+    "distributed.worker.daemon": False,
+}
+_child = threading.local()
+
+
+class DaskEngine:
+    """Workers of Dask: of the scheduler at an address, or of a new cluster of this machine."""
+
+    name = "dask"
+
+    def __init__(
+        self,
+        address: str | None = None,
+        workers: int | None = None,
+        memory: int | None = None,
+        cluster: Any = None,
+        attempts: int = ATTEMPTS,
+    ) -> None:
+        """`memory` in bytes for each run. Raises DiagnosticError (GSM5309)."""
+        distributed = import_package("distributed", "dask")
+        import dask
+
+        self._memory, self._attempts, self._cluster = memory, attempts, cluster
+        try:
+            if address is None and cluster is None:
+                from gpusched_dsl.campaigns.engines.local import cores
+
+                with dask.config.set(SETTINGS):
+                    self._cluster = distributed.LocalCluster(
+                        n_workers=workers or cores(), threads_per_worker=1, memory_limit=0, dashboard_address=None
+                    )
+            self._client = distributed.Client(address or self._cluster, timeout=CONNECT_SECONDS)
+        except (OSError, ValueError, TimeoutError) as failure:
+            if cluster is None and self._cluster is not None:
+                self._cluster.close()
+            raise DiagnosticError([_unreachable(address or "a cluster of this machine", failure)]) from failure
+
+    @property
+    def workers(self) -> int:
+        return sum(int(count) for count in self._client.nthreads().values())
+
+    def __enter__(self) -> DaskEngine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def run(self, function: str, work: Sequence[Work], stop: Stop = lambda: False) -> Iterator[Done]:
+        self._wait_for_workers(stop)
+        starts: Counter[str] = Counter()
+        messages = {each.key: each for each in work}
+        pending = {self._submit(function, each, starts): each.key for each in work}
+        try:
+            while pending and not stop():
+                for future in self._finished(list(pending)):
+                    key = pending.pop(future)
+                    result = _result_of(future)
+                    future.release()
+                    if isinstance(result, Failure) and result.kind == DIED and starts[key] < self._attempts:
+                        pending[self._submit(function, messages[key], starts)] = key
+                    else:
+                        yield Done(key, result, starts[key])
+        finally:
+            self._client.cancel(list(pending))
+
+    def close(self) -> None:
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def _wait_for_workers(self, stop: Stop) -> None:
+        from time import monotonic, sleep
+
+        end = monotonic() + WORKER_SECONDS
+        while not self.workers and not stop():
+            if monotonic() > end:
+                raise DiagnosticError([_unreachable("a worker", TimeoutError(f"none within {WORKER_SECONDS:.0f} s"))])
+            sleep(POLL_SECONDS)
+
+    def _submit(self, function: str, work: Work, starts: Counter[str]) -> Any:
+        starts[work.key] += 1
+        key = f"gsdsl-{work.key}-{starts[work.key]}"
+        return self._client.submit(call_in_child, function, work.message, self._memory, key=key, pure=False)
+
+    def _finished(self, pending: list[Any]) -> list[Any]:
+        """Return the futures that are done, after a moment if there are none."""
+        import distributed
+
+        try:
+            return list(distributed.wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED").done)
+        except TimeoutError:
+            return []
+
+
+def call_in_child(function: str, message: bytes, memory: int | None) -> tuple[str, bytes | str]:
+    """Call a function in the process of this thread of a worker; return a kind and a result or reason."""
+    child: Child | None = getattr(_child, "value", None)
+    if child is None or not child.alive:
+        child = _child.value = Child(memory)
+    child.memory = memory
+    child.start(function, Work("", message))
+    done: Done | None = None
+    while done is None:
+        if child.pipe.poll(POLL_SECONDS):
+            done = child.receive()
+            if done is None and not child.alive:
+                done = Done("", Failure(DIED, "its process ended at the start"))
+        child.watch()
+    if not isinstance(done.result, Failure):
+        return "", done.result
+    if not child.alive:
+        child.close()
+        _child.value = None
+    return done.result.kind, done.result.reason
+
+
+def _result_of(future: Any) -> bytes | Failure:
+    """Return the result of a future; a failure if the workers that had it died."""
+    if future.status != "finished":
+        error = future.exception() if future.status == "error" else None
+        return Failure(DIED, f"{type(error).__name__}: {error}" if error is not None else "its worker is gone")
+    kind, content = future.result()
+    return Failure(kind, str(content)) if kind else bytes(content)
+
+
+def import_package(package: str, extra: str) -> Any:
+    """Import a package; raise DiagnosticError (GSM5309) if it is not installed."""
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError as missing:
+        message = f"this engine needs the package `{package}`"
+        help = f'`pip install "gpusched-dsl[{extra}]"`, or use `--engine local`'
+        raise DiagnosticError([Diagnostic("GSM5309", message, help=help)]) from missing
+
+
+def _unreachable(what: str, failure: Exception) -> Diagnostic:
+    message = f"{what} cannot be reached: {failure}"
+    help = "check the address and that the scheduler runs: `dask scheduler`, then `dask worker ADDRESS` for each worker"
+    return Diagnostic("GSM5309", message, help=help)
