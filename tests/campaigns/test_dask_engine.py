@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -61,11 +62,8 @@ def test_a_worker_that_is_lost_loses_no_run(engine: DaskEngine, number: signal.S
     try:
         found = {done.key: done.result for done in engine.run("engine_work:square_slowly", work)}
     finally:
-        with pytest.MonkeyPatch.context():
-            try:
-                os.kill(victim, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
     assert found == {each.key: str(int(each.message) ** 2).encode() for each in work}
 
 

@@ -1,7 +1,7 @@
 """Dask distributed: a scheduler that runs already, or a cluster of this machine.
 
-A Dask worker calls the function in a process of its own (`child.py`), as the local engine does. So a crash, the limit of
-memory and a function that does not release the interpreter never reach the worker, which keeps answering the scheduler.
+A Dask worker calls the function in a process of its own (`child.py`), as the local engine does. So a crash, the limit
+of memory and a function that keeps the interpreter never reach the worker, which goes on answering the scheduler.
 """
 
 from __future__ import annotations

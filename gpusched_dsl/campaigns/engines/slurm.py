@@ -30,7 +30,9 @@ def slurm_engine(text: str, workers: int | None, memory: int | None) -> DaskEngi
             cluster.scale(jobs=workers or WORKERS)
         except (OSError, ValueError, TypeError, RuntimeError) as failure:
             message = f"Slurm cannot be used: {failure}"
-            raise DiagnosticError([Diagnostic("GSM5309", message, help=f"options are {', '.join(OPTIONS)}")]) from failure
+            raise DiagnosticError(
+                [Diagnostic("GSM5309", message, help=f"options are {', '.join(OPTIONS)}")]
+            ) from failure
     engine = DaskEngine(cluster=cluster, memory=memory)
     engine.name = "slurm"
     return engine
