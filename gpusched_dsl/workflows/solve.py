@@ -16,6 +16,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.text.numbers import number_text, seconds_text, with_unit
+from gpusched_dsl.reporting.gangs import gang_warnings
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.aggregated import Entries
 from gpusched_dsl.solving.sensitivity import sensitivity_of
@@ -112,6 +113,8 @@ def solve_scenario(
     relaxed = isinstance(method, SolverMethod) and method.relax
     provenance = _with_warnings(provenance, (*start.warnings, *warnings))
     result = Result(solved, provenance, rebuilt, sensitivity, relaxed)
+    if parts := gang_warnings(result):
+        result = replace(result, provenance=_with_warnings(provenance, parts))
     log(f"{title} with {method.name}: {outcome_text(result)}")
     if config.reasons and result.reason != "interrupt" and not (monitor is not None and monitor.stop_requested):
         result = _with_reasons(result, method, observer, clock.rest_of(options.time_limit))

@@ -92,6 +92,63 @@ class Referee:
                 self.check_nodes(by_job[j], found, held)
                 held |= {(n, j): count for n, count in by_job[j].workers.items()}
 
+    def check_preempting(self, key: Callable[[int, float, float], float]) -> None:
+        """Check each time at which a plan was made, for queues that place all jobs anew.
+
+        `key` is that of a job, its GPU time and the fraction of its work that is left. All jobs that fit run.
+        """
+        for j, job in enumerate(self.racks.jobs):
+            own = [s for s in self.stays if s.job == j]
+            assert all(sum(s.workers.values()) == job.need for s in own), "not all workers, or too many"
+            assert abs(self.left(j, max(s.end for s in own))) < NEAR
+        ends = {j: max(s.end for s in self.stays if s.job == j) for j in range(len(self.racks.jobs))}
+        for now in sorted({j.submitted for j in self.racks.jobs} | set(ends.values())):
+            present = [j for j, g in enumerate(self.racks.jobs) if g.submitted <= now + NEAR and ends[j] > now + NEAR]
+            keys = {j: round(key(j, self.attained(j, now), self.left(j, now)), 7) for j in present}
+            held: dict[tuple[int, int], int] = {}
+            for j in sorted(present, key=lambda j: (keys[j], self.racks.jobs[j].submitted, j)):
+                found = self.least(j, held)
+                runs = [s for s in self.stays if s.job == j and s.start <= now + NEAR < s.end]
+                assert bool(runs) == (found is not None), f"job {j} at {now}: {found}"
+                if found is not None:
+                    self.check_nodes(runs[0], found, held)
+                    held |= {(n, j): count for n, count in runs[0].workers.items()}
+
+    def attained(self, job: int, now: float) -> float:
+        """The GPU time of a job so far."""
+        own = [s for s in self.stays if s.job == job and s.start < now]
+        return self.racks.jobs[job].need * sum(min(s.end, now) - s.start for s in own)
+
+    def left(self, job: int, now: float) -> float:
+        """The fraction of the work of a job that is left."""
+        own = [s for s in self.stays if s.job == job and s.start < now]
+        return 1.0 - sum((min(s.end, now) - s.start) / self.time(job, s.workers) for s in own)
+
+    def check_reserved_starts(self) -> None:
+        """Check EASY backfilling: the first job without a place starts when the jobs that run then leave it room."""
+        by_job = {stay.job: stay for stay in self.stays}
+        for now in sorted({j.submitted for j in self.racks.jobs} | {s.end for s in self.stays}):
+            came = [j for j, job in enumerate(self.racks.jobs) if job.submitted <= now + NEAR]
+            waiting = [j for j in came if by_job[j].start > now + NEAR]
+            if not waiting:
+                continue
+            head = min(waiting, key=lambda j: (self.racks.jobs[j].submitted, j))
+            first = (self.racks.jobs[head].submitted, head)
+            runs = [
+                s
+                for s in self.stays
+                if s.end > now + NEAR
+                and (
+                    s.start < now - NEAR
+                    or (s.start <= now + NEAR and (self.racks.jobs[s.job].submitted, s.job) < first)
+                )
+            ]
+            for end in sorted({now} | {s.end for s in runs}):
+                held = {(n, s.job): c for s in runs if s.end > end + NEAR for n, c in s.workers.items()}
+                if self.least(head, held) is not None:
+                    assert by_job[head].start <= end + NEAR, f"job {head} at {now}"
+                    break
+
     def check_nodes(self, stay: Stay, found: tuple[int, tuple[int, int]], held: dict[tuple[int, int], int]) -> None:
         level, least = found
         nodes = list(stay.workers)

@@ -87,7 +87,7 @@ def test_many_queues(method: str, seed: int) -> None:
 @pytest.mark.parametrize("method", ["EASY", "Conservative"])
 @pytest.mark.parametrize("seed", range(20, 31))
 def test_backfilling(method: str, seed: int) -> None:
-    """Backfilling starts no job later than FIFO does on equal nodes of one rack each, and has complete gangs."""
+    """All gangs are complete and take their time; with EASY the first job in the queue is never delayed."""
     racks = random_racks(seed)
     world = run(racks.text(), method).world
     referee = Referee(racks, stays_of(world))
@@ -96,8 +96,52 @@ def test_backfilling(method: str, seed: int) -> None:
     for stay in referee.stays:
         assert sum(stay.workers.values()) == racks.jobs[stay.job].need
         assert stay.end - stay.start == pytest.approx(referee.time(stay.job, stay.workers))
-    first = min(range(len(racks.jobs)), key=lambda j: (racks.jobs[j].submitted, j))
-    assert world.first_start[first] == racks.jobs[first].submitted
+    if method == "EASY":
+        referee.check_reserved_starts()
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("method", ["LAS", "SRTF"])
+@pytest.mark.parametrize("seed", range(40, 51))
+def test_preempting_queues(method: str, seed: int) -> None:
+    racks = random_racks(seed, equal=seed % 2 == 0)
+    referee = Referee(racks, stays_of(run(racks.text(), method).world), fastest_first=True)
+    pace = max(n.pace for n in racks.nodes)
+    keys = {
+        "LAS": lambda j, gpu_time, left: gpu_time,
+        "SRTF": lambda j, gpu_time, left: left * racks.jobs[j].length / pace,
+    }
+    referee.check_preempting(keys[method])
+    referee.check_load()
+
+
+def test_users_take_turns_up_to_their_quotas() -> None:
+    """Shares of 1 and 2, quotas of 5 and 6 GPUs, on three nodes with four GPUs each."""
+    nodes = [Node(0, 4, 99.0, 1.0), Node(0, 4, 99.0, 1.0), Node(1, 4, 99.0, 1.0)]
+    jobs = [
+        Gang(3, 1.0, 4.0, 0.0, 99.0, owner=0),
+        Gang(3, 1.0, 4.0, 0.0, 99.0, owner=0),  # 6 GPUs would exceed the quota of u0
+        Gang(2, 1.0, 4.0, 0.0, 99.0, owner=0),
+        Gang(5, 1.0, 4.0, 0.0, 99.0, owner=1),
+        Gang(2, 1.0, 4.0, 0.0, 99.0, owner=1),  # 7 GPUs would exceed the quota of u1
+        Gang(1, 1.0, 4.0, 0.0, 99.0, owner=1),
+    ]
+    world = run(Racks(nodes, jobs, [(1.0, 5.0), (2.0, 6.0)]).text(), "FairShare").world
+    started = [s for s in stays_of(world) if s.start == 0.0]
+    assert sorted((s.job, sum(s.workers.values())) for s in started) == [(0, 3), (2, 2), (3, 5), (5, 1)]
+    assert [s.workers for s in started if s.job == 3] == [{0: 1, 1: 4}]
+    assert world.end[3] == pytest.approx(4.8)
+
+
+def test_controllers_keep_gangs_on_their_nodes() -> None:
+    """Two controllers have every other node and job: j0, j2 on n0, n2 and j1 on n1, which is too small for it."""
+    found = Diagnostics()
+    workspace = workspace_from_text(TWO.text(), "racks.gsm", found)
+    config = RunConfig(method="Packed", controllers=2)
+    world = loop_of(setup_of(workspace, config)).run().world
+    nodes = {s.job: sorted(s.workers) for s in stays_of(world)}
+    assert nodes == {0: [2], 2: [0]}
+    assert np.isnan(world.first_start[1])
 
 
 def test_easy_keeps_the_reserved_start() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from gang_clusters import Gang, Node, Racks
+from json_schemas import complaints, published
 
 import gpusched_dsl as gs
 
@@ -134,3 +136,23 @@ def test_factors_below_one_are_refused(factor: str, tmp_path: Path) -> None:
     text = Racks(NODES, [Gang(2, 1.0, 2.0, 0.0, 99.0)]).text().replace("across_nodes 1.2", f"across_nodes {factor}")
     with pytest.raises(gs.DiagnosticError, match=r"GSM3020|GSM3003"):
         loaded(tmp_path, text).solve(backend="FIFO")
+
+
+def test_a_part_of_a_gang_is_warned_of(tmp_path: Path) -> None:
+    text = Racks(NODES, [Gang(5, 1.0, 2.0, 0.0, 99.0)]).text()
+    text = text.replace("== need[j] * runs[j];", ">= 3 * runs[j];").replace("maximize running:", "maximize running: -")
+    text = text.replace("sum[j in Jobs] need[j] * runs[j];", "sum[j in Jobs, n in Nodes] worker[j, n];")
+    text = text.replace("constraint room", "constraint some[j in Jobs]: runs[j] == 1;  constraint room")
+    result = loaded(tmp_path, text).solve()
+    assert [(d.code, d.severity.value) for d in result.diagnostics] == [("GSM7011", "warning")]
+    assert "the plan runs 3 of 5 workers of the gang `j0`" in result.diagnostics[0].message
+    whole = loaded(tmp_path, Racks(NODES, [Gang(5, 1.0, 2.0, 0.0, 99.0)]).text()).solve()
+    assert whole.diagnostics == ()
+
+
+def test_json_keeps_to_its_schema(tmp_path: Path) -> None:
+    result = gs.load(TWO_RACKS).solve(backend="FIFO", reasons=True)
+    result.to_json(tmp_path / "result.json")
+    document = json.loads((tmp_path / "result.json").read_text())
+    assert list(complaints(document, published("result.schema.json"))) == []
+    assert {row["job"] for row in document["placement"]} == {"resnet", "bert", "gpt_small", "vision"}
