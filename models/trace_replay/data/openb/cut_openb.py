@@ -2,8 +2,8 @@
 
     python cut_openb.py PODS [FOLDER]
 
-writes openb_pods.csv and openb_allowed.csv, byte for byte the shipped ones, from the list that README.md names. The list
-has no due dates: README.md gives the rule by which they are drawn.
+writes openb_pods.csv and openb_allowed.csv, byte for byte the shipped ones, from the list that README.md names. It has
+no due dates: README.md gives the rule by which they are drawn.
 """
 
 from __future__ import annotations
