@@ -97,7 +97,7 @@ def _show(comparison: Comparison, output: Output) -> None:
         show_with_note(paired, output)
         output.say()
     for line in comparison.footer():
-        output.say(line)
+        output.say_wrapped(line)
     output.report(d for row in comparison.rows for d in row.diagnostics)
     output.report(comparison.contradictions)
 

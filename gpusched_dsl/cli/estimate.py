@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             tell=lambda done: watch.begin(f"{count_text(done, 'run')} of {options.samples}"),
         )
     for line in result.lines():
-        output.say(line)
+        output.say_wrapped(line)
     if options.json is not None:
         write_document(result.json_text(), options.json, output)
     if options.csv is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_HEAD = re.compile(r" *(?:\S+(?: \S+)* {2,})?")
 
 
 class Output:
@@ -44,6 +48,10 @@ class Output:
         """Print a line of the result; nothing if quiet, or if standard output is for diagnostics as JSON."""
         if not self.quiet and not self._silent:
             print(text)
+
+    def say_wrapped(self, text: str) -> None:
+        """Print a line of prose, or of a name and a text; on a terminal, lines of its width, aligned below the text."""
+        self.say("\n".join(_wrap(text, _width(sys.stdout))) if self.is_terminal else text)
 
     def only_diagnostics(self) -> None:
         """Print no text on standard output: the command writes a document there."""
@@ -101,7 +109,8 @@ class Output:
         """Print a remark about the result, such as a written file; nothing if quiet or for JSON."""
         if not self.quiet and not self.as_json:
             sys.stdout.flush()
-            print(text, file=sys.stderr, flush=True)
+            lines = _wrap(text, _width(sys.stderr)) if _is_terminal(sys.stderr) else [text]
+            print("\n".join(lines), file=sys.stderr, flush=True)
 
     def finish(self) -> None:
         """Write the collected JSON and flush."""
@@ -118,6 +127,30 @@ class Output:
 def _key(diagnostic: Diagnostic) -> tuple[str, ...]:
     """Return a key; it is equal for the same diagnostic in a text that two files import."""
     return diagnostic.code, diagnostic.message, str(diagnostic.primary), *diagnostic.notes
+
+
+def _width(stream: TextIO) -> int:
+    """Return the number of characters in a line of a terminal."""
+    return _console(stream, colored=False).width
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """Break a line between words; the parts begin below the second column of `name   text`, or below the text."""
+    codes = _STYLE.findall(text)
+    if len(text) - sum(map(len, codes)) <= width:
+        return [text]
+    head = _HEAD.match(_STYLE.sub("", text))
+    indent = len(head[0]) if head is not None else 0
+    if indent > width // 2:
+        indent = len(text) - len(text.lstrip())
+    words = re.findall(r" *[^ ]+", text)
+    lines = [""]
+    for word in words:
+        if lines[-1].strip() and len(_STYLE.sub("", lines[-1] + word)) > width:
+            lines.append(" " * indent + word.lstrip())
+        else:
+            lines[-1] += word
+    return lines
 
 
 def _is_terminal(stream: TextIO) -> bool:

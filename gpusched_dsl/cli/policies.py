@@ -57,12 +57,12 @@ def _show_policies(policies: list[ListedPolicy], output: Output) -> None:
             output.say(f"{chr(10) if model else ''}for {policy.model or 'no model'}")
             model = policy.model
         output.say()
-        output.say(f"  {output.style(policy.name, '1')}{f': {policy.doc}' if policy.doc else ''}")
-        output.say(f"    {entry.file}{f', extends {policy.extends}' if policy.extends else ''}")
+        output.say_wrapped(f"  {output.style(policy.name, '1')}{f': {policy.doc}' if policy.doc else ''}")
+        output.say_wrapped(f"    {entry.file}{f', extends {policy.extends}' if policy.extends else ''}")
         for text, origin in policy.lines:
-            output.say(f"    {text}{f'   # from {origin}' if origin != policy.name else ''}")
+            output.say_wrapped(f"    {text}{f'   # from {origin}' if origin != policy.name else ''}")
         for setting in policy.settings:
-            output.say(f"    {setting.name} = {setting.text}: {setting.meaning}")
+            output.say_wrapped(f"    {setting.name} = {setting.text}: {setting.meaning}")
 
 
 def _show_generic_names(output: Output) -> None:
@@ -71,8 +71,8 @@ def _show_generic_names(output: Output) -> None:
     output.say("any model with a placement; `gsdsl policies FILE` shows their lines for your models")
     for policy in GENERIC.values():
         output.say()
-        output.say(f"  {output.style(policy.name, '1')}: {policy.doc}")
-        output.say(f"    {policy.source}")
+        output.say_wrapped(f"  {output.style(policy.name, '1')}: {policy.doc}")
+        output.say_wrapped(f"    {policy.source}")
 
 
 def _show_generic(listed: list[ListedGeneric], output: Output) -> None:
@@ -85,15 +85,15 @@ def _show_generic(listed: list[ListedGeneric], output: Output) -> None:
         reasons = {(entry.reason, entry.help) for entry in group if "own policy" not in entry.reason}
         if len(reasons) == 1 and not any(entry.applies for entry in group):
             [(reason, help)] = reasons
-            output.say(f"  none of {', '.join(GENERIC)} applies: {reason}")
-            output.say(f"  {help}")
+            output.say_wrapped(f"  none of {', '.join(GENERIC)} applies: {reason}")
+            output.say_wrapped(f"  {help}")
             continue
         for entry in group:
             output.say()
-            output.say(f"  {output.style(entry.policy.name, '1')}: {entry.policy.doc}")
+            output.say_wrapped(f"  {output.style(entry.policy.name, '1')}: {entry.policy.doc}")
             about = entry.policy.source if entry.applies else f"does not apply: {entry.reason}"
             for line in (about, *entry.lines, *([entry.help] if entry.help else [])):
-                output.say(f"    {line}")
+                output.say_wrapped(f"    {line}")
 
 
 def _show_rules(output: Output) -> None:

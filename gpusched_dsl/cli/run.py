@@ -131,17 +131,17 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
     from gpusched_dsl.reporting.runs.groups import group_footer, group_grid
     from gpusched_dsl.reporting.runs.summary import MOST_GROUPS, summary_lines, title
 
-    output.say(title(result))
+    output.say_wrapped(title(result))
     output.say()
     for line in summary_lines(result):
         is_late = line.startswith("tardiness") and result.metrics["jobs_late"]
-        output.say(output.style(line, LATE) if is_late else line)
+        output.say_wrapped(output.style(line, LATE) if is_late else line)
     for attribute in result.attributes:
         table = result.by(attribute)
         output.say()
         show_with_note(group_grid(table, result.unit, MOST_GROUPS), output, indent="")
         for line in group_footer(table, MOST_GROUPS):
-            output.say(line)
+            output.say_wrapped(line)
     output.report(result.warnings)
     if options.json is not None:
         write_document(result.json_text(), options.json, output)
@@ -185,7 +185,7 @@ def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, outpu
         show_with_note(paired, output)
         output.say()
     for line in comparison.footer():
-        output.say(line)
+        output.say_wrapped(line)
     rows = [row for _, each in comparison.comparisons for row in each.rows]
     output.report(d for row in rows for d in row.diagnostics)
     warnings = (warning for result in comparison.results for warning in result.warnings if warning.code != CODE)
@@ -229,7 +229,7 @@ def _show(comparison: RunComparison, output: Output) -> None:
     show_with_note(comparison.grid(), output)
     output.say()
     for line in comparison.footer():
-        output.say(line)
+        output.say_wrapped(line)
 
 
 def _show_title(first: RunResult, output: Output) -> None:

@@ -29,7 +29,7 @@ def show_result(result: Result, output: Output, names: Sequence[str] = ()) -> No
     """
     for line in result_lines(result):
         is_bad = line.startswith("status ") and not result.has_point
-        output.say(output.style(line, BAD) if is_bad else line)
+        output.say_wrapped(output.style(line, BAD) if is_bad else line)
     if result.has_point:
         _show_values(result, output, names)
     if result.placed is not None:

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.reporting.document import json_text
 
     for line in lines_of_table(table_format, table):
-        output.say(line)
+        output.say_wrapped(line)
     if options.json is not None:
         from gpusched_dsl.data.formats.trace_document import table_document
 
@@ -76,14 +76,14 @@ def _list(name: str, output: Output) -> int:
         generated = name not in names(False) and name in names(True)
         _refuse_unknown(name, generated)
         for line in lines_of_format(generator(name) if generated else reader(name)):
-            output.say(line)
+            output.say_wrapped(line)
         return exits.OK
     for title, generated in (("formats of files: `data FILE as NAME`", False), ("generators: `generate NAME`", True)):
         known_names = names(generated)
         if known_names:
             output.say(title)
             for line in lines_of_list((generator if generated else reader)(format_name) for format_name in known_names):
-                output.say(line)
+                output.say_wrapped(line)
             output.say()
     output.say("`gsdsl trace --formats NAME` lists columns and options")
     return exits.OK

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             clock=SearchClock(options.patience, watch),
         )
     for line in explanation.lines():
-        output.say(line)
+        output.say_wrapped(line)
     if options.json is not None:
         write_document(explanation.json_text(), options.json, output)
     return exits.OK

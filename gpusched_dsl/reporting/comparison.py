@@ -51,7 +51,7 @@ class ComparisonRow:
         return None if self.result is None else self.result.objective
 
     @property
-    def waiting(self) -> int | None:
+    def waiting_jobs(self) -> int | None:
         """Return the number of jobs without a place in the plan; None without a plan or a placement."""
         waiting = None if self.result is None else self.result.waiting_jobs
         return None if waiting is None else len(waiting.labels)
@@ -72,7 +72,7 @@ class Comparison(MethodComparison[ComparisonRow]):
 
     `bound` is the best proved bound of all runs, None without any; `bound_by` its method. `interrupted`: the methods
     after the last row did not run. `print` shows the table of the command line. `table` has a row per run: `method`,
-    `seed`, `status`, `waiting` (jobs without a place), the terms, the objective, `gap`, `seconds`, `best`, `remark`.
+    `seed`, `status`, `waiting_jobs`, the terms, the objective, `gap`, `seconds`, `best`, `remark`.
     With several seeds `paired` has the differences to the best method; `table` repeats them in each row of a method
     (`mean`, `difference`, ...).
     """
@@ -148,7 +148,7 @@ class Comparison(MethodComparison[ComparisonRow]):
         import polars as pl
 
         numbers = dict.fromkeys((*self.terms, self.objective, "gap", "seconds"), pl.Float64)
-        texts = {"method": pl.String, "seed": pl.Int64, "status": pl.String, "waiting": pl.Int64}
+        texts = {"method": pl.String, "seed": pl.Int64, "status": pl.String, "waiting_jobs": pl.Int64}
         paired = {} if self.paired is None else self.paired.table.select(PAIRED).schema
         return {**texts, **numbers, "best": pl.Boolean, **paired, "remark": pl.String}
 
@@ -158,7 +158,7 @@ class Comparison(MethodComparison[ComparisonRow]):
             "method": row.method,
             "seed": row.seed,
             "status": row.status,
-            "waiting": row.waiting,
+            "waiting_jobs": row.waiting_jobs,
             **{name: terms.get(name) for name in self.terms},
             self.objective: row.objective,
             "gap": self.gap(row),
@@ -175,10 +175,10 @@ class Comparison(MethodComparison[ComparisonRow]):
         if any(row.seed is not None for row in self.rows):
             columns.append(GridColumn("seed", ["" if r.seed is None else str(r.seed) for r in self.rows], right=True))
         columns.append(GridColumn("status", [row.status for row in self.rows], marks=self._row_marks))
-        waiting = [row.waiting for row in self.rows]
+        waiting = [row.waiting_jobs for row in self.rows]
         if any(waiting):
             texts = ["-" if count is None else f"{count:,}" for count in waiting]
-            columns.append(GridColumn("waiting", texts, right=True, optional=3))
+            columns.append(GridColumn("waiting jobs", texts, right=True, optional=1))
         for number, name in enumerate(self.terms):
             values = [None if row.result is None else row.result.terms.get(name) for row in self.rows]
             columns.append(GridColumn(name, column_texts(values, digits=6), right=True, optional=number + 4))
@@ -264,7 +264,7 @@ class Comparison(MethodComparison[ComparisonRow]):
             "kind": "policy" if row.is_policy else "solver",
             "seed": row.seed,
             "status": row.status,
-            "waiting": row.waiting,
+            "waiting_jobs": row.waiting_jobs,
             "reason": "" if result is None else result.reason,
             "objective": row.objective,
             "terms": {} if result is None else result.terms,

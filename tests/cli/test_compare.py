@@ -158,11 +158,11 @@ def test_csv(gsdsl: Run, rented: Callable[..., Path], tmp_path: Path) -> None:
     assert f"wrote {out}" in done.err
     rows = list(csv.DictReader(io.StringIO(out.read_text())))
     assert list(rows[0]) == [
-        "method", "seed", "status", "waiting", "lateness", "postponed", "idle", "rent", "total", "gap", "seconds",
+        "method", "seed", "status", "waiting_jobs", "lateness", "postponed", "idle", "rent", "total", "gap", "seconds",
         "best", "remark",
     ]  # fmt: skip
     assert float(rows[0]["total"]) == pytest.approx(BEST)
-    assert {row["waiting"] for row in rows} == {"0"}
+    assert {row["waiting_jobs"] for row in rows} == {"0"}
     assert [row["best"] for row in rows] == ["true", "false"]
 
 

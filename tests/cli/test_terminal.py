@@ -85,3 +85,23 @@ def test_ctrl_c_while_the_problem_is_built(tmp_path: Path, child: Callable[..., 
     assert "stopping with the best solution so far" in terminal.written
     assert "stopped by Ctrl-C" in terminal.written
     assert "Traceback" not in terminal.written
+
+
+@pytest.mark.parametrize(
+    ("text", "indent"),
+    [
+        ("bound        64.5 $   (each job separately, in its cheapest way or mixture of two ways)", 13),
+        ("  FIFO: first in, first out: no job overtakes an earlier job, in the order of arrival", 2),
+        ("\x1b[33mtardiness    1 late (20 %), 0.35 h mean, 1.75 h at most, and much more\x1b[0m", 13),
+        ("a_name_longer_than_half_of_the_terminal_is_wide  and its text, which continues below the name", 0),
+    ],
+)
+def test_long_lines_break_between_words(text: str, indent: int) -> None:
+    from gpusched_dsl.cli.output import _STYLE, _wrap
+
+    for width in (40, 60, 80, 200):
+        lines = _wrap(text, width)
+        assert " ".join(" ".join(lines).split()) == " ".join(text.split())
+        assert all(len(_STYLE.sub("", line)) <= max(width, 49) for line in lines)
+        assert all(line.startswith(" " * indent) and line[indent] != " " for line in lines[1:])
+        assert (len(lines) == 1) == (len(_STYLE.sub("", text)) <= width)
