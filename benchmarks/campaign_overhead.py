@@ -32,14 +32,17 @@ def one_second(message: bytes) -> bytes:
 
 def main(runs: int = 40, workers: int = 2) -> None:
     work = [Work(f"{number:032x}", f"{number:032x}".encode()) for number in range(runs)]
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store", "C") as store:
-        with LocalEngine(workers) as engine:
-            for _ in engine.run("benchmarks.campaign_overhead:one_second", work[:workers]):
-                pass  # the workers have started
-            start, used = time.perf_counter(), _used()
-            for done in engine.run("benchmarks.campaign_overhead:one_second", work):
-                store.put(record_of(done))
-            wall, cpu = time.perf_counter() - start, _used() - used
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(Path(folder) / "store", "C") as store,
+        LocalEngine(workers) as engine,
+    ):
+        for _ in engine.run("benchmarks.campaign_overhead:one_second", work[:workers]):
+            pass  # the workers have started
+        start, used = time.perf_counter(), _used()
+        for done in engine.run("benchmarks.campaign_overhead:one_second", work):
+            store.put(record_of(done))
+        wall, cpu = time.perf_counter() - start, _used() - used
     alone = runs * SECONDS / workers
     print(f"{runs} runs of {SECONDS:g} s on {workers} workers: {wall:.2f} s, {100 * (wall / alone - 1):.1f} % overhead")
     print(f"parent: {1000 * cpu / runs:.1f} ms of computing per run")

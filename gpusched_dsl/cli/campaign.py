@@ -78,8 +78,8 @@ def _run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: 
     memory = None if options.memory is None else int(options.memory * GIB)
     monitor = CampaignMonitor(output.note, plan.name)
     with (
-        Store(folder, plan.name) as store,
         choose_engine(options.engine, options.workers, memory) as engine,
+        Store(folder, plan.name) as store,
         watch_progress(output, show=output.shows_progress, watch=monitor),
     ):
         done = run_campaign(

@@ -109,8 +109,7 @@ class DaskEngine:
 
     def _finished(self, pending: list[Any]) -> list[Any]:
         """Return the futures that are done, after a moment if there are none."""
-        import distributed
-
+        distributed = import_package("distributed", "dask")
         try:
             return list(distributed.wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED").done)
         except TimeoutError:
