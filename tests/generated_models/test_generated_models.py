@@ -199,8 +199,8 @@ def test_the_generator_gives_every_status_and_construct() -> None:
         "max[", "min[", " ^ 2", "E(", "then m", "when rule", "decompose by", " in h", "[min]", "let ", " integer ",
         " else 0", " within A cross B", "K = 1..3", ">= 0;", " in P]", " binary",
         " < ", " > ", " != ", "all_different[", "all_different(", "prod[", " div ", " mod ", " semicontinuous ",
-        "sos1[", "sos2[", "breakpoints = {", "points = { (", "norm(", " * log(", " * exp(", " in Q[i", "set Q[A]", "T ordered",
-        "param r[", "ord(", " integer;",
+        "sos1[", "sos2[", "breakpoints = {", "points = { (", "norm(", " * log(", " * exp(", " in Q[i", "set Q[A]",
+        "T ordered", "param r[", "ord(", " integer;",
     ):  # fmt: skip
         assert word in texts, word
 
