@@ -139,8 +139,9 @@ def _check(analysis: Analysis, definition: Product, low: Floats, high: Floats, n
     below, above = ends
     if len(below) or len(above):
         found = missing_bounds(
-            analysis.problem, analysis.bounds, definition.arguments, (below, above), definition.name, definition.span
-        )
+            analysis.problem, analysis.bounds, definition.arguments, (below, above), definition.name, definition.span,
+            definition.operation,
+        )  # fmt: skip
         raise DiagnosticError(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
+from gpusched_dsl.compiling.passes.unsupported import KNOWN
 from gpusched_dsl.ir.arrays import Bools, Codes, Int32s
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.names import entry_name
@@ -14,9 +15,20 @@ from gpusched_dsl.language.source import Span
 
 
 def missing_bounds(
-    problem: Problem, bounds: Bounds, affines: Affines, needed: tuple[Codes, Codes], what: str, span: Span | None
+    problem: Problem,
+    bounds: Bounds,
+    affines: Affines,
+    needed: tuple[Codes, Codes],
+    what: str,
+    span: Span | None,
+    operation: str = "",
 ) -> list[Diagnostic]:
-    """A diagnostic per variable without the bound that the lower (`needed[0]`) and upper ends of expressions need."""
+    """A diagnostic per variable without the bound that the lower (`needed[0]`) and upper ends of expressions need.
+
+    It names the backends that take the `operation` without bounds.
+    """
+    takers = [f"`{target.name}`" for target in KNOWN if operation and not target.convex and target.takes(operation)]
+    otherwise = f"; or choose {' or '.join(takers)}, which supports the term directly" if takers else ""
     matrix = affines.matrix
     column, positive = matrix.columns, matrix.values > 0
     for_low, for_high = np.zeros(affines.count, dtype=np.bool_), np.zeros(affines.count, dtype=np.bool_)
@@ -37,7 +49,8 @@ def missing_bounds(
                 span,
                 secondary=(Label(family.span, f"no {side} bound declared here"),) if family.span is not None else (),
                 notes=(f"`{name}` has none: the constraints do not imply one either",),
-                help=f"state {_article(side)} {side} bound in the declaration of `{family.name}`, as tight as possible",
+                help=f"state {_article(side)} {side} bound in the declaration of `{family.name}`, as tight as possible"
+                + otherwise,
             )
     return list(found.values())
 
