@@ -352,3 +352,50 @@ def test_tables_and_bound(tmp_path: Path) -> None:
     assert "jobs are gangs, with workers on several nodes" in result.event_by_event
     result.to_html(tmp_path / "run.html")
     assert "n0, n1" in (tmp_path / "run.html").read_text()
+
+
+MODES = """
+model Elastic {
+  set Jobs;  set Nodes;  set Widths;
+  param gpus[Nodes] integer;
+  param size[Widths] integer;
+  param slower[Widths];
+  param length[Jobs] in h;
+  param remaining[Jobs] default 1;
+  param submitted[Jobs] in h;
+  var worker[j in Jobs, w in Widths, n in Nodes where size[w] <= 8] integer >= 0 <= gpus[n];
+  var runs[j in Jobs, w in Widths] binary;
+  maximize running: sum[j in Jobs, w in Widths] runs[j, w];
+  constraint once[j in Jobs]: sum[w in Widths] runs[j, w] <= 1;
+  constraint all_or_none[j in Jobs, w in Widths where size[w] <= 8]:
+    sum[n in Nodes] worker[j, w, n] == size[w] * runs[j, w];
+  constraint room[n in Nodes]: sum[j in Jobs, w in Widths where size[w] <= 8] worker[j, w, n] <= gpus[n];
+  placement worker[j, w, n] {
+    job j;  node n;  mode w;  workers size[w];  uses 1 of gpus[n];
+    lasts remaining[j] * length[j] * slower[w];  across_nodes 1.25;
+  }
+}
+online Loop for Elastic { arrive j in Jobs at submitted[j];  carry remaining[j] = remaining[j]; }
+scenario S for Elastic {
+  table Nodes: gpus = a 4  b 4;
+  table Widths: size slower = narrow 2 2  wide 8 1  huge 16 0.5;
+  table Jobs: length[h] submitted[h] = first 2 0  second 1 0.5  third 1 0.5  last 1 6;
+}
+"""
+
+
+@pytest.mark.parametrize("method", ["FIFO", "EASY"])
+def test_widths_of_gangs(method: str) -> None:
+    """A gang with several numbers of workers has the fastest one for which there is room."""
+    world = run(MODES, method).world
+    stays = {s.job: (round(s.start, 9), round(s.end, 9), s.workers) for s in stays_of(world)}
+    assert stays == {
+        0: (0.0, 2.5, {0: 4, 1: 4}),
+        1: (2.5, 3.75, {0: 4, 1: 4}),
+        2: (3.75, 5.0, {0: 4, 1: 4}),
+        3: (6.0, 7.25, {0: 4, 1: 4}),
+    }
+    text = MODES.replace("first 2 0", "first 2 0  beside 3 0").replace("a 4  b 4", "a 4  b 2")
+    world = run(text, method).world
+    assert {s.job: s.workers for s in stays_of(world) if s.start == 0.0} == {0: {1: 2}, 1: {0: 2}}
+    assert world.end[:2] == pytest.approx([4.0, 6.0])
