@@ -1,7 +1,7 @@
 """`python -m benchmarks.commits BASE [CASE ...]`: our own arms by an earlier commit and by this checkout, in turns.
 
-Prints CPU seconds (without imports) and peak memory of both, and their ratios. The least of all rounds counts, since
-noise only adds. Exit code 1 when an arm is slower or larger than `--most` times what it was.
+Prints CPU seconds (without imports) and peak memory of both, and their ratios, each at once on standard error. The least
+of all rounds counts, since noise only adds. Exit code 1 when an arm is slower or larger than `--most` times what it was.
 """
 
 from __future__ import annotations
@@ -39,9 +39,13 @@ def main() -> int:
     with checkout(options.base) as earlier:
         for case in [names[name] for name in options.cases] or CASES:
             for arm in our_arms(case, options.fast):
+                if not all(is_there(module, earlier) for module in (case.prepare[0], arm.module)):
+                    print(f"{case.name}, {arm.name}: not in {options.base}, left out", file=sys.stderr, flush=True)
+                    continue
                 before, now = in_turns(case, arm, earlier, options.rounds)
                 ratios = [now.figure(figure) / before.figure(figure) for figure in ("CPU", "peak_mb")]
                 worse |= max(ratios) > options.most
+                print(f"{case.name}, {arm.name}: {ratios[0]:.3f}, {ratios[1]:.3f}", file=sys.stderr, flush=True)
                 rows.append([
                     case.name, arm.name, f"{before.figure('CPU'):.3f}", f"{now.figure('CPU'):.3f}", f"{ratios[0]:.3f}",
                     f"{before.figure('peak_mb'):.0f}", f"{now.figure('peak_mb'):.0f}", f"{ratios[1]:.3f}",
@@ -80,6 +84,12 @@ def our_arms(case: Case, fast: bool) -> list[Arm]:
     """The arms that run this project's code and can run here."""
     ours = [a for a in case.arms if a.module.rpartition(".")[2].removeprefix("by_") in OURS]
     return [a for a in ours if missing(a) is None and not (fast and a.slow)]
+
+
+def is_there(module: str, root: Path) -> bool:
+    """Whether a checkout has a module of the benchmarks: an earlier commit lacks later cases."""
+    place = root.joinpath(*module.split("."))
+    return place.with_suffix(".py").exists() or (place / "__init__.py").exists()
 
 
 def in_turns(case: Case, arm: Arm, earlier: Path, rounds: int) -> tuple[Measured, Measured]:
