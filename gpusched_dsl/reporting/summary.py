@@ -68,7 +68,7 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
                 "finds a minimal conflict, shows it with its numbers, and computes the smallest relaxation.",
             ]
         case Status.BROKEN:
-            return ["The warning names the smallest relaxation: choose other options, or another policy."]
+            return ["The warning names what the plan violates: choose other options, or another policy."]
         case Status.UNBOUNDED:
             return [
                 "Some variables can grow for ever and improve the objective. `gsdsl explain`, with the same file and",

@@ -49,6 +49,15 @@ class _Stage:
     seconds: float
 
 
+def _better_start(problem: Problem, given: Floats | None, point: Floats | None) -> Floats | None:
+    """The point of the last objective, or the given start where that is as good for it and better for the next one."""
+    if given is None or point is None or not verify(problem, given).feasible:
+        return point
+    objective = problem.objectives[0]
+    sign = 1.0 if objective.sense == "minimize" else -1.0
+    return given if sign * objective.value(given) < sign * objective.value(point) else point
+
+
 class Solving:
     """One run of `solve_problem` or `resolve`, on the reformulated problem and in its terms."""
 
@@ -106,6 +115,7 @@ class Solving:
         stages: list[_Stage] = []
         kept: list[KeptObjective] = []
         kept_as_stated: list[KeptObjective] = []
+        given = start
         for number, objective in enumerate(objectives):
             if stages and self.deadline.reason:  # nothing is left for this objective and those after it
                 stages.append(_Stage(SolverResult(Status.LIMIT, reason=self.deadline.reason), None, None, 0.0))
@@ -115,7 +125,7 @@ class Solving:
                 original = self.reformulated.original
                 stated = stage_problem(original, original.objectives[number], kept_as_stated, within)
                 self._close()
-                stage = self._stage(problem, stated, number, start)
+                stage = self._stage(problem, stated, number, _better_start(problem, given, start))
                 if stage.answer.status is not Status.INFEASIBLE:
                     break
             if stage.answer.status is Status.INFEASIBLE and kept:
@@ -123,6 +133,8 @@ class Solving:
             stages.append(stage)
             if stage.answer.status is not Status.OPTIMAL or stage.checked_point is None or stage.stated_point is None:
                 break
+            if number == 0 and self.mip_start.point is not None:
+                given = self.mip_start.point  # the start, completed
             start = stage.checked_point.point if self.backend.capabilities.warm_start else None
             solved = stage.checked_point.verification.objectives[0].value
             stated_value = stage.stated_point.verification.objectives[number].value

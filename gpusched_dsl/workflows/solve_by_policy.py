@@ -21,6 +21,7 @@ from gpusched_dsl.ir.deadline import active_deadline, grace, limit, remaining_sh
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.checked import Element
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.policies.compile_clock import CompileClock
@@ -33,6 +34,7 @@ from gpusched_dsl.solving.starts import entries_of_point, read_entries
 
 START_SHARE = 1 / 3  # of the remaining time, for a plan as a warm start
 START_SECONDS = 1.0  # at least, to complete this plan
+LISTED_JOBS = 5  # names in the warning about a plan that violates rows
 WHY_SECONDS = 10.0  # to find the rows that a plan violates
 OPTION_SECONDS = 5.0  # to find an option of the model with which it violates none
 JUDGE_SECONDS = 10.0  # at least, to complete a plan: a time limit ends the policy, but its plan is a result
@@ -257,18 +259,18 @@ def _remove_proofs(
 def _broken_rows(
     built: Built, policy: CheckedPolicy, decision: Decision, problem: Problem, backend: Backend
 ) -> Diagnostic:
-    """Describe the violated rows by the smallest relaxation, and an option without violations if one exists."""
+    """Name the violated rows, the jobs left out, and an option without violations if one exists."""
     from gpusched_dsl.explaining.clock import SearchClock
-    from gpusched_dsl.explaining.conflict_diagnostics import relaxation_text
-    from gpusched_dsl.explaining.relaxation import relaxations
+    from gpusched_dsl.explaining.violated_rows import violated_rows
     from gpusched_dsl.workflows.option_advice import find_fitting_setting
 
-    everything = np.ones(problem.rows, dtype=np.bool_)
-    found = relaxations(problem, everything, everything, backend, SearchClock(WHY_SECONDS))
-    notes = (f"the smallest relaxation: {relaxation_text(problem, found[0])}",) if found else ()
-    broken = {problem.row_family(row).name for relaxation in found for row in relaxation.rows.tolist()}
+    found = violated_rows(problem, backend, WHY_SECONDS)
+    idle = _jobs_left_out(built, decision)
+    notes = tuple(note for note in (found.note, idle) if note)
     setting = (
-        find_fitting_setting(built, decision.values, broken, backend, SearchClock(OPTION_SECONDS)) if broken else None
+        find_fitting_setting(built, decision.values, set(found.families), backend, SearchClock(OPTION_SECONDS))
+        if found.families
+        else None
     )
     if setting is None:
         help = "choose options of the model that fit the policy, or another policy"
@@ -283,6 +285,26 @@ def _broken_rows(
         help=help,
         severity=Severity.WARNING,
     )
+
+
+def _jobs_left_out(built: Built, decision: Decision) -> str:
+    """A note that names the jobs that the plan leaves out, empty if there is none."""
+    placement = built.scenario.model.placement
+    at = None if placement is None else placement.position("job")
+    if placement is None or at is None or placement.variable not in decision.values:
+        return ""
+    values, variable = decision.values[placement.variable], built.scenario.model.variables[placement.variable]
+    job_type = variable.indexing.variables[at].type
+    if not isinstance(job_type, Element):
+        return ""
+    jobs = built.instance.store.sets[job_type.root].columns()[0]
+    out = np.setdiff1d(jobs, values.codes[at])
+    if not len(out):
+        return ""
+    labels = built.instance.store.universes[job_type.root].labels
+    names = ", ".join(f"`{labels[code]}`" for code in out[:LISTED_JOBS].tolist())
+    rest = f" and {len(out) - LISTED_JOBS:,} more" if len(out) > LISTED_JOBS else ""
+    return f"the plan leaves out {names}{rest}"
 
 
 def _unused_start_warning(policy: CheckedPolicy) -> Diagnostic:

@@ -107,7 +107,7 @@ def test_a_plan_that_breaks_rows(gsdsl: Run, rented: Callable[..., Path], tmp_pa
     assert done.code == 3
     assert "status  broken: the plan of the policy violates constraints of the model" in done.out
     assert "Allow more time" not in done.out
-    assert "The warning names the smallest relaxation" in done.out
+    assert "The warning names what the plan violates" in done.out
     assert "warning[GSM4015]: the plan of `Lazy` violates constraints of the model" in done.err
     assert "enough_run" in done.err
     found = json.loads(out.read_text())

@@ -409,3 +409,19 @@ def test_solvers_are_silent(name: str, capfd: pytest.CaptureFixture[str]) -> Non
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err == ""
+
+
+@pytest.mark.parametrize(("given", "second"), [((0, 1, 1), (0, 1, 1)), ((1, 1, 0), (0, 1, 0)), ((0, 0, 1), (0, 1, 0))])
+def test_a_start_that_is_better_for_the_next_objective_is_its_start(
+    given: tuple[float, ...], second: tuple[float, ...]
+) -> None:
+    """The first answer is worse for the second objective than the first start, which it equals for the first one."""
+    both = problem(
+        minimize(1, 0, 0), columns=3, rows=[at_most(2, 1, 1, 1), at_least(1, 1, 1, 1)], upper=1, integer=True
+    )
+    both = replace(both, objectives=(minimize(1, 0, 0), maximize(0, 1, 1)))
+    solver = Scripted(optimal(0, 1, 0, objective=0), optimal(0, 1, 1, objective=2))
+    solved = solve_problem(both, solver, SolveOptions(heuristic="off"), np.array(given, dtype=np.float64))
+    assert [o.value for o in solved.objectives] == [0, 2]
+    assert solver.starts[1] is not None
+    assert tuple(solver.starts[1]) == second

@@ -12,6 +12,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.workflows import solve_by_policy
 
 CAPACITY = """
 import "gsdsl:capacity_planning/model.gsm";
@@ -156,3 +157,44 @@ def test_only_what_the_model_has_can_be_fixed() -> None:
     with pytest.raises(DiagnosticError) as caught:
         ground(built.scenario.model, built.instance.store, None, {"run": VariableValues(codes, np.ones(1))})
     assert [d.code for d in caught.value.diagnostics] == ["GSM4014"]
+
+
+def test_rows_are_named_without_time_for_a_relaxation(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = instance(np.random.default_rng(8)).replace("node_rule = at_most", "node_rule = force") + NOTHING
+    monkeypatch.setattr(solve_by_policy, "WHY_SECONDS", 0.0)
+    found = gs.loads(text).solve(backend="Nothing")
+    [warning] = [w for w in found.warnings if w.code == "GSM4015"]
+    assert warning.notes[0] == "with this plan `enough_run` cannot be satisfied"
+    assert warning.notes[1] == "the plan leaves out `j1`, `j2`, `j3`, `j4`"
+
+
+def test_a_chain_of_rows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that no node trains: its home is nowhere, and it must have one."""
+    monkeypatch.setattr(solve_by_policy, "WHY_SECONDS", 0.0)
+    nobody = """
+    policy Nobody for PriceAware {
+      order b in Batch by arrives[b];
+      choose k in Nodes, h in Slots where (b, node_type[k]) in Fits and b == "T2" and h >= arrives[b] by 1;
+      occupies slots_needed[b, node_type[k]];
+      place start_now;
+    }"""
+    text = 'import "gsdsl:price_aware/tests/cases.gsm"; import "gsdsl:price_aware/model.gsm";\n' + nobody
+    found = gs.loads(text + "scenario S for PriceAware extends GapDearBoots { }").solve("S", backend="Nobody")
+    [warning] = [w for w in found.warnings if w.code == "GSM4015"]
+    assert "`placed[T1]`" in warning.notes[0]
+    assert warning.notes[0].endswith("cannot be satisfied together")
+    assert warning.notes[1] == "the plan leaves out `T1`"
+
+
+def test_bounds_that_a_plan_contradicts_are_named() -> None:
+    """FIFO gives the node that does not train all 700 requests a minute; it takes 450 within its latency bound."""
+    text = """
+    import "gsdsl:price_aware/tests/cases.gsm";
+    import "gsdsl:price_aware/model.gsm";
+    scenario S for PriceAware extends LatencyBound { rate["I1", "n2"] = 900[request/min]; }
+    """
+    found = gs.loads(text).solve("S", method="FIFO")
+    assert found.status == "broken"
+    [warning] = [w for w in found.warnings if w.code == "GSM4015"]
+    assert "the plan contradicts the bounds of `share[I1,n2," in warning.notes[0]
+    assert "at least 700 request/min and at most 450 request/min" in warning.notes[0]

@@ -75,6 +75,17 @@ def startable_node(cluster: SlottedCluster, state: SlottedState, j: int, h: int,
 
 
 @compiled
+def may_start(cluster: SlottedCluster, j: int, h: int) -> bool:
+    """Whether the policy lets a job start in a slot on any node."""
+    if cluster.first[j] > h:
+        return False
+    for c in range(cluster.allowed.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
+        if cluster.allowed[j, c, h]:
+            return True
+    return False
+
+
+@compiled
 def next_start(
     cluster: SlottedCluster,
     plan: SlottedSchedule,
@@ -86,14 +97,14 @@ def next_start(
 ) -> tuple[int, int]:
     """Start the next of the waiting jobs that can start in slot h, from `place` of the queue on.
 
-    Returns its place and the place to go on from; NONE if no job starts. With `blocking`, a job that cannot start lets
-    none behind it start.
+    Returns its place and the place to go on from; NONE if no job starts. With `blocking`, a job without a place lets
+    none behind it start, unless the policy does not let it start in this slot.
     """
     if not free_nodes(cluster, plan, state, h):
         return -1, -1
     for i in range(place, len(cluster.order)):
         j = cluster.order[i]
-        if plan.node[j] < 0 and cluster.first[j] <= h:
+        if plan.node[j] < 0 and may_start(cluster, j, h):
             k = startable_node(cluster, state, j, h, first_only)
             if k >= 0:
                 put(cluster, plan, state, j, k, h)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
-from gpusched_dsl.policies.kernels.slotted import free_nodes, put, startable_node
+from gpusched_dsl.policies.kernels.slotted import free_nodes, may_start, put, startable_node
 from gpusched_dsl.policies.kernels.slotted_cluster import Serving, SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT
 
@@ -174,7 +174,7 @@ def _worst(
             if s < 0 or value < least - EQUAL:
                 s, least = each, value
     for each in cluster.order:
-        if plan.node[each] < 0 and cluster.first[each] <= h and turns.closed[each] == 0:
+        if plan.node[each] < 0 and turns.closed[each] == 0 and may_start(cluster, each, h):
             value = performance(cluster, each, h + turns.shortest[each])
             if (s < 0 and j < 0) or value < least - EQUAL:
                 s, j, least = -1, each, value

@@ -156,12 +156,23 @@ class RunComparison(MethodComparison[RunRow]):
         columns.append(self._mark_best(_header("total", money), totals))
         if self.bound is not None and self.bound.value is not None:
             columns.append(self._gaps())
+        columns += self._quantities()
         late, tardiness, *others = self._other_columns(time)
         completion = (
             self._number(_header("mean completion", time), "jct_mean", 3),
             self._number(_header("95 % within", time), "jct_p95", 5),
         )
         return Grid((*columns, late, tardiness, *completion, *others, *self._remarks()))
+
+    def _quantities(self) -> list[GridColumn]:
+        """Return the charges that are not money, such as unserved requests: no total includes them."""
+        units = {name: unit for result in self.results for name, unit in result.outcome.quantities.items()}
+        columns = []
+        for name, unit in units.items():
+            values = [None if r.result is None else r.result.quantities.get(name, 0.0) for r in self.rows]
+            if any(values):
+                columns.append(GridColumn(_header(name, unit), column_texts(values, digits=4), right=True, optional=4))
+        return columns
 
     def _other_columns(self, time: str, *, due: bool = True) -> list[GridColumn]:
         columns = []

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from online_texts import driver, run
 
+from gpusched_dsl.online.history import RunHistory
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import DONE
+from gpusched_dsl.reporting.runs.metrics import metrics_of
 
 TEXT = """
 import "gsdsl:price_aware/tests/rolling.gsm";
@@ -120,3 +122,35 @@ def test_without_a_new_plan_the_last_one_goes_on_and_is_charged() -> None:
     assert [step.method for step in outcome.steps] == ["highs"] + 5 * ["as before"]
     assert totals(outcome, "energy", "restarts", "switching") == pytest.approx([0.0144, 0.003, 0.006], abs=1e-9)
     assert (outcome.world.status == DONE).all()
+
+
+LATE = (
+    TEXT
+    + """
+scenario LateRolling for PriceAwareRolling extends Deadline { horizon = 6;  mode = soft; }
+scenario SlowRolling for PriceAwareRolling extends LatencyBound { horizon = 4;  mode = soft; }
+"""
+)
+
+
+def test_lateness_is_measured() -> None:
+    """O5: the job ends after slot 4, two slots of an hour after its due date."""
+    outcome = run(LATE, "EverySlot", "LateRolling", "highs")
+    assert outcome.total == pytest.approx(0.0128, abs=1e-7)
+    metrics = metrics_of(RunHistory(outcome), "highs")
+    assert metrics["jobs_late"] == 1
+    assert metrics["late_share"] == 1.0
+    assert metrics["tardiness_max"] == pytest.approx(2.0)
+    assert metrics["tardiness_mean"] == pytest.approx(2.0)
+
+
+def test_late_and_unserved_requests_are_counted() -> None:
+    """O4: one node serves 1000 requests a minute in slots 1 and 2, 200 more than within the latency bound."""
+    outcome = run(LATE, "EverySlot", "SlowRolling", "highs")
+    assert outcome.total == pytest.approx(0.030745, abs=1e-7)
+    assert totals(outcome, "requests", "unserved", "served_late") == pytest.approx([204_000, 0, 120_000])
+
+    shed = run(LATE, "EverySlot", "TooMuchRolling", "highs")
+    requests, unserved, late = totals(shed, "requests", "unserved", "served_late")
+    assert 0 < unserved < requests
+    assert late == 0
