@@ -1,7 +1,8 @@
 """`python -m benchmarks.commits BASE [CASE ...]`: our own arms by an earlier commit and by this checkout, in turns.
 
-Prints CPU seconds (without imports) and peak memory of both, and their ratios, each at once on standard error. The least
-of all rounds counts, since noise only adds. Exit code 1 when an arm is slower or larger than `--most` times what it was.
+Prints CPU seconds (without imports) and peak memory of both, and their ratios, each at once on standard error. The
+least of all rounds counts, since noise only adds. Exit code 1 when an arm is slower or larger than `--most` times what
+it was.
 """
 
 from __future__ import annotations
