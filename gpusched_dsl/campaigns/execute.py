@@ -66,10 +66,10 @@ def stored(diagnostic: Diagnostic) -> StoredDiagnostic:
     """Return a diagnostic for a record."""
     return StoredDiagnostic(
         code=diagnostic.code,
-        message=diagnostic.message,
+        message=str(diagnostic.message),
         severity=diagnostic.severity.value,
         place="" if diagnostic.primary is None else str(diagnostic.primary),
-        help=diagnostic.help or "",
+        help=str(diagnostic.help or ""),  # a suggestion is a kind of text that JSON does not know
     )
 
 

@@ -45,6 +45,7 @@ def test_the_work_of_a_killed_worker_is_started_again(tmp_path: Path) -> None:
     assert "the last words" in done.result.reason
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the state of processes is read from /proc")
 def test_stopped_and_hungry_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "STOPPED_SECONDS", 0.5)

@@ -17,7 +17,7 @@ TEXT = """
 campaign Rooms "how much fits" {
   vary space in { 3[GB], 7[GB] };
   room = space;
-  solve Small with highs, cvxpy (no_option = 1);
+  solve Small with highs, highs (no_option = 1) as Wrong;
   measure gain;
 }
 """
@@ -48,7 +48,7 @@ def test_a_campaign_from_beginning_to_end(gsdsl: Run, file: Path) -> None:
     shown = gsdsl("campaign", "show", file).out.splitlines()
     assert shown[0] == "Rooms: how much fits"
     assert [line.split()[:4] for line in shown[4:8]] == [
-        ["3", "highs", "1", "4"], ["3", "cvxpy", "0", "of"], ["7", "highs", "1", "10"], ["7", "cvxpy", "0", "of"],
+        ["3", "highs", "1", "4"], ["3", "Wrong", "0", "of"], ["7", "highs", "1", "10"], ["7", "Wrong", "0", "of"],
     ]  # fmt: skip
     assert gsdsl("campaign", "export", file, "--out", "r.csv").code == 0
     assert (
@@ -95,7 +95,7 @@ def test_an_export_of_another_format(gsdsl: Run, file: Path) -> None:
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_is_done(file: Path) -> None:
     many = TEXT.replace("{ 3[GB], 7[GB] }", "1..400").replace("room = space", "room = space * 1[GB]")
-    file.write_text(file.read_text().replace(TEXT, many.replace(", cvxpy (no_option = 1)", "")))
+    file.write_text(file.read_text().replace(TEXT, many.replace(", highs (no_option = 1) as Wrong", "")))
     command = [sys.executable, "-m", "gpusched_dsl.cli", "campaign", "run", str(file), "--workers", "1"]
     started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     runs = Path("Rooms.results", "runs")

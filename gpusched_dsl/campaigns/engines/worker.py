@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from multiprocessing.connection import Connection
 
-from gpusched_dsl.backends.isolation.process import end_with
+from gpusched_dsl.backends.isolation.lifetime import end_with
 
 RESULT, RAISED, READY = b"r", b"e", b"0"
 END = b"\0"  # of the name of a function
