@@ -134,6 +134,7 @@ MEANT = {
         "var y = 2 * b;": "let y = 2 * b;",
         "var y[i in I] = 2 * x[i];": "let y[i in I] = 2 * x[i];",
         "// all of it": "# all of it",
+        "* all of it": "# all of it",
         "constraint k: ~b;": "constraint k: not b;",
         "constraint k[i in I]: x(i) <= 1;": "constraint k[i in I]: x[i] <= 1;",
         "constraint k: max(b, d) = 1;": "constraint k: max(b, d) == 1;",
@@ -239,6 +240,8 @@ ADVICE = {
     "constraint k[i]: b <= 1;": "i in ...",
     "constraint k: avg[i in I] x[i] >= b;": "count(Jobs)",
     "constraint k: b >= infinity;": "bound",
+    "constraint alldifferent(x);": "all_different[i in Set] x[i]",
+    "def rule(m): b >= 1;": "`constraint name[i in Set]: ...` for a rule",
     "constraint k[i in I]: sum[i in I] x[i] <= 1;": "another name",
     "constraint k: x1 >= b;": None,
     "constraint k: X >= b;": None,
@@ -259,6 +262,8 @@ IN_SCENARIOS = {
     "table I: a = p 2, q 3;": "table I: a = p 2 q 3;",
 }
 ADVICE_IN_SCENARIOS = {
+    "a = { p: 3 };": "single values",
+    "a = { 3, 4 };": "an array",
     "param: a := p 1 q 2;": "by name",
     "data;": "`scenario`",
     "solve;": "gsdsl solve",

@@ -184,7 +184,8 @@ def _report_no_value(checker: Checker, name: str, place: Span, scope: Scope, sub
         power = {"²": 2, "³": 3}.get(name[-1:])
         if written is None and power is not None and name[:-1] in known:
             written = f"{name[:-1]} ^ {power}"
-        endless = "remove the bound" if name.lower() in ("inf", "infinity") else None
+        is_infinity = name.lower() in ("inf", "infinity")
+        endless = "remove the bound: without it there is no limit; data are finite" if is_infinity else None
         checker.error(
             "GSM1101",
             f"unknown name `{name}`",

@@ -223,6 +223,8 @@ def _indices(reader: StatementReader, token: Token, before: Token | None) -> Adv
     declares = reader.at == reader.first + 2
     if declares and str(before).lower() in foreign.WORDS:
         return "give the constraint a name: `constraint name[i in Set]: ...`", None
+    if declares and str(before).lower() in ("alldifferent", "all_different", "alldiff"):
+        return "write `constraint name: all_different[i in Set] x[i];`", None
     closing = "RBRACE" if token.type == "LBRACE" else "RPAR"
     end = next((i for i in range(reader.at, len(reader.tokens)) if reader.tokens[i].type == closing), None)
     within = [] if end is None else reader.tokens[reader.at + 1 : end]

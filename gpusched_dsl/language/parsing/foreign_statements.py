@@ -51,7 +51,7 @@ _ADVICE = {
     "unfix": "remove the constraint that fixes it, or `drop` it in a model that extends this one",
     "function": "write `let name[i in Set] = ...`",
     "predicate": "write `let name[i in Set] = ...`",
-    "def": "write `let name[i in Set] = ...`",
+    "def": "write `constraint name[i in Set]: ...` for a rule, `let name[i in Set] = ...` for a formula",
     "tuple": "declare a set of tuples: `set Links within Nodes cross Nodes;`",
     "scalar": "write `param name = 3;`",
     "table": "tables are in `scenario` blocks",
@@ -266,7 +266,7 @@ def _named_rows(reader: StatementReader, token: Token, words: list[str]) -> Advi
 def _comment(reader: StatementReader, token: Token) -> Advice:
     following = reader.next_token()
     dashes = token.type == "MINUS" and following is not None and following.start_pos == token.end_pos
-    if str(token) == "%":
+    if str(token) in ("%", "*"):
         return "comments begin with `#`", "#"
     if dashes and following is not None and following.type == "MINUS":
         return "comments begin with `#`", Edit(reader.span(token).to(reader.span(following)), "#")

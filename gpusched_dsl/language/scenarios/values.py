@@ -37,6 +37,17 @@ class ValueChecker:
 
     def parameter(self, expr: tree.Expr, target: CheckedParam, scope: Scope = EMPTY) -> TypedExpr | None:
         """Return a value for a parameter, in its unit. A bare name for an element or symbol is an index or a label."""
+        if isinstance(expr, tree.SetLiteral | tree.Comprehension) and target.indexing.iterators:
+            self.checker.error(
+                "GSM1106",
+                f"a set is given for the parameter `{target.name}`",
+                expr.span,
+                "a set",
+                secondary=[Place(target.span, f"`{target.name}` is declared here")],
+                help=f"give single values, `{target.name}[...] = 3;`, an array `[1, 2]` in the order of the index set, "
+                "or a table",
+            )
+            return None
         if isinstance(target.type, (TextType, Element)):
             if not check_element(expr, self.checker.diagnostics):
                 return None
