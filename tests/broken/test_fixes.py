@@ -262,8 +262,6 @@ IN_SCENARIOS = {
     "table I: a = p 2, q 3;": "table I: a = p 2 q 3;",
 }
 ADVICE_IN_SCENARIOS = {
-    "a = { p: 3 };": "single values",
-    "a = { 3, 4 };": "an array",
     "param: a := p 1 q 2;": "by name",
     "data;": "`scenario`",
     "solve;": "gsdsl solve",
