@@ -52,7 +52,7 @@ def _page() -> str:
     try:
         return (files("gpusched_dsl.docs") / "errors.md").read_text(encoding="utf-8")
     except (ModuleNotFoundError, FileNotFoundError):  # a checkout: the page is beside the package
-        return (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
+        return (Path(__file__).resolve().parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
 
 
 def _known_code(word: str) -> str:

@@ -48,16 +48,15 @@ def run(options: argparse.Namespace, output: Output) -> int:
     use = _use(options)
     table_format, table = _read_table(options.file, use)
     from gpusched_dsl.data.formats.reports import lines_of_table
-    from gpusched_dsl.reporting.document import json_text
+    from gpusched_dsl.reporting.document import finite, json_text
 
     for line in lines_of_table(table_format, table):
         output.say_wrapped(line)
     if options.json is not None:
         from gpusched_dsl.data.formats.trace_document import table_document
 
-        write_document(
-            json_text(table_document(table_format, table, options.file, dict(use.options))), options.json, output
-        )
+        document = table_document(table_format, table, options.file, dict(use.options))
+        write_document(json_text(finite(document)), options.json, output)
     if options.csv is not None:
         _write(table.frame, options.csv, table.frame.write_csv().encode(), output)
     if options.parquet is not None:
@@ -112,7 +111,7 @@ def _use(options: argparse.Namespace) -> Use:
     texts = {option.name for option in known_options if option.type is str and not option.condition}
     values = [(name, getattr(options, name)) for name in OPTIONS if getattr(options, name) is not None]
     values += [_pair(text) for text in options.option]
-    values_text = ", ".join(f"{name} = {json.dumps(v) if name in texts else v}" for name, v in values)
+    values_text = ", ".join(f"{name} = {_quoted(v) if name in texts else v}" for name, v in values)
     text = f'data "FILE" as {options.format}{f" ({values_text})" if values_text else ""} {{ }}'
     diagnostics = Diagnostics()
     blocks = parse(Source("command line", f"scenario s {{\n  {text}\n}}\n"), diagnostics).blocks
@@ -125,6 +124,11 @@ def _use(options: argparse.Namespace) -> Use:
     diagnostics.raise_if_errors()
     assert use is not None
     return use[0]
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotes, which it may have already, as in a data statement."""
+    return text if len(text) > 1 and text[0] == text[-1] == '"' else json.dumps(text)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ MOST_VALUES = 20  # of a column of text
 def table_document(found: Format, table: FormatTable, file: str, options: Mapping[str, Setting]) -> dict[str, Any]:
     """Return the read and skipped rows, the sizes and durations of jobs, and the contents of the columns.
 
-    Times are in seconds. `options` are those of the format, with their defaults.
+    Times are in seconds. `options` are all those of the format; the document has those without their defaults.
     """
     frame = table.frame
     units = {column.name: column.unit for column in found.columns}
@@ -26,7 +26,7 @@ def table_document(found: Format, table: FormatTable, file: str, options: Mappin
         "format": FORMAT,
         "file": file,
         "as": found.name,
-        "options": dict(options),
+        "options": _given(found, options),
         "facts": list(table.facts),
         "rows_read": table.rows,
         "rows": frame.height,
@@ -37,6 +37,12 @@ def table_document(found: Format, table: FormatTable, file: str, options: Mappin
         "columns": [_column(frame[name], units.get(name, "")) for name in frame.columns],
         "missing_columns": [name for name in units if name not in frame.columns],
     }
+
+
+def _given(found: Format, options: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return the options that differ from their defaults."""
+    defaults = {option.name: option.default for option in found.options}
+    return {name: value for name, value in options.items() if value != defaults.get(name)}
 
 
 def _dropped(each: Dropped) -> dict[str, Any]:

@@ -62,7 +62,12 @@ def test_the_summary_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert code == 0
     assert list(complaints(found, schema)) == []
     assert list(complaints({**found, "as": 4}, schema)) != []
-    assert (found["rows_read"], found["rows"], found["options"]["first"]) == (6, 4, 4)
+    assert (found["rows_read"], found["rows"], found["options"]) == (6, 4, {"first": 4})
+    assert "Infinity" not in out
+    text = (SAMPLES / "chronus.csv").read_text(encoding="utf-8").replace(",", ";")
+    (tmp_path / "own.csv").write_text(text, encoding="utf-8")
+    for separator in ('separator=";"', "separator=;", "separator=semicolon"):
+        assert run(capsys, str(tmp_path / "own.csv"), "--as", "table", "--option", separator)[0] == 0
     assert found["jobs"]["gpus"] == [{"gpus": 1, "jobs": 4}]
     assert found["jobs"]["duration"]["max"] == 747 * 60
     assert found["jobs"]["gpu_hours"] == pytest.approx((98 + 747 + 26 + 30) / 60)
