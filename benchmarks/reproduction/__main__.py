@@ -1,0 +1,58 @@
+"""`python -m benchmarks.reproduction`: stores results of campaigns beside the claims, writes docs/reproduction.md."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks.reproduction.claims import ROOT, Paper, read_papers
+from benchmarks.reproduction.page import PAGE, read_results, read_table, render
+from gpusched_dsl.cli import main as gsdsl
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reproduction", description=__doc__)
+    parser.add_argument("--stores", type=Path, metavar="DIR", help="folder with a store for each campaign, by its name")
+    options = parser.parse_args()
+    papers = read_papers()
+    if options.stores is not None:
+        for paper in papers:
+            for campaign in sorted({claim.campaign for claim in paper.claims if claim.campaign}):
+                if (options.stores / campaign).is_dir():
+                    store_results(paper, campaign, options.stores / campaign)
+    PAGE.write_text(render([(paper, read_results(paper)) for paper in papers]), encoding="utf-8")
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+    return 0
+
+
+def store_results(paper: Paper, campaign: str, store: Path) -> None:
+    """Write the executed runs of a campaign as a table beside the claims, with the measures that the campaign names."""
+    with tempfile.TemporaryDirectory() as folder:
+        exported = Path(folder) / "runs.csv"
+        arguments = [
+            "campaign",
+            "export",
+            str(paper.model_file),
+            campaign,
+            "--store",
+            str(store),
+            "--out",
+            str(exported),
+        ]
+        if gsdsl([*arguments, "--quiet"]):
+            raise SystemExit(f"`gsdsl campaign export` failed for {campaign}")
+        table = read_table(exported).filter(pl.col("state") != "missing")
+    # Times in ms and short keys: the tables stay small, and a key still tells whether a run belongs to its inputs.
+    table = table.drop("objective", "bound", "gap", "online", "code", "diagnostic", strict=False)
+    table = table.with_columns(pl.col("seconds").round(3), pl.col("key").str.slice(0, 12))
+    target = paper.results_file(campaign)
+    target.parent.mkdir(exist_ok=True)
+    table.write_csv(target)
+    print(f"{target.relative_to(ROOT)}: {len(table)} runs")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,160 @@
+"""Computes ours for a claim from the results of its campaign, and the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from benchmarks.reproduction.claims import PAIRED, Claim
+from gpusched_dsl.reporting.bootstrap import Interval, mean_interval
+from gpusched_dsl.reporting.paired_differences import PairedDifference, paired_differences
+
+Verdict = Literal["reproduced", "same direction", "not reproduced"]
+TOLERANCE = 0.1  # a single published number is a range of this share of it on both sides
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Ours beside a claim: a number with its interval, the verdict, and the comparison it rests on."""
+
+    verdict: Verdict
+    ours: float | None = None
+    interval: Interval | None = None
+    detail: str = ""
+    runs: pl.DataFrame | None = None
+
+
+def find(claim: Claim, results: pl.DataFrame | None) -> Finding:
+    """Compare a claim with the results of its campaign, a row per run as `gsdsl campaign export` writes them."""
+    if not claim.campaign:
+        return Finding("not reproduced", detail="cannot be repeated")
+    runs = None if results is None else selected(claim, results)
+    if runs is None or not len(runs):
+        return Finding("not reproduced", detail="its runs are not stored")
+    if claim.kind in PAIRED:
+        return _paired(claim, runs)
+    return _absolute(claim, runs)
+
+
+def selected(claim: Claim, results: pl.DataFrame) -> pl.DataFrame:
+    """Return the complete runs of the claim's methods and factors."""
+    runs = results.filter(pl.col("method").is_in([claim.method, *claim.against]), pl.col("state") == "done")
+    for name, value in claim.where.items():
+        runs = runs.filter(pl.col(name).is_in(value if isinstance(value, list) else [value]))
+    return runs.drop_nulls(claim.measure)
+
+
+def factors_of(results: pl.DataFrame) -> list[str]:
+    """Return the factors except the seed: the columns before `scenario`."""
+    return results.columns[: results.columns.index("scenario")]
+
+
+def _paired(claim: Claim, runs: pl.DataFrame) -> Finding:
+    """Compare at equal seeds, each cell relative to the mean of its reference: the best of `against`, or `method`."""
+    methods, factors = [claim.method, *claim.against], factors_of(runs)
+    parts = runs.partition_by(factors, maintain_order=True) if factors else [runs]
+    complete = [part for part in map(_common_seeds, parts) if set(part["method"]) == set(methods)]
+    if not complete:
+        return Finding("not reproduced", detail="no cell has runs of all methods", runs=runs)
+    if claim.kind == "order":
+        return _order(claim, complete)
+    scaled = []
+    for number, part in enumerate(complete):
+        means = {name: float(part.filter(pl.col("method") == name)[claim.measure].mean() or 0.0) for name in methods}
+        best = min(claim.against, key=lambda name: means[name])
+        reference = means[claim.method] if claim.kind == "ratio" else means[best]
+        if not reference:
+            return Finding("not reproduced", detail="the mean of the reference is 0", runs=runs)
+        rows = part.filter(pl.col("method").is_in([claim.method, best]))
+        role = pl.when(pl.col("method") == claim.method).then(pl.lit("ours")).otherwise(pl.lit("theirs"))
+        scaled.append(rows.select(role.alias("method"), _instance(number), pl.col(claim.measure) / reference))
+    pair = _difference(pl.concat(scaled), claim.measure, "ours", "theirs")
+    runs = pl.concat(complete)
+    if pair.mean is None:
+        return Finding("not reproduced", detail="no common seeds", runs=runs)
+    if claim.kind == "ratio":
+        ours, interval = 1.0 - pair.mean, _mapped(pair.interval, 1.0, -1.0)
+        return _compared(claim, ours, interval, pair, runs)
+    ours, interval = -100.0 * pair.mean, _mapped(pair.interval, 0.0, -100.0)
+    if claim.kind == "equal":
+        reached = interval is not None and -claim.within <= interval.low and interval.high <= claim.within
+        near = abs(ours) <= claim.within
+        detail = "" if reached or not near else "the interval is wider than the claim allows"
+        return Finding("reproduced" if reached else "not reproduced", ours, interval, detail, runs)
+    return _compared(claim, ours, interval, pair, runs)
+
+
+def _compared(
+    claim: Claim, ours: float, interval: Interval | None, pair: PairedDifference, runs: pl.DataFrame
+) -> Finding:
+    """Judge a saving or a ratio: the direction must be beyond chance, then the size decides."""
+    low, high = claim.published or (ours, ours)
+    neutral = 1.0 if claim.kind == "ratio" else 0.0
+    wanted = "better" if (low + high) / 2 > neutral else "worse"
+    if pair.verdict != wanted:
+        detail = {"few": "too few seeds", "unclear": "the runs cannot tell the methods apart", "equal": "equal"}
+        return Finding("not reproduced", ours, interval, detail.get(pair.verdict, "opposite direction"), runs)
+    if low == high:
+        low, high = low - TOLERANCE * abs(low), high + TOLERANCE * abs(high)
+    if low <= ours <= high:
+        return Finding("reproduced", ours, interval, "", runs)
+    size = "larger" if abs(ours - neutral) > max(abs(low - neutral), abs(high - neutral)) else "smaller"
+    return Finding("same direction", ours, interval, size, runs)
+
+
+def _order(claim: Claim, complete: list[pl.DataFrame]) -> Finding:
+    """Whether `method` is below each of `against`: in all comparisons beyond chance, or in the means only."""
+    rows = pl.concat(part.select("method", _instance(number), claim.measure) for number, part in enumerate(complete))
+    pairs = {name: _difference(rows, claim.measure, claim.method, name) for name in claim.against}
+    runs = pl.concat(complete)
+    missed = [name for name, pair in pairs.items() if pair.verdict != "better"]
+    if not missed:
+        return Finding("reproduced", detail="each difference is beyond chance", runs=runs)
+    wrong = [name for name, pair in pairs.items() if pair.verdict == "worse" or (pair.mean or 0.0) >= 0.0]
+    if wrong:
+        return Finding("not reproduced", detail=f"not below {', '.join(wrong)}", runs=runs)
+    return Finding("same direction", detail=f"the runs cannot tell it from {', '.join(missed)}", runs=runs)
+
+
+def _absolute(claim: Claim, runs: pl.DataFrame) -> Finding:
+    """Compare one number with the published one: at most, or near."""
+    values = runs[claim.measure].to_numpy().astype(float)
+    assert claim.published is not None
+    low, high = claim.published
+    if claim.kind == "most":
+        largest = float(values.max())
+        return Finding("reproduced" if largest <= high else "not reproduced", largest, None, "", runs)
+    ours, interval = float(values.mean()), mean_interval(values)
+    if claim.kind == "mean":
+        return Finding("reproduced" if ours <= high else "not reproduced", ours, interval, "", runs)
+    if low == high:
+        low, high = low - TOLERANCE * abs(low), high + TOLERANCE * abs(high)
+    return Finding("reproduced" if low <= ours <= high else "not reproduced", ours, interval, "", runs)
+
+
+def _common_seeds(part: pl.DataFrame) -> pl.DataFrame:
+    """Keep the seeds at which every method of the cell has a value, so that all means are over equal instances."""
+    counts = part.group_by("seed").agg(pl.col("method").n_unique().alias("methods"))
+    whole = counts.filter(pl.col("methods") == part["method"].n_unique())["seed"]
+    return part.filter(pl.col("seed").is_in(whole.to_list(), nulls_equal=True))
+
+
+def _instance(cell: int) -> pl.Expr:
+    """A number for each cell and seed: differences are paired by it."""
+    return (pl.col("seed").fill_null(0) + 1_000_000 * cell).alias("seed")
+
+
+def _difference(rows: pl.DataFrame, measure: str, method: str, baseline: str) -> PairedDifference:
+    two = rows.filter(pl.col("method").is_in([method, baseline]))
+    compared = paired_differences(two, value=measure, baseline=baseline)
+    assert compared is not None
+    return compared[method]
+
+
+def _mapped(interval: Interval | None, offset: float, scale: float) -> Interval | None:
+    if interval is None:
+        return None
+    ends = sorted((offset + scale * interval.low, offset + scale * interval.high))
+    return Interval(ends[0], ends[1])
