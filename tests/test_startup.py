@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SOLVERS = {"highspy", "pyscipopt", "cvxpy", "scipy"}
-HEAVY = SOLVERS | {"numpy", "polars", "networkx", "jinja2", "numba", "rich", "pandas"}
+HEAVY = SOLVERS | {"numpy", "polars", "networkx", "jinja2", "numba", "rich", "pandas", "matplotlib"}
 
 PROBE = """
 import sys

@@ -110,7 +110,7 @@ def _write(comparison: Comparison, options: argparse.Namespace, output: Output) 
     if options.html is not None:
         write_document(comparison.html_text(), options.html, output)
     if options.figures is not None:
-        write_figures({"": comparison.html_text()}, options.figures, output)
+        write_figures(comparison.figures(), options.figures, output)
 
 
 def _exit_code(comparison: Comparison) -> int:

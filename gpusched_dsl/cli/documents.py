@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.language.text.numbers import count_text
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.figures.figure import Figure
 
 STDOUT = "-"
 
@@ -28,18 +32,9 @@ def write_document(text: str, target: str, output: Output) -> None:
         output.note(f"wrote {target}")
 
 
-def write_figures(pages: Mapping[str, str], folder: str, output: Output) -> None:
-    """Write the charts of pages as SVG files; with several pages, the name of a page precedes that of its files."""
-    import re
+def write_figures(figures: Mapping[str, Sequence[Figure]], folder: str, output: Output) -> None:
+    """Write figures as SVG and PNG files; with several groups, the name of a group precedes those of its files."""
+    from gpusched_dsl.reporting.figures.drawing.files import write_figures as write
 
-    from gpusched_dsl.data.sources.writing import make_folder
-    from gpusched_dsl.reporting.pages.figures import figures
-
-    make_folder(Path(folder))
-    count = 0
-    for name, page in pages.items():
-        for file, text in figures(page).items():
-            head = "" if len(pages) == 1 else re.sub(r"[^A-Za-z0-9_.]+", "-", name) + "-"
-            write_text(Path(folder) / f"{head}{file}", text)
-            count += 1
-    output.note(f"wrote {count_text(count, 'file')} into {folder}")
+    files = write(figures, folder)
+    output.note(f"wrote {count_text(len(files), 'file')} into {folder}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -152,7 +152,8 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
         from gpusched_dsl.reporting.pages.run_page import page
 
         write_document(page([result]), options.html, output)
-    _write_figures({"": result}, options, output)
+    if options.figures is not None:
+        write_figures({"": result.figures()}, options.figures, output)
     return exit_code([result])
 
 
@@ -170,7 +171,8 @@ def _report_comparison(comparison: RunComparison, options: argparse.Namespace, o
         from gpusched_dsl.reporting.pages.run_page import page
 
         write_document(page(comparison.results, comparison.grid(), comparison.footer()), options.html, output)
-    _write_figures({row.method: row.result for row in comparison.rows}, options, output)
+    if options.figures is not None:
+        write_figures(comparison.figures(), options.figures, output)
     if comparison.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
@@ -196,19 +198,11 @@ def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, outpu
         write_document(comparison.csv_text(), options.csv, output)
     if options.html is not None:
         write_document(comparison.html_text(), options.html, output)
-    seeds = {f"{row.method}-{seed}": row.result for seed, each in comparison.comparisons for row in each.rows}
-    _write_figures(seeds, options, output)
+    if options.figures is not None:
+        write_figures(comparison.figures(), options.figures, output)
     if comparison.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
-
-
-def _write_figures(results: Mapping[str, RunResult | None], options: argparse.Namespace, output: Output) -> None:
-    if options.figures is not None:
-        from gpusched_dsl.reporting.pages.run_page import page
-
-        pages = {name: page([result]) for name, result in results.items() if result is not None}
-        write_figures(pages, options.figures, output)
 
 
 def exit_code(results: list[RunResult]) -> int:

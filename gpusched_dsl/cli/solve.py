@@ -206,7 +206,7 @@ def _write(result: Result, options: argparse.Namespace, output: Output) -> None:
     if options.html is not None:
         write_document(result.html_text(), options.html, output)
     if options.figures is not None:
-        write_figures({"": result.html_text()}, options.figures, output)
+        write_figures({"": result.figures()}, options.figures, output)
     if options.csv is None:
         return
     if result.has_point:

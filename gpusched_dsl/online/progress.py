@@ -24,11 +24,12 @@ class CostSamples:
         self.times.append(loop.world.now)
         self.amounts.append(dict(loop.world.ledger.totals))
 
-    def curve(self, outcome: RunOutcome) -> tuple[Floats, Floats]:
-        """Money over time, from the first plan to the end of the run."""
-        others = outcome.quantities
-        totals = [sum(v for name, v in found.items() if name not in others) for found in self.amounts]
-        return np.array([*self.times, outcome.world.now]), np.array([*totals, outcome.total])
+    def terms(self, outcome: RunOutcome) -> tuple[Floats, dict[str, Floats]]:
+        """Return the money by term over time, from the first plan to the end of the run."""
+        amounts = [*self.amounts, outcome.world.ledger.totals]
+        names = [name for name in outcome.world.ledger.totals if name not in outcome.quantities]
+        times = np.array([*self.times, outcome.world.now])
+        return times, {name: np.array([found.get(name, 0.0) for found in amounts]) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

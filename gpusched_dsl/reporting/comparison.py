@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.ir.contradiction import beats, contradiction
@@ -20,6 +20,9 @@ from gpusched_dsl.reporting.method_comparison import SAME, MethodComparison
 from gpusched_dsl.reporting.paired_differences import PAIRED, PairedDifferences, paired_differences
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.version import __version__
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.figures.figure import Figure
 
 FORMAT = "gsdsl-comparison/1"
 SHOWN = 3  # violated constraints in a remark
@@ -240,16 +243,27 @@ class Comparison(MethodComparison[ComparisonRow]):
         )
         return found
 
+    def figures(self) -> dict[str, Sequence[Figure]]:
+        """Return the bars of the comparison, and the figures of each method."""
+        from gpusched_dsl.reporting.figures.solve_figures import solve_bars, solve_figures
+
+        rows = [(row.method, row.seed, row.result) for row in self.rows if row.result is not None]
+        own = {m if seed is None else f"{m}-{seed}": solve_figures(result) for m, seed, result in rows}
+        return {"comparison": solve_bars(rows), **own}
+
+    def to_figures(self, folder: str | Path) -> list[Path]:
+        """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.figures.drawing.files import write_figures
+
+        return write_figures(self.figures(), folder)
+
     def html_text(self) -> str:
         """Return a page with the table, and the schedule of each method."""
         from gpusched_dsl.reporting.pages.solve_page import page
 
-        results = [
-            (row.method if row.seed is None else f"{row.method}, seed {row.seed}", row.result)
-            for row in self.rows
-            if row.result is not None
-        ]
-        return page(results, self.grid(), self.footer())
+        rows = [(row.method, row.seed, row.result) for row in self.rows if row.result is not None]
+        results = [(method, result) for method, _, result in rows]
+        return page(results, self.grid(), self.footer(), [seed for _, seed, _ in rows])
 
     def to_html(self, path: str | Path) -> None:
         """Write a self-contained page with the table and schedules; raise DiagnosticError (GSM6008)."""

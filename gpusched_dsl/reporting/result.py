@@ -25,6 +25,7 @@ from gpusched_dsl.reporting.tables import table
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.store import ValueStore
     from gpusched_dsl.language.checked import CheckedLet, CheckedModel, TypedIndexing
+    from gpusched_dsl.reporting.figures.figure import Figure
     from gpusched_dsl.solving.sensitivity import Ranges
 
 
@@ -155,6 +156,18 @@ class Result(ResultData, Report):
         for name, frame in self._sensitivity_tables().items():
             tables[distinct([name], tuple(tables))[0]] = frame
         return write_csv_folder(Path(folder), tables)
+
+    def figures(self) -> list[Figure]:
+        """Return the figures of the page: schedule, utilisation, load, prices."""
+        from gpusched_dsl.reporting.figures.solve_figures import solve_figures
+
+        return solve_figures(self)
+
+    def to_figures(self, folder: str | Path) -> list[Path]:
+        """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.figures.drawing.files import write_figures
+
+        return write_figures({"": self.figures()}, folder)
 
     def html_text(self) -> str:
         """Return a page with the schedule, prices and tables."""

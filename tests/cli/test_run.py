@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from json_schemas import complaints, published
+from page_reader import bars_of, figures_of
 
 from gpusched_dsl.cli.run import RunProgressMonitor
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -137,7 +138,7 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.append((tag, dict(attrs)))
         self.open.append(tag)
-        if tag in ("meta", "br", "input"):
+        if tag in ("meta", "br", "input"):  # they have no end
             self.open.pop()
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -157,19 +158,25 @@ def test_the_page(gsdsl: Run, three: Path) -> None:
     assert not tags.open
     assert "<b>J3" not in page
     assert "&lt;b&gt;J3" in page
-    assert not any(attrs.keys() & {"src", "href"} for _, attrs in tags.seen)
+    assert not any("src" in attrs for _, attrs in tags.seen)
+    assert all(str(attrs.get("href", "#")).startswith("#") for _, attrs in tags.seen)
     assert not any(tag in ("link", "img") for tag, _ in tags.seen)
-    assert sum(tag == "script" for tag, _ in tags.seen) == 1
-    bars = [attrs for tag, attrs in tags.seen if tag == "rect" and attrs["class"] not in ("node", "idle")]
+    assert sum(tag == "script" for tag, _ in tags.seen) == 3  # the data, the charting library, the scripts
+    schedules = figures_of(page, "schedule")
+    bars = [bar for schedule in schedules for bar in bars_of(schedule)]
     assert len(bars) == 3 + 4
-    assert all(float(b["x"] or 0) >= 70 and float(b["x"] or 0) + float(b["width"] or 0) <= 940.1 for b in bars)
-    assert sum("late" in (b["class"] or "") for b in bars) == 1
-    assert sum(tag == "svg" for tag, _ in tags.seen) == 2 * 4
-    curves = [attrs["points"] or "" for tag, attrs in tags.seen if tag == "polyline"]
-    assert len(curves) == 2 * 4
-    for x, y in (point.split(",") for curve in curves for point in curve.split()):
-        assert 70 <= float(x) <= 940
-        assert 10 <= float(y) <= 170
+    for schedule in schedules:
+        low, high, stays = schedule["axis"]["low"], schedule["axis"]["high"], schedule["stays"]
+        assert all(low <= a < b <= high for a, b in zip(stays["start"], stays["end"], strict=True))
+        assert all(a >= 0 and a + b <= 1 for a, b in zip(stays["top"], stays["height"], strict=True))
+    assert sum(late for *_, late in bars) == 1
+    assert sum(tag == "figure" for tag, _ in tags.seen) == len(figures_of(page))
+    assert len(figures_of(page, "curves")) == 2 * 3
+    assert len(figures_of(page, "bars")) >= 3
+    for figure in figures_of(page, "curves"):
+        for curve in figure["curves"]:
+            assert curve["x"] == sorted(curve["x"])
+            assert min(curve["y"]) >= 0
 
 
 # --- several methods -------------------------------------------------------------------------------------------------

@@ -101,8 +101,8 @@ def test_wrong_seeds_in_python(noisy: Path) -> None:
 def test_figures_are_complete_documents(gsdsl: Run, noisy: Path, tmp_path: Path) -> None:
     assert gsdsl("run", noisy, "--figures", tmp_path / "one").code == 0
     names = sorted(file.name for file in (tmp_path / "one").iterdir())
-    assert {"cost-so-far-1.svg", "schedule-1.svg"} <= set(names)
-    for file in (tmp_path / "one").iterdir():
+    assert {"cost-so-far-1.svg", "cost-so-far-1.png", "schedule-1.svg", "schedule-1.png"} <= set(names)
+    for file in (tmp_path / "one").glob("*.svg"):
         text = file.read_text()
         assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
         assert "var(" not in text
@@ -113,14 +113,14 @@ def test_figures_are_complete_documents(gsdsl: Run, noisy: Path, tmp_path: Path)
     windows = tmp_path / "windows.gsm"
     for file, text in starter_files("windows", "windows").items():
         (tmp_path / file).write_text(text, encoding="utf-8")
-    for command, other in (
-        ("solve", ()),
-        ("compare", ("--methods", "highs,scip")),
-        ("run", ("--html", tmp_path / "p.html")),
+    for command, other, first in (
+        ("solve", (), "schedule-1.svg"),
+        ("compare", ("--methods", "highs,scip"), "highs-schedule-1.svg"),
+        ("run", ("--html", tmp_path / "p.html"), "schedule-1.svg"),
     ):
         assert gsdsl(command, windows, *other, "--figures", tmp_path / command).code == 0
-        drawn = (tmp_path / command / "schedule-1.svg").read_text()
-        assert "<title>Schedule" in drawn
-        assert "a colour per job" not in drawn
+        drawn = (tmp_path / command / first).read_text()
+        assert "<dc:title>Schedule" in drawn
+    assert len(list((tmp_path / "compare").glob("comparison-*.svg"))) >= 1
     (tmp_path / "file").write_text("")
     assert "GSM6008" in gsdsl("run", noisy, "--figures", tmp_path / "file").err

@@ -81,7 +81,7 @@ def test_a_run_is_recorded_resumed_and_looked_at(folder: Path, capsys: pytest.Ca
     assert again["total"] == first["total"]
     assert again["jobs"] == first["jobs"]
     page = (folder / "run.html").read_text()
-    assert "<svg" in page
+    assert "<figure" in page
     assert "job60" in page
     why = said(capsys, "why", "cluster.gsm", "--job", "job01", "--scenario", "Monday", "--method", "EDF", "--at", "7h")
     assert "it keeps its node: `keep running`" in why

@@ -23,6 +23,15 @@ def write_text(path: Path, text: str) -> None:
         raise DiagnosticError([cannot_write(path, failure)]) from failure
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file as `replace_file` does; raises DiagnosticError (GSM6008) when it cannot be written."""
+    try:
+        with replace_file(path) as beside:
+            beside.write_bytes(content)
+    except (OSError, ValueError) as failure:
+        raise DiagnosticError([cannot_write(path, failure)]) from failure
+
+
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
     """Open a file that replaces `path` if the block succeeds and is deleted otherwise.

@@ -1,17 +1,26 @@
-"""The builder of all pages: sections with summaries, a schedule, charts and tables, by Jinja2 with escaping."""
+"""The builder of all pages: sections with summaries, figures and tables, by Jinja2 with escaping.
+
+A page is one file that loads nothing: the charting library, the scripts of `assets/` and the data are within it. Its
+content security policy allows exactly these scripts, so no text of a model can become one.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gpusched_dsl.language.text.numbers import number_text
+from gpusched_dsl.reporting.figures.figure import Figure, file_names
 from gpusched_dsl.reporting.grid import Grid
-from gpusched_dsl.reporting.pages.charts import Chart
-from gpusched_dsl.reporting.pages.gantt import Gantt
+from gpusched_dsl.reporting.pages.assets import charting_library, licence, scripts, style
+from gpusched_dsl.reporting.pages.page_data import script_json
+
+FIRST_ROWS = 200  # of a table within the HTML: the scripts draw longer tables from the data of the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +32,14 @@ class PageTable:
     rows: Sequence[Sequence[str]]
     numbers: frozenset[int] = frozenset()
     is_open: bool = False
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.rows) > FIRST_ROWS
+
+    @property
+    def first_rows(self) -> Sequence[Sequence[str]]:
+        return self.rows[:FIRST_ROWS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +53,69 @@ class PageNote:
 
 @dataclass(frozen=True, slots=True)
 class PageSection:
-    """One result: lines of a summary in two columns, and its charts and tables."""
+    """One result: lines of a summary in two columns, and its figures and tables."""
 
     title: str
     summary: Sequence[tuple[str, str]]
     notes: Sequence[PageNote] = ()
-    gantt: Gantt | None = None
-    charts: Sequence[Chart] = ()
+    figures: Sequence[Figure] = ()
     tables: Sequence[PageTable] = ()
 
+    @property
+    def file_names(self) -> list[str]:
+        return file_names(self.figures)
 
-def render(title: str, sections: Sequence[PageSection], grid: Grid | None = None, footer: Sequence[str] = ()) -> str:
-    """HTML of one result, or of several with the grid of their comparison and the lines below it.
 
-    Names come from files and are escaped.
-    """
-    template = _environment().get_template("page.html.j2")
-    return template.render(title=title, comparison=grid, footer=footer, sections=sections)
+@dataclass(frozen=True, slots=True)
+class PageOverview:
+    """The comparison of several results: its table, the lines below it, and bars."""
+
+    grid: Grid
+    footer: Sequence[str] = ()
+    figures: Sequence[Figure] = field(default=())
+
+    @property
+    def file_names(self) -> list[str]:
+        return file_names(self.figures)
+
+
+def render(title: str, sections: Sequence[PageSection], overview: PageOverview | None = None) -> str:
+    """HTML of one result, or of several with their comparison. Names come from files and are escaped."""
+    parts: list[tuple[Sequence[Figure], Sequence[PageTable]]] = [(s.figures, s.tables) for s in sections]
+    if overview is not None:
+        parts.insert(0, (overview.figures, ()))
+    data = {
+        "parts": [
+            {
+                "figures": [figure.document() for figure in figures],
+                "tables": [{"rows": list(t.rows)} if t.is_long else None for t in tables],
+            }
+            for figures, tables in parts
+        ]
+    }
+    drawn = any(figures for figures, _ in parts)
+    programs = [*([charting_library()] if drawn else []), scripts()]
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            title=title,
+            overview=overview,
+            sections=sections,
+            style=style(),
+            data=script_json(data),
+            programs=programs,
+            policy=_policy(programs),
+            licence=licence() if drawn else "",
+        )
+    )
+
+
+def _policy(programs: Sequence[str]) -> str:
+    """Return a content security policy: no network, and no script but these."""
+    hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in programs)
+    allowed = " ".join(f"'sha256-{each}'" for each in hashes)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
 
 
 def summary_fields(lines: Sequence[str]) -> list[tuple[str, str]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.ir.contradiction import contradiction
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -16,6 +17,9 @@ from gpusched_dsl.reporting.grid import WARNING, Grid, GridColumn
 from gpusched_dsl.reporting.method_comparison import MethodComparison
 from gpusched_dsl.reporting.runs.metrics import METRICS
 from gpusched_dsl.reporting.runs.result import RunResult
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.figures.figure import Figure
 
 FORMAT = "gsdsl-run-comparison/1"
 FINISHED = ("finished", "horizon")
@@ -254,6 +258,19 @@ class RunComparison(MethodComparison[RunRow]):
             ],
         }
         return {key: finite(value) for key, value in found.items()}
+
+    def figures(self) -> dict[str, Sequence[Figure]]:
+        """Return the bars of the comparison, and the figures of each method."""
+        from gpusched_dsl.reporting.figures.run_figures import run_bars, run_figures
+
+        rows = [(row.method, None, row.result) for row in self.rows if row.result is not None]
+        return {"comparison": run_bars(rows), **{method: run_figures(result) for method, _, result in rows}}
+
+    def to_figures(self, folder: str | Path) -> list[Path]:
+        """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.figures.drawing.files import write_figures
+
+        return write_figures(self.figures(), folder)
 
     def to_html(self, path: str | Path) -> None:
         """Write a page with the table and charts of every run; raises DiagnosticError (GSM6008)."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.runs.result_data import RunResultData
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.figures.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,18 @@ class RunResult(RunResultData, Report):
             **{f"by_{attribute}": self.by(attribute) for attribute in self.attributes},
         }
         return write_csv_folder(Path(folder), tables)
+
+    def figures(self) -> list[Figure]:
+        """Return the figures of the page: schedule, utilisation, cost, queue, load, power, prices."""
+        from gpusched_dsl.reporting.figures.run_figures import run_figures
+
+        return run_figures(self)
+
+    def to_figures(self, folder: str | Path) -> list[Path]:
+        """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.figures.drawing.files import write_figures
+
+        return write_figures({"": self.figures()}, folder)
 
     def to_html(self, path: str | Path) -> None:
         """Write a self-contained page with charts and tables; raise DiagnosticError (GSM6008)."""

@@ -25,6 +25,8 @@ from gpusched_dsl.reporting.runs.result import RunResult
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched_dsl.reporting.figures.figure import Figure
+
 FORMAT = "gsdsl-seed-comparison/1"
 
 
@@ -120,6 +122,26 @@ class SeedComparison(Report):
         ]
         columns = {"method": pl.String, "seed": pl.Int64, "value": pl.Float64}
         return paired_differences(pl.DataFrame(rows, schema=columns, orient="row"))
+
+    # --- figures -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _runs(self) -> list[tuple[str, int, RunResult]]:
+        rows = ((seed, row) for seed, comparison in self.comparisons for row in comparison.rows)
+        return [(row.method, seed, row.result) for seed, row in rows if row.result is not None]
+
+    def figures(self) -> dict[str, Sequence[Figure]]:
+        """Return the bars over the seeds at which all methods finished, and the figures of each run."""
+        from gpusched_dsl.reporting.figures.run_figures import run_bars, run_figures
+
+        own = {f"{method}-{seed}": run_figures(result) for method, seed, result in self._runs}
+        return {"comparison": run_bars([run for run in self._runs if run[1] in dict(self.common)]), **own}
+
+    def to_figures(self, folder: str | Path) -> list[Path]:
+        """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.figures.drawing.files import write_figures
+
+        return write_figures(self.figures(), folder)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
@@ -220,10 +242,11 @@ class SeedComparison(Report):
         }
 
     def html_text(self) -> str:
-        """Return a page with the means, and the charts of every run."""
+        """Return a page with the means, bars with intervals, and the charts of every run."""
         from gpusched_dsl.reporting.pages.run_page import page
 
-        return page(self.results, self.grid(), self.footer())
+        seeds = [seed for _, seed, _ in self._runs]
+        return page(self.results, self.grid(), self.footer(), seeds, dict(self.common))
 
     def to_html(self, path: str | Path) -> None:
         """Write a page with the means and the charts of every run; raise DiagnosticError (GSM6008)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.online.history import RunHistory, cost_of_jobs
+from gpusched_dsl.online.history import RunHistory, costs_of
 from gpusched_dsl.online.simulation.world import EXECUTION
 
 
@@ -64,12 +64,13 @@ def gpus_of_used_nodes(history: RunHistory) -> Steps | None:
     return _steps(times, np.concatenate((gpus, -gpus)), history.outcome.world.now)
 
 
-def cost_over_time(history: RunHistory) -> tuple[Floats, Floats]:
-    """Return the money charged up to each start or end of a job: points of a line.
+def costs_over_time(history: RunHistory) -> tuple[Floats, dict[str, Floats]]:
+    """Return the money charged by term up to each start or end of a job: points of lines.
 
     Execution is charged evenly while a job runs, other terms at its end (for unfinished jobs: at the end of the run).
     """
     world, parts = history.outcome.world, history.stretches
+<<<<<<< HEAD
     execution = world.ledger.jobs.get(EXECUTION, np.zeros(len(world.status)))
     job, start, end = parts.job[parts.leads], parts.start[parts.leads], parts.end[parts.leads]
     busy = np.bincount(job, weights=end - start, minlength=len(world.status))
@@ -79,9 +80,23 @@ def cost_over_time(history: RunHistory) -> tuple[Floats, Floats]:
     when = np.where(np.isnan(world.end), world.now, world.end)
     lumps = _steps(when[history.came], lump[history.came], world.now)
     times = np.unique(np.concatenate((slopes.times, lumps.times)))
+=======
+    none = np.zeros(len(world.status))
+    execution = world.ledger.jobs.get(EXECUTION, none)
+    busy = np.bincount(parts.job, weights=parts.end - parts.start, minlength=len(world.status))
+    rate = execution / np.where(busy > 0, busy, 1.0)
+    changes = np.concatenate((rate[parts.job], -rate[parts.job]))
+    slopes = _steps(np.concatenate((parts.start, parts.end)), changes, world.now)
+    when = np.where(np.isnan(world.end), world.now, world.end)[history.came]
+    others = [term for term in costs_of(history) if term != EXECUTION]
+    lumps = [_steps(when, world.ledger.jobs.get(term, none)[history.came], world.now) for term in others]
+    times = np.unique(np.concatenate((slopes.times, *(each.times for each in lumps))))
+>>>>>>> 5f6d0a3a (Draw pages with a charting library from the data of figures, and figures as SVG and PNG)
     area = np.concatenate(([0.0], np.cumsum(slopes.values[:-1] * np.diff(slopes.times))))
-    at = np.searchsorted(lumps.times, times, side="right") - 1
-    return times, np.interp(times, slopes.times, area) + lumps.values[at]
+    found: dict[str, Floats] = {EXECUTION: np.interp(times, slopes.times, area)}
+    for term, each in zip(others, lumps, strict=True):
+        found[term] = each.values[np.searchsorted(each.times, times, side="right") - 1]
+    return times, found
 
 
 def _merge(place: Ints, kind: Ints, start: Floats, end: Floats) -> tuple[Ints, Floats]:

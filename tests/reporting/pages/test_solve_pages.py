@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import html
 import re
+from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
 import pytest
+from page_reader import bars_of, figures_of, idle_nodes, page_parts, seen
 
 import gpusched_dsl as gs
-from gpusched_dsl.reporting.pages import gantt as charts
-from gpusched_dsl.reporting.pages.charts import x_axis
-from gpusched_dsl.reporting.pages.gantt import Stays, gantt
-from gpusched_dsl.reporting.pages.page import summary_fields
+from gpusched_dsl.reporting.figures import solve_figures
+from gpusched_dsl.reporting.pages import page as pages
+from gpusched_dsl.reporting.pages.page import PageSection, PageTable, render, summary_fields
 from gpusched_dsl.reporting.pages.solve_page import page
 
 SLOTS = """
@@ -57,35 +57,39 @@ scenario S for Queue {
 QUEUE = QUEUES.replace('constraint off["b"]', "constraint off")
 
 
-def seen(made: str) -> str:
-    """What a reader sees, a line per text."""
-    return html.unescape(re.sub(r"<[^>]*>", "\n", re.sub(r"<(style|script)\b.*?</\1>", "", made, flags=re.S)))
-
-
 def test_bars_idle_nodes_and_late_jobs(tmp_path: Path) -> None:
     result = gs.loads(QUEUE).solve(gap=0.0, reasons=True)
     result.to_html(tmp_path / "page.html")
     made = (tmp_path / "page.html").read_text(encoding="utf-8")
     text = seen(made)
-    assert "1 node is idle" in text
-    assert "b: idle" in text
-    assert "ends after its due date" in text
-    assert "y: 0 to 5 h, uses 2, late" in text
+    (schedule,) = figures_of(made, "schedule")
+    assert schedule["idle"] == "1 node is idle"
+    assert idle_nodes(schedule) == ["b"]
+    assert bars_of(schedule) == [("x", "a", 0, 2, 2, False), ("y", "a", 0, 5, 2, True)]
+    assert (schedule["axis"]["unit"], schedule["capacity"][0]) == ("h", 4)
+    assert schedule["jobs"]["due"] == [None, 3]
     assert "2 of 3 jobs placed; 1 waits" in text
     assert "no room: `fit[a]` needs 2, 0 free" in text
-    assert "http" not in re.sub(r"<title>.*?</title>", "", made.replace("http-equiv", ""))  # nothing is loaded
+    loaded = LoadedFiles()
+    loaded.feed(made)
+    assert loaded.found == []
+    assert "default-src 'none'" in html.unescape(made)  # the browser would refuse it, too
 
 
 def test_slots_and_their_prices() -> None:
     made = gs.loads(SLOTS).solve(gap=0.0).html_text()
     text = seen(made)
-    assert "b: 4 to 6 slot" in text  # two neighbouring slots are one bar
-    assert "<b>: idle" in text
+    (schedule,) = figures_of(made, "schedule")
+    assert [(job, start, end) for job, _, start, end, *_ in bars_of(schedule)] == [("b", 4, 6)]  # one bar for both
+    assert schedule["axis"] == {"low": 3, "high": 6, "unit": "slot", "slots": True}
+    assert idle_nodes(schedule) == ["<b>"]
     assert "Price: tariff [$/kWh]" in text
     assert "Price: spot [$/h]" in text
     assert "weight" not in text  # no price
-    assert "<b>" not in re.sub(r"<b>GSM\d+</b>", "", made)  # names are escaped
-    assert made.count("<polyline") == 3
+    assert [price["name"] for price in schedule["prices"]] == ["tariff", "spot, n1", "spot, <b>"]
+    assert "<b>" not in re.sub(r"<b>GSM\d+</b>", "", without_scripts(made))  # names are escaped
+    curves = [curve for f in figures_of(made, "curves") if f["title"].startswith("Price") for curve in f["curves"]]
+    assert len(curves) == 3
 
 
 def test_a_comparison_has_all_methods(tmp_path: Path) -> None:
@@ -95,34 +99,72 @@ def test_a_comparison_has_all_methods(tmp_path: Path) -> None:
     assert made.count("<section>") == 2
     assert made.count('class="good"') == 2  # both are best
     assert "Queue, scenario S, with scip" in seen(made)
-    assert 'class="sortable"' in made
+    assert 'class="sortable methods"' in made
+    objective, *terms = page_parts(made)[0]["figures"]
+    assert (objective["kind"], objective["methods"], objective["mean"]) == ("bars", ["highs", "scip"], [4, 4])
+    assert terms == []
 
 
 def test_results_without_a_placement_or_a_solution() -> None:
     plain = gs.loads("model M { var x >= 0 <= 3; maximize f: x; } scenario S for M { }").solve()
-    assert "<svg" not in page([("highs", plain)])
+    assert "<figure" not in page([("highs", plain)])
+    assert len(page([("highs", plain)])) < 100_000  # without charts there is no charting library
     impossible = gs.loads(QUEUE.replace("<= gpus[n]", "<= -1")).solve()
     assert "infeasible" in seen(page([("highs", impossible)]))
 
 
-def stays(count: int, nodes: int) -> Stays:
-    numbers = np.arange(count)
-    return Stays(
-        row=numbers % max(1, nodes - 1), start=numbers / 10, end=numbers / 10 + 1, uses=np.ones(count), jobs=numbers,
-        names=[f"j{n}" for n in numbers], kinds=[""] * count, late=np.zeros(count, dtype=np.bool_),
-        rows=[f"n{n}" for n in range(nodes)], room=np.full(nodes, 2.0), axis=x_axis(0.0, count / 10 + 1), unit="h",
-    )  # fmt: skip
+def test_schedules_with_too_many_bars_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = gs.loads(QUEUE).solve(gap=0.0)
+    assert [f.kind for f in solve_figures.solve_figures(result)] == ["schedule", "heat map", "curves"]
+    assert [f.kind for f in solve_figures.solve_figures(result, most_stays=1)] == ["heat map", "curves"]
 
 
-@pytest.mark.parametrize(
-    ("count", "nodes", "shades"), [(20, 5, False), (20, 500, True), (charts.MOST_BARS + 1, 5, True)]
-)
-def test_large_schedules_are_shades(count: int, nodes: int, shades: bool) -> None:
-    found = gantt(stays(count, nodes))
-    assert found.shades == shades
-    assert found.idle == max(1, nodes - min(count, nodes - 1))
-    assert (found.note != "") == shades
-    assert len(found.rows) == min(nodes, charts.MOST_ROWS)
+def test_long_tables_are_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "FIRST_ROWS", 3)
+    table = PageTable("Numbers", ["<n>"], [[f"<{n}>"] for n in range(5)], frozenset({0}))
+    made = render("T", [PageSection("T", [], tables=[table])])
+    assert page_parts(made)[0]["tables"] == [{"rows": [["<0>"], ["<1>"], ["<2>"], ["<3>"], ["<4>"]]}]
+    assert made.count('<td class="number">') == 3
+    short = render("T", [PageSection("T", [], tables=[PageTable("N", ["n"], [["1"]])])])
+    assert page_parts(short)[0]["tables"] == [None]
+
+
+HOSTILE = "</script><img src=x onerror=alert(1)><!--<script>"
+
+
+def test_names_cannot_become_markup() -> None:
+    text = QUEUE.replace("table Jobs: lasts[h] due[h] = x 2 3", f'table Jobs: lasts[h] due[h] = "{HOSTILE}" 2 3')
+    assert HOSTILE in text
+    result = gs.loads(text.replace("{ a, b }", f'{{ a, "{HOSTILE}" }}').replace('"b"', f'"{HOSTILE}"'))
+    made = result.solve(gap=0.0).html_text()
+    tags = LoadedFiles()
+    tags.feed(made)
+    assert tags.found == []
+    assert tags.tags.count("script") == 3
+    assert "img" not in tags.tags
+    (schedule,) = figures_of(made, "schedule")
+    assert HOSTILE in schedule["jobs"]["names"]
+    assert HOSTILE in schedule["nodes"]
+    assert HOSTILE in seen(made)  # in the table of the placement
+
+
+def without_scripts(made: str) -> str:
+    return re.sub(r"<(style|script)\b.*?</\1>", "", made, flags=re.S)
+
+
+class LoadedFiles(HTMLParser):
+    """The tags of a page, and what it would load from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        own = dict(attrs)
+        self.found += [str(own[name]) for name in ("src", "srcset", "data") if name in own]
+        self.found += [str(own["href"]) for _ in "x" if "href" in own and not str(own["href"]).startswith("#")]
 
 
 def test_summaries_keep_the_order_of_terms() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import re
 
 import pytest
+from page_reader import figures_of, seen
 
 import gpusched_dsl as gs
 from gpusched_dsl.reporting.pages import run_page as pages
@@ -29,8 +29,9 @@ COUNTED = re.compile(rf"(?<![\w.,:&#])([\d,]+) ({SEVERAL})\b(?!-)")
 
 def texts(result: RunResult) -> str:
     """What a reader of the page sees."""
-    made = re.sub(r"<(style|script)\b.*?</\1>", "", pages.page([result]), flags=re.S)
-    return html.unescape(re.sub(r"<[^>]*>", "\n", made))
+    made = pages.page([result])
+    schedules = [f"{f['note']}\n{f['idle']}" for f in figures_of(made, "schedule")]
+    return seen(made) + "\n".join(schedules)
 
 
 def run(jobs: int) -> RunResult:

@@ -11,7 +11,7 @@ from run_texts import THREE_JOBS, Watched, mean, percentile, ran, random_text
 
 from gpusched_dsl.reporting.runs.metrics import METRICS
 from gpusched_dsl.reporting.runs.result import RunResult
-from gpusched_dsl.reporting.runs.series import cost_over_time, gpus_in_use, gpus_of_used_nodes, queue_length
+from gpusched_dsl.reporting.runs.series import costs_over_time, gpus_in_use, gpus_of_used_nodes, queue_length
 
 GPUS = {0: 1, 1: 2, 2: 4}
 
@@ -127,7 +127,11 @@ def curves(result: RunResult) -> None:
     thin = room.thin_out(7)
     assert len(thin.times) <= max(7, 2)
     assert thin.mean == pytest.approx(room.mean)
-    times, costs = cost_over_time(reading)
+    times, terms = costs_over_time(reading)
+    assert {name: values[-1] for name, values in terms.items()} == pytest.approx(
+        {name: result.costs.get(name, 0.0) for name in terms}
+    )
+    costs = sum(terms.values())
     assert (np.diff(costs) >= -1e-9).all()
     assert costs[-1] == pytest.approx(result.total)
     assert times[-1] == hours

@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from page_reader import bars_of, figures_of
 from run_texts import THREE_JOBS, random_text, seconds_hidden
 
 import gpusched_dsl as gs
-from gpusched_dsl.reporting.pages import gantt
-from gpusched_dsl.reporting.pages.charts import ChartAxis
-from gpusched_dsl.reporting.pages.run_page import page, schedule_chart
+from gpusched_dsl.reporting.figures.bars import BarsFigure
+from gpusched_dsl.reporting.figures.curves_figure import CurvesFigure
+from gpusched_dsl.reporting.figures.heat_map import HeatMap
+from gpusched_dsl.reporting.figures.run_figures import run_figures
+from gpusched_dsl.reporting.figures.schedule_figure import ScheduleFigure
 from gpusched_dsl.reporting.runs.comparison import RunComparison
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.reporting.runs.series import Steps
@@ -58,7 +61,9 @@ def test_from_python(tmp_path: Path) -> None:
     result.save(tmp_path / "run.json")
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["total"] == pytest.approx(7.3)
     result.to_html(tmp_path / "run.html")
-    assert "J2: 4 to 5.2 h, 2 on B" in (tmp_path / "run.html").read_text(encoding="utf-8")
+    (schedule,) = figures_of((tmp_path / "run.html").read_text(encoding="utf-8"), "schedule")
+    assert ("J2", "n1", 4, 5.2, 2, True) in bars_of(schedule)
+    assert schedule["types"][schedule["stays"]["type"][1]] == "B"
 
 
 def test_values_that_were_set_hold(tmp_path: Path) -> None:
@@ -151,49 +156,63 @@ def test_runs_in_windows() -> None:
     assert "slot by slot" in unasked.bound.how
 
 
-# --- charts ----------------------------------------------------------------------------------------------------------
+# --- figures ---------------------------------------------------------------------------------------------------------
 
 
-def test_use_is_spread_over_spans_of_time() -> None:
-    rng = np.random.default_rng(3)
-    start = rng.uniform(0, 10, 300)
-    end = np.minimum(start + rng.exponential(1.0, 300), 10.0)
-    row, amount = rng.integers(0, 4, 300), rng.uniform(0, 3, 300)
-    found = gantt.amounts_by_span(row, start, end, amount, 4, 0.0, 10.0, 13)
-    edges = np.linspace(0, 10, 14)
-    expected = np.zeros((4, 13))
-    for r, a, b, x in zip(row, start, end, amount, strict=True):
-        for s in range(13):
-            expected[r, s] += x * max(0.0, min(b, edges[s + 1]) - max(a, edges[s]))
-    assert found == pytest.approx(expected)
-
-
-def test_large_runs_are_drawn_in_shades(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_figures_of_a_run() -> None:
     result = run(random_text(4, jobs=12, nodes=3), online="EveryEvent", method="Greedy")
-    bars = schedule_chart(result)
-    assert len(bars.bars) == result.schedule.height
-    assert not bars.note
-    for one, other in zip(bars.bars, bars.bars[1:], strict=False):
-        apart = one.x + one.width <= other.x + 0.11 or other.x + other.width <= one.x + 0.11
-        assert one.y != other.y or apart or one.width == 0.5
-    monkeypatch.setattr(gantt, "MOST_BARS", 3)
-    monkeypatch.setattr(gantt, "MOST_ROWS", 2)
-    shades = schedule_chart(result)
-    assert {row.y for row in shades.rows} == {24.0, 31.0}
-    assert "2 nodes per row" in shades.note
-    assert all(bar.colour in {f"s{n}" for n in range(1, 9)} for bar in shades.bars)
-    assert all(bar.x >= 70 and bar.x + bar.width <= 940.2 for bar in shades.bars)
-    assert "darker means" in page([result])
+    kinds = [figure.title.split(" [")[0] for figure in result.figures()]
+    assert kinds == ["Schedule", "Utilisation of nodes", "Cost so far", "Jobs waiting", "Load: GPUs in use"]
+    schedule, heat, cost, *_ = result.figures()
+    assert isinstance(schedule, ScheduleFigure)
+    assert len(schedule.stays) == result.schedule.height
+    bars = bars_of(schedule.document())
+    assert [(job, node, uses) for job, node, _, _, uses, _ in bars] == result.schedule.select(
+        "job", "node", "gpus"
+    ).rows()
+    assert [start for _, _, start, *_ in bars] == pytest.approx(result.schedule["start"].to_list())
+    late = {row["job"] for row in result.jobs.iter_rows(named=True) if (row["tardiness"] or 0) > 0}
+    assert {job for job, *_, is_late in bars if is_late} == late
+    assert isinstance(heat, HeatMap)
+    hours = result.outcome.world.now / heat.shares.shape[1]
+    used = (heat.shares * schedule.capacity[:, None])[~np.isnan(schedule.capacity)].sum() * hours
+    assert used == pytest.approx(result.metrics["gpu_hours"])
+    assert isinstance(cost, CurvesFigure)
+    ends = {curve.label: curve.values[-1] for curve in cost.curves}
+    charged = {name: value for name, value in result.costs.items() if value}
+    assert ends == pytest.approx(charged if len(charged) == 1 else {**charged, "total": result.total})
 
 
-def test_ticks_are_round() -> None:
-    for low, high in ((0, 1), (0, 6.2), (0, 1234), (0, 3e-5), (-4, 17)):
-        ticks = ChartAxis(float(low), float(high), 0.0, 100.0).ticks()
-        assert 3 <= len(ticks) <= 14
-        assert all(-0.1 <= tick.at <= 100.1 for tick in ticks)
-        steps = np.diff([float(tick.text.replace(",", "")) for tick in ticks])
-        assert steps == pytest.approx(np.full(len(steps), steps[0]))
-        assert f"{steps[0]:e}"[0] in "125"
+def test_runs_of_many_bars_have_their_utilisation_only() -> None:
+    result = run(THREE_JOBS, online="EveryEvent", method="FIFO")
+    assert [f.kind for f in run_figures(result, most_stays=3)][:2] == ["schedule", "heat map"]
+    heat = run_figures(result, most_stays=2)[0]
+    assert (heat.kind, heat.note) == ("heat map", "3 stretches of jobs are too many for a schedule")
+
+
+def test_power_is_the_change_of_energy() -> None:
+    result = run(WINDOWS, "ValleysRolling", "EverySlot")
+    (power,) = (f for f in result.figures() if f.title == "Power [kW]")
+    assert isinstance(power, CurvesFigure)
+    (curve,) = power.curves
+    energy = (curve.values[:-1] * np.diff(curve.times)).sum() * result.history.hours
+    assert energy == pytest.approx(result.metrics["energy"])
+    assert set(np.round(curve.values[:-1], 9)) == {0.0, 0.4}  # only in the valleys
+    assert any(f.title.startswith("Price: ") for f in result.figures())
+
+
+def test_comparisons_have_bars_and_the_figures_of_each_method(tmp_path: Path) -> None:
+    both = gs.loads(THREE_JOBS).run(online="EveryEvent", method=["FIFO", "Greedy"])
+    assert isinstance(both, RunComparison)
+    figures = both.figures()
+    assert list(figures) == ["comparison", "FIFO", "Greedy"]
+    total = figures["comparison"][0]
+    assert isinstance(total, BarsFigure)
+    assert (total.title, list(total.methods)) == ("Total cost [$]", ["FIFO", "Greedy"])
+    assert total.means == pytest.approx([both["FIFO"].total, both["Greedy"].total])
+    late = next(f for f in figures["comparison"] if f.title == "Share of late jobs [%]")
+    assert isinstance(late, BarsFigure)
+    assert late.means[0] == pytest.approx(100 / 3)
 
 
 def test_thinning_keeps_the_mean() -> None:

@@ -1,0 +1,2 @@
+// The object to which each script adds one member.
+const report = {};
