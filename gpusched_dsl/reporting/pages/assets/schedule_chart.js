@@ -4,7 +4,7 @@ report.scheduleChart = (() => {
   const { text, withUnit, count } = report.numbers;
   const base = report.chartBase;
   const MOST_ROWS = 40; // of a view: the others are reached by moving
-  const MOST_SHAPES = 2000;
+  const MOST_SHAPES = 3500;
   const MOST_BANDS = 160;
   const [LEAST_ROW, LANE, MOST_HEIGHT] = [18, 15, 760]; // pixels
   const [TOP, BOTTOM] = [34, 44];

@@ -1,7 +1,7 @@
 // Which bars to draw of many: those of at least a few pixels; shorter neighbours in a row are merged into one.
 report.visibleBars = (() => {
   const LEAST_PIXELS = 2;
-  const WIDEST = 8; // of merged bars, as a multiple of the least width: so they still show the use over time
+  const WIDEST = 3; // of merged bars, as a multiple of the least width: so they still show the use over time
 
   // Bars by row and start: `order.slice(first[r], first[r + 1])` are the bars of row r.
   function index(rowOf, start, rows) {
@@ -18,7 +18,7 @@ report.visibleBars = (() => {
     let least = (LEAST_PIXELS * (view.high - view.low)) / view.pixels;
     let found = shapes(sorted, bars, view, least);
     while (found.length > most && least < view.high - view.low) {
-      least *= 2;
+      least *= 1.4;
       found = shapes(sorted, bars, view, least);
     }
     return found;
