@@ -176,4 +176,4 @@ def add_html(parser: Parser) -> None:
 
 
 def add_figures(parser: Parser) -> None:
-    parser.add_argument("--figures", type=path, metavar="DIR", help="write the charts of the page as SVG files")
+    parser.add_argument("--figures", type=path, metavar="DIR", help="write the charts of the page as SVG and PNG")

@@ -51,7 +51,7 @@ def page(
     head = "Comparison of methods" if grid is not None or len(results) != 1 else title(results[0])
     if grid is None:
         return render(head, sections)
-    numbers = list(seeds) or [None] * len(results)
+    numbers: list[int | None] = [*seeds] or [None] * len(results)
     runs = [(r.method, s, r) for r, s in zip(results, numbers, strict=True) if s is None or s in common]
     bars = run_bars(runs)
     return render(head, sections, PageOverview(grid, footer, bars))

@@ -70,28 +70,16 @@ def costs_over_time(history: RunHistory) -> tuple[Floats, dict[str, Floats]]:
     Execution is charged evenly while a job runs, other terms at its end (for unfinished jobs: at the end of the run).
     """
     world, parts = history.outcome.world, history.stretches
-<<<<<<< HEAD
-    execution = world.ledger.jobs.get(EXECUTION, np.zeros(len(world.status)))
+    none = np.zeros(len(world.status))
+    execution = world.ledger.jobs.get(EXECUTION, none)
     job, start, end = parts.job[parts.leads], parts.start[parts.leads], parts.end[parts.leads]
     busy = np.bincount(job, weights=end - start, minlength=len(world.status))
     rate = execution / np.where(busy > 0, busy, 1.0)
     slopes = _steps(np.concatenate((start, end)), np.concatenate((rate[job], -rate[job])), world.now)
-    lump = cost_of_jobs(history) - execution
-    when = np.where(np.isnan(world.end), world.now, world.end)
-    lumps = _steps(when[history.came], lump[history.came], world.now)
-    times = np.unique(np.concatenate((slopes.times, lumps.times)))
-=======
-    none = np.zeros(len(world.status))
-    execution = world.ledger.jobs.get(EXECUTION, none)
-    busy = np.bincount(parts.job, weights=parts.end - parts.start, minlength=len(world.status))
-    rate = execution / np.where(busy > 0, busy, 1.0)
-    changes = np.concatenate((rate[parts.job], -rate[parts.job]))
-    slopes = _steps(np.concatenate((parts.start, parts.end)), changes, world.now)
     when = np.where(np.isnan(world.end), world.now, world.end)[history.came]
     others = [term for term in costs_of(history) if term != EXECUTION]
     lumps = [_steps(when, world.ledger.jobs.get(term, none)[history.came], world.now) for term in others]
     times = np.unique(np.concatenate((slopes.times, *(each.times for each in lumps))))
->>>>>>> 5f6d0a3a (Draw pages with a charting library from the data of figures, and figures as SVG and PNG)
     area = np.concatenate(([0.0], np.cumsum(slopes.values[:-1] * np.diff(slopes.times))))
     found: dict[str, Floats] = {EXECUTION: np.interp(times, slopes.times, area)}
     for term, each in zip(others, lumps, strict=True):
