@@ -119,7 +119,7 @@ def _load(schedule: ScheduleFigure) -> CurvesFigure:
     amount = stays.uses if known else np.ones(len(stays))
     times, where = np.unique(np.concatenate((stays.start, stays.end)), return_inverse=True)
     changes = np.bincount(where, weights=np.concatenate((amount, -amount)), minlength=len(times))
-    level: Floats = np.round(np.cumsum(changes, dtype=np.float64), 9)
+    level = np.cumsum(changes).round(9).astype(np.float64)
     what = "GPUs" if known else "jobs"
     curve = Curve(f"{what} in use" if known else "jobs that run", times, level, steps=True)
     return CurvesFigure(title=f"Load: {curve.label}", axis=schedule.axis, unit=what, curves=[curve])
