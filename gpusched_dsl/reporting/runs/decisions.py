@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import polars as pl
 
@@ -12,6 +14,7 @@ from gpusched_dsl.online.history import RunHistory, Stretches
 FINISHES, HALTS, RESIZES, MOVES, RESUMES, STARTS = range(6)  # in the order of their rows at one time
 WORDS = ("finishes", "is halted", "changes its GPUs", "moves", "resumes", "starts")
 TOLERANCE = 1e-9  # relative to a time
+MOST_NODES = 4  # of a gang, by name
 TRIGGERS = {
     "arrival": "a job arrives",
     "completion": "a job finishes",
@@ -28,23 +31,22 @@ def decisions_table(history: RunHistory, most: int) -> tuple[pl.DataFrame, int]:
     Columns: `time`, `job`, `decision`, `node` (or its type), `gpus`, `waited` (time since the arrival, or since the job
     was halted) and `why`: the events that asked for the plan, or for runs without plans what happened at this time.
     """
-    parts = history.stretches
-    order = np.lexsort((parts.start, parts.job))
-    ordered = Stretches(*(getattr(parts, name)[order] for name in ("job", "place", "kind", "uses", "start", "end")))
-    time, stretch, kind, waited = _events(history, ordered)
-    rows = np.lexsort((ordered.job[stretch], kind, time))
+    stints = _stints(history.stretches)
+    time, stint, kind, waited = _events(history, stints)
+    rows = np.lexsort((stints.job[stint], kind, time))
     count = len(rows)
     rows = rows[:most]
-    time, stretch, kind, waited = time[rows], stretch[rows], kind[rows], waited[rows]
-    job = ordered.job[stretch]
-    places = history.labels(history.places_root or history.kinds_root, ordered.place[stretch])
-    uses = np.where(kind == FINISHES, np.nan, ordered.uses[stretch])
+    time, stint, kind, waited = time[rows], stint[rows], kind[rows], waited[rows]
+    job = stints.job[stint]
+    uses = np.where(kind == FINISHES, np.nan, stints.uses[stint])
     table = pl.DataFrame(
         {
             "time": time,
             "job": pl.Series(history.labels(history.jobs_root, job), dtype=pl.String),
             "decision": pl.Series([WORDS[k] for k in kind.tolist()], dtype=pl.String),
-            "node" if history.placement.root("node") else "node_type": pl.Series(places, dtype=pl.String),
+            "node" if history.placement.root("node") else "node_type": pl.Series(
+                _places(history, stints.first[stint], stints.nodes[stint]), dtype=pl.String
+            ),
             "gpus": pl.Series(uses, nan_to_null=True),
             "waited": pl.Series(waited, nan_to_null=True),
             "why": pl.Series(_reasons(history, time, job, kind, waited), dtype=pl.String),
@@ -53,27 +55,74 @@ def decisions_table(history: RunHistory, most: int) -> tuple[pl.DataFrame, int]:
     return table, count
 
 
-def _events(history: RunHistory, parts: Stretches) -> tuple[Floats, Ints, Ints, Floats]:
-    """Return time, stretch, kind and wait of all decisions; `parts` are by job, then start."""
-    world, count = history.outcome.world, len(parts)
+class _Stints(NamedTuple):
+    """A job on its nodes for a time, by job, then start: the GPUs of all nodes, and the rows of `Stretches` of its
+    nodes, `nodes` from `first` on. `stays`: on the same nodes as the stint before.
+    """
+
+    job: Ints
+    start: Floats
+    end: Floats
+    uses: Floats
+    first: Ints
+    nodes: Ints
+    stays: Bools
+
+
+def _stints(parts: Stretches) -> _Stints:
+    """Return the stretches with the nodes of each gang together."""
+    first = np.flatnonzero(parts.leads) if len(parts) else np.zeros(0, dtype=np.int64)
+    nodes = np.diff(np.append(first, len(parts)))
+    group = np.repeat(np.arange(len(first)), nodes)
+    uses = np.bincount(group, weights=parts.uses, minlength=len(first)).astype(np.float64)
+    order = np.lexsort((parts.start[first], parts.job[first]))
+    before = np.full(len(first), -1, dtype=np.int64)  # the stint of any job before each one, in order
+    before[order[1:]] = order[:-1]
+    comparable = (before >= 0) & (nodes == nodes[before])
+    rows = np.arange(len(parts)) - first[group] + first[before[group]]
+    rows = np.where(comparable[group], rows, 0)
+    differs = (parts.place != parts.place[rows]) | (parts.kind != parts.kind[rows])
+    stays = comparable & (np.bincount(group, weights=differs, minlength=len(first)) == 0)
+    return _Stints(
+        *(values[order] for values in (parts.job[first], parts.start[first], parts.end[first], uses)),
+        first[order], nodes[order], stays[order],
+    )  # fmt: skip
+
+
+def _places(history: RunHistory, first: Ints, nodes: Ints) -> list[str]:
+    """Return the node of each stint, `n1, n2` for a gang, `n1 and 7 more` for a large one."""
+    place = history.stretches.place
+    root = history.places_root or history.kinds_root
+    found = history.labels(root, place[first])
+    for at in np.flatnonzero(nodes > 1).tolist():
+        if nodes[at] > MOST_NODES:
+            found[at] = f"{found[at]} and {nodes[at] - 1} more"
+        else:
+            found[at] = ", ".join(history.labels(root, place[first[at] : first[at] + nodes[at]]))
+    return found
+
+
+def _events(history: RunHistory, stints: _Stints) -> tuple[Floats, Ints, Ints, Floats]:
+    """Return time, stint, kind and wait of all decisions."""
+    world, count = history.outcome.world, len(stints.job)
     same_job = np.zeros(count, dtype=np.bool_)
-    same_job[1:] = parts.job[1:] == parts.job[:-1]
+    same_job[1:] = stints.job[1:] == stints.job[:-1]
     before = np.maximum(np.arange(count) - 1, 0)
-    joins: Bools = same_job & _equal(parts.start, parts.end[before] if count else parts.end)
-    moved = joins & ((parts.place != parts.place[before]) | (parts.kind != parts.kind[before]))
-    resized = joins & ~moved & (parts.uses != parts.uses[before])
+    joins: Bools = same_job & _equal(stints.start, stints.end[before])
+    moved = joins & ~stints.stays
+    resized = joins & ~moved & (stints.uses != stints.uses[before])
     kind = np.select([~same_job, ~joins, moved, resized], [STARTS, RESUMES, MOVES, RESIZES], -1).astype(np.int64)
-    waited = np.where(same_job, parts.start - parts.end[before], parts.start - world.arrival[parts.job])
+    waited = np.where(same_job, stints.start - stints.end[before], stints.start - world.arrival[stints.job])
     waited = np.where(kind < RESUMES, np.nan, np.maximum(waited, 0.0))
     continues = np.zeros(count, dtype=np.bool_)
     continues[:-1] = joins[1:]
-    finished = ~continues & _equal(parts.end, world.end[parts.job])
-    halted = ~continues & ~finished & ~_equal(parts.end, np.full(count, world.now))
+    finished = ~continues & _equal(stints.end, world.end[stints.job])
+    halted = ~continues & ~finished & ~_equal(stints.end, np.full(count, world.now))
     begins = np.flatnonzero(kind >= 0)
     ends = np.flatnonzero(finished | halted)
     nothing = np.full(len(ends), np.nan)
     return (
-        np.concatenate((parts.start[begins], parts.end[ends])),
+        np.concatenate((stints.start[begins], stints.end[ends])),
         np.concatenate((begins, ends)),
         np.concatenate((kind[begins], np.where(finished[ends], FINISHES, HALTS))),
         np.concatenate((waited[begins], nothing)),
