@@ -15,7 +15,7 @@ from gpusched_dsl.reporting.figures.curves_figure import Curve, CurvesFigure
 from gpusched_dsl.reporting.figures.figure import Figure, TimeAxis, time_axis
 from gpusched_dsl.reporting.figures.heat_map import utilisation
 from gpusched_dsl.reporting.figures.price_curves import PriceCurve, price_curves, price_figures
-from gpusched_dsl.reporting.figures.schedule_figure import MOST_STAYS, Jobs, ScheduleFigure, Stays
+from gpusched_dsl.reporting.figures.schedule_figure import MOST_STAYS, ScheduledJobs, ScheduleFigure, Stays
 from gpusched_dsl.reporting.runs.metrics import METRICS, SHARE
 from gpusched_dsl.reporting.runs.series import costs_over_time, gpus_in_use, gpus_of_used_nodes, queue_length
 
@@ -118,7 +118,7 @@ def _schedule(
         title="Schedule",
         axis=axis,
         stays=Stays(stays.node, position[stays.job], stays.start, stays.end, stays.uses, stays.node_type, stays.late),
-        jobs=Jobs(history.labels(history.jobs_root, came), world.arrival[came], due, world.end[came]),
+        jobs=ScheduledJobs(history.labels(history.jobs_root, came), world.arrival[came], due, world.end[came]),
         nodes=nodes,
         capacity=capacity,
         node_types=history.labels(history.kinds_root, kinds) if history.kinds_root else (),

@@ -34,7 +34,7 @@ class Stays:
 
 
 @dataclass(frozen=True, eq=False)
-class Jobs:
+class ScheduledJobs:
     """The names of jobs, and their times; NaN if unknown."""
 
     names: Sequence[str]
@@ -54,7 +54,7 @@ class ScheduleFigure(Figure):
 
     axis: TimeAxis
     stays: Stays
-    jobs: Jobs
+    jobs: ScheduledJobs
     nodes: Sequence[str]
     capacity: Floats
     node_types: Sequence[str] = ()

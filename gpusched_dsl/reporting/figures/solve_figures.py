@@ -15,7 +15,7 @@ from gpusched_dsl.reporting.figures.curves_figure import Curve, CurvesFigure
 from gpusched_dsl.reporting.figures.figure import Figure, time_axis
 from gpusched_dsl.reporting.figures.heat_map import utilisation
 from gpusched_dsl.reporting.figures.price_curves import PriceCurve, price_curves, price_figures
-from gpusched_dsl.reporting.figures.schedule_figure import MOST_STAYS, Jobs, ScheduleFigure, Stays
+from gpusched_dsl.reporting.figures.schedule_figure import MOST_STAYS, ScheduledJobs, ScheduleFigure, Stays
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -104,7 +104,7 @@ def _schedule(
             node_type=np.array([types.index(kind) if kind else -1 for kind in kinds], dtype=np.int64),
             late=late > 0,
         ),
-        jobs=Jobs(list(numbers), unknown, due, unknown),
+        jobs=ScheduledJobs(list(numbers), unknown, due, unknown),
         nodes=rows,
         capacity=capacity,
         node_types=types,

@@ -16,7 +16,7 @@ from gpusched_dsl.reporting.figures.drawing.files import write_figures
 from gpusched_dsl.reporting.figures.figure import Figure, time_axis
 from gpusched_dsl.reporting.figures.heat_map import utilisation
 from gpusched_dsl.reporting.figures.price_curves import PriceCurve
-from gpusched_dsl.reporting.figures.schedule_figure import Jobs, ScheduleFigure, Stays
+from gpusched_dsl.reporting.figures.schedule_figure import ScheduledJobs, ScheduleFigure, Stays
 
 NAMES = ["</script><img src=x onerror=alert(1)>", "$x_1$ & _", "_hidden\x01\n", "作业 ☃", "a" * 200]
 
@@ -30,7 +30,7 @@ def every_kind() -> list[Figure]:
     nan = np.full(count, np.nan)
     price = PriceCurve(NAMES[1], NAMES[0], "$/h", np.arange(6.0), np.array([1.0, 3.0, 2.0, 2.0, 5.0, 5.0]))
     capacity = np.full(count, 2.0)
-    jobs = Jobs(NAMES, nan, np.where(numbers % 2 == 0, start + 1, np.nan), start + 2.5)
+    jobs = ScheduledJobs(NAMES, nan, np.where(numbers % 2 == 0, start + 1, np.nan), start + 2.5)
     rows = [(name, None, "cost", float(at)) for at, name in enumerate(NAMES)]
     table = pl.DataFrame(rows, schema=["method", "seed", "metric", "value"], orient="row")
     curves = [Curve(name, np.arange(6.0), np.arange(6.0) + at) for at, name in enumerate(NAMES)]
