@@ -198,6 +198,7 @@ def _run(task: Task, workspace: Workspace) -> RunRecord:
         time_limit=None if time_limit is None else float(time_limit),
         gap=float(options.pop("gap", usual.gap)),
         threads=int(options.pop("threads", 1)),
+        controllers=int(options.pop("controllers", usual.controllers)),
         most_events=int(options.pop("most_events", usual.most_events)),
         bound=bool(options.pop("bound", False)),
         verify=str(options.pop("verify", usual.verify)),

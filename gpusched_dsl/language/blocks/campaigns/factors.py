@@ -17,7 +17,7 @@ COLUMNS = (
     "diagnostic", "code", "key", "run",
 )  # fmt: skip
 SEED, REPLICATION = "seed", "replication"  # factors with a meaning although no statement uses them
-MAX_RUNS = 1_000_000
+MAX_RUNS = 200_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ SOLVE_OPTIONS: Mapping[str, type] = {
 }  # fmt: skip
 RUN_OPTIONS: Mapping[str, type] = {
     "gap": float, "time_limit": float, "threads": int, "seed": int, "fallback": str, "bound": bool, "verify": str,
-    "most_events": int,
+    "most_events": int, "controllers": int,
 }  # fmt: skip
 _KINDS = {float: "a number or a time", int: "an integer", str: "a name", bool: "`true` or `false`"}
 
