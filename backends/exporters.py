@@ -61,7 +61,9 @@ def write_problem(problem: Problem, name: str, file: BinaryIO) -> Problem:
         found.write(written, file)
         return written
     from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
+    from gpusched_dsl.backends.files.quadratic_costs import file_content
 
-    reformulated = linear(problem, name)
-    (write_lp if name == "lp" else write_mps)(reformulated.problem, file, comments=comments(reformulated))
-    return reformulated.problem
+    content = file_content(problem, name)
+    write = write_lp if name == "lp" else write_mps
+    write(content.problem, file, comments=comments(content.reformulated), quadratic=content.quadratic)
+    return content.problem

@@ -18,22 +18,36 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.backends.files.names import LP, MPS, Alphabet, entry_names, number_names
+from gpusched_dsl.backends.files.quadratic_costs import QuadraticCosts
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
-def write_mps(problem: Problem, file: Path | str | BinaryIO, names: bool = True, comments: Sequence[str] = ()) -> None:
+def write_mps(
+    problem: Problem,
+    file: Path | str | BinaryIO,
+    names: bool = True,
+    comments: Sequence[str] = (),
+    quadratic: QuadraticCosts | None = None,
+) -> None:
     """Write free MPS. `names=False` numbers columns `c0, c1, ...` and rows `r0, r1, ...`, which is faster.
 
-    Rows under a condition stand in a section INDICATORS; definitions are left to whoever reads the columns.
+    Rows under a condition stand in a section INDICATORS, quadratic costs in a section QUADOBJ; definitions are left to
+    whoever reads the columns.
     """
     with _open(file) as out:
-        _Mps(problem, out, names, comments).write()
+        _Mps(problem, out, names, comments, quadratic).write()
 
 
-def write_lp(problem: Problem, file: Path | str | BinaryIO, names: bool = True, comments: Sequence[str] = ()) -> None:
+def write_lp(
+    problem: Problem,
+    file: Path | str | BinaryIO,
+    names: bool = True,
+    comments: Sequence[str] = (),
+    quadratic: QuadraticCosts | None = None,
+) -> None:
     """Write CPLEX LP text; `names=False` as in `write_mps`.
 
     Raises DiagnosticError (GSM4023) for a problem without columns, or with definitions or conditions.
@@ -46,14 +60,20 @@ def write_lp(problem: Problem, file: Path | str | BinaryIO, names: bool = True, 
         help = 'write `linear(problem, "lp").problem` of `gpusched_dsl.backends.files.linearise`, or JSON'
         raise DiagnosticError([Diagnostic("GSM4023", message, help=help)])
     with _open(file) as out:
-        _Lp(problem, out, names, comments).write()
+        _Lp(problem, out, names, comments, quadratic).write()
 
 
 class _Writer:
     def __init__(
-        self, problem: Problem, out: BinaryIO, names: bool, comments: Sequence[str], alphabet: Alphabet
+        self,
+        problem: Problem,
+        out: BinaryIO,
+        names: bool,
+        comments: Sequence[str],
+        quadratic: QuadraticCosts | None,
+        alphabet: Alphabet,
     ) -> None:
-        self.problem, self.out = problem, out
+        self.problem, self.out, self.quadratic = problem, out, quadratic
         self.comments = [_ascii(comment) for comment in (*comments, *_notes(problem))]
         self.columns = (
             entry_names(problem.column_families, "c", alphabet) if names else number_names("c", problem.columns)
@@ -85,8 +105,15 @@ class _Writer:
 
 
 class _Mps(_Writer):
-    def __init__(self, problem: Problem, out: BinaryIO, names: bool, comments: Sequence[str]) -> None:
-        super().__init__(problem, out, names, comments, MPS)
+    def __init__(
+        self,
+        problem: Problem,
+        out: BinaryIO,
+        names: bool,
+        comments: Sequence[str],
+        quadratic: QuadraticCosts | None,
+    ) -> None:
+        super().__init__(problem, out, names, comments, quadratic, MPS)
 
     def write(self) -> None:
         problem = self.problem
@@ -103,6 +130,7 @@ class _Mps(_Writer):
         self.text("BOUNDS\n")
         self._bounds()
         self._indicators()
+        self._quadratic()
         self.text("ENDATA\n")
 
     def _row_types(self) -> None:
@@ -180,6 +208,12 @@ class _Mps(_Writer):
         rows, columns = self.rows.gather(conditions.rows[stated]), self.columns.gather(conditions.columns[stated])
         self.lines(" IF ", rows, " ", columns, " ", pl.Series(conditions.values[stated].astype(np.int64)))
 
+    def _quadratic(self) -> None:
+        if self.quadratic is not None:
+            first, second = (self.columns.gather(c) for c in (self.quadratic.first, self.quadratic.second))
+            self.text("QUADOBJ\n")
+            self.lines(" ", first, " ", second, " ", pl.Series(self.quadratic.values))
+
     def _bound(self, kind: str, which: Bools, values: Floats | None) -> None:
         places = np.flatnonzero(which)
         columns = self.columns.gather(places)
@@ -190,8 +224,15 @@ class _Mps(_Writer):
 
 
 class _Lp(_Writer):
-    def __init__(self, problem: Problem, out: BinaryIO, names: bool, comments: Sequence[str]) -> None:
-        super().__init__(problem, out, names, comments, LP)
+    def __init__(
+        self,
+        problem: Problem,
+        out: BinaryIO,
+        names: bool,
+        comments: Sequence[str],
+        quadratic: QuadraticCosts | None,
+    ) -> None:
+        super().__init__(problem, out, names, comments, quadratic, LP)
 
     def write(self) -> None:
         problem, objective = self.problem, self.objectives[0]
@@ -203,6 +244,7 @@ class _Lp(_Writer):
         self.lines(_sign(costs[used]), " ", self.columns.gather(used))
         if not len(used):
             self.text(f"+0.0 {self.columns[0]}\n")
+        self._quadratic()
         if objective.offset:
             self.text(f"{objective.offset:+.17g}\n")
         self.text("subject to\n")
@@ -214,6 +256,18 @@ class _Lp(_Writer):
             self.text("general\n")
             self.lines(" ", self.columns.gather(integers))
         self.text("end\n")
+
+    def _quadratic(self) -> None:
+        """`+ [ 2 x ^2 + 2 x * y ] / 2`, with both triangles of the matrix in one term."""
+        if self.quadratic is None:
+            return
+        first, second, values = self.quadratic.first, self.quadratic.second, self.quadratic.values
+        square = first == second
+        self.text("+ [\n")
+        self.lines(_sign(values[square]), " ", self.columns.gather(first[square]), " ^2")
+        one, other = (self.columns.gather(c[~square]) for c in (first, second))
+        self.lines(_sign(2 * values[~square]), " ", one, " * ", other)
+        self.text("] / 2\n")
 
     def _rows(self) -> None:
         """Write every row as a line with its name, one line per term, and one line with its side; two sides
