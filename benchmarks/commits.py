@@ -40,7 +40,7 @@ def main() -> int:
     with checkout(options.base) as earlier:
         for case in [names[name] for name in options.cases] or CASES:
             for arm in our_arms(case, options.fast):
-                if not all(is_there(module, earlier) for module in (case.prepare[0], arm.module)):
+                if not all(is_there(module, earlier) for module in (*case.prepare[:1], arm.module)):
                     print(f"{case.name}, {arm.name}: not in {options.base}, left out", file=sys.stderr, flush=True)
                     continue
                 before, now = in_turns(case, arm, earlier, options.rounds)
