@@ -1,5 +1,6 @@
 """A command of `gsdsl`, from the start of its process to its end."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +17,9 @@ def run(_: Path, lap: Lap, *arguments: str) -> Any:
     program = (
         [sys.executable, "-c", ""] if words == ["python"] else [str(Path(sys.executable).with_name("gsdsl")), *words]
     )
+    own = {**os.environ, "PYTHONPATH": str(ROOT)}  # the package of this checkout, not the installed one
     lap("prepare")
-    subprocess.run(program, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(program, cwd=ROOT, env=own, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     lap("command")
 
 
