@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
-from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
 if TYPE_CHECKING:
@@ -49,21 +49,27 @@ def optional_field(name: str, sources: Iterable[str], kind: Kind = "text", scale
 
 
 SILENT = "unusable, and outside the requested time"
+TIME = "_submitted"  # the time of submission in microseconds, where formats convert times themselves
 LINE, ROW = "_line", "_row"  # columns beside those of the format: the line in the file, and the number of the row
 
 
 @dataclass(frozen=True, slots=True)
 class _Unusable:
-    """Rows that were left out for one reason: their lines, and the cells at fault in `column` of the file."""
+    """Rows that were left out for one reason: their lines, and the cells at fault in `column` of the file.
+
+    `times` are their times if they are known, `silent` are the rows whose time is not requested.
+    """
 
     reason: str
     lines: Ints
     column: str | None
     texts: pl.Series | None
+    times: pl.Series | None
+    silent: Bools
 
     def within(self, low: float, high: float) -> Dropped | None:
         """Return the count and the first of the rows between two lines; None if there are none."""
-        at = np.flatnonzero((self.lines > low) & (self.lines < high))
+        at = np.flatnonzero((self.lines > low) & (self.lines < high) & ~self.silent)
         if not len(at):
             return None
         first = int(at[self.lines[at].argmin()])
@@ -117,7 +123,10 @@ class SelectedRows:
             return
         gone = self.frame.filter(mask)
         lines = gone[LINE].to_numpy()
-        unusable = _Unusable(reason, lines, column, None if text is None else text.filter(mask))
+        knows_times = TIME in self.frame.columns and self.frame["submitted"].dtype.is_float()
+        times = gone[TIME] if knows_times else None
+        texts = None if text is None else text.filter(mask)
+        unusable = _Unusable(reason, lines, column, texts, times, np.zeros(len(lines), dtype=np.bool_))
         if not asked:
             self._unusable.append(unusable)
         else:
@@ -126,9 +135,17 @@ class SelectedRows:
             _add(self.filtered, unusable.within(-np.inf, np.inf))
         self.frame = self.frame.filter(~mask)
 
+    def leave_out_times(self, reason: str, is_outside: Callable[[pl.Series], pl.Series]) -> None:
+        """Remove the rows whose time in the column `TIME` an option excludes; unusable ones among them are silent."""
+        for unusable in self._unusable:
+            if unusable.times is not None:
+                unusable.silent[is_outside(unusable.times).fill_null(False).to_numpy()] = True
+        self.leave_out(reason, is_outside(self.frame[TIME]), asked=True, time=TIME)
+
     def leave_out_lines(self, reason: str, lines: Ints) -> None:
         """Count lines of the file without a row as unusable."""
-        self._unusable.insert(0, _Unusable(reason, lines, None, None))
+        silent = np.zeros(len(lines), dtype=np.bool_)
+        self._unusable.insert(0, _Unusable(reason, lines, None, None, None, silent))
 
     @property
     def dropped(self) -> dict[str, Dropped]:

@@ -207,9 +207,9 @@ def _place_in_time(rows: SelectedRows, settings: Mapping[str, Setting], name: st
     )
     reason = "submitted outside `from` and `until`"
     if since is not None:
-        rows.leave_out(reason, rows["_submitted"] < since, asked=True, time="_submitted")
+        rows.leave_out_times(reason, lambda times: times < since)
     if until is not None:
-        rows.leave_out(reason, rows["_submitted"] >= until, asked=True, time="_submitted")
+        rows.leave_out_times(reason, lambda times: times >= until)
     if "gpus" in rows:
         least = int(settings["least_gpus"])
         rows.leave_out(f"fewer than {least} GPUs", rows["gpus"] < least, asked=True)

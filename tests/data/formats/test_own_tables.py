@@ -32,6 +32,18 @@ OPTIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
+def test_unusable_rows_with_times_that_are_not_requested_are_silent() -> None:
+    """The time of each row is known here, so the order of the file does not matter."""
+    rows = ["b,2024-03-02 10:00,x", "a,2024-03-01 08:00,60", "c,2024-02-01 08:00,-", "d,2024-03-01 09:00,y"]
+    text = "job,submitted,duration\n" + "\n".join(rows) + "\n"
+    table = read_text("jobs", text, **{"from": "2024-03-01", "until": "2024-03-02"})
+    assert table.frame["job"].to_list() == ["a"]
+    assert reasons(table.dropped) == {"duration is not a length of time": (1, 5)}
+    assert sum(d.rows for d in table.filtered) == 2
+    everything = read_text("jobs", text)
+    assert sum(d.rows for d in everything.dropped) == 3
+
+
 def test_jobs_by_a_mapping_of_columns() -> None:
     table = read_text("jobs", CSV, **OPTIONS, only='["!=", "Team", "root"]')
     assert reasons(table.dropped) == {
