@@ -83,10 +83,8 @@ def _stints(parts: Stretches) -> _Stints:
     rows = np.where(comparable[group], rows, 0)
     differs = (parts.place != parts.place[rows]) | (parts.kind != parts.kind[rows])
     stays = comparable & (np.bincount(group, weights=differs, minlength=len(first)) == 0)
-    return _Stints(
-        *(values[order] for values in (parts.job[first], parts.start[first], parts.end[first], uses)),
-        first[order], nodes[order], stays[order],
-    )  # fmt: skip
+    led = first[order]
+    return _Stints(parts.job[led], parts.start[led], parts.end[led], uses[order], led, nodes[order], stays[order])
 
 
 def _places(history: RunHistory, first: Ints, nodes: Ints) -> list[str]:

@@ -48,8 +48,8 @@ report.scheduleChart = (() => {
       const late = figure.stays.late[shape.bar] === 1;
       return {
         fill: jobColours[job % jobColours.length],
-        stroke: found ? colour("text") : late ? colour("late") : undefined,
-        lineWidth: found ? 3 : late ? 1.5 : 0,
+        stroke: found ? colour("text") : late ? colour("late") : colour("page"),
+        lineWidth: found ? 3 : late ? 1.5 : 0.6,
         opacity: state.found === null || found ? 1 : 0.45,
       };
     };
