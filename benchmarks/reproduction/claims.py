@@ -27,7 +27,8 @@ class Claim:
     """A published statement, and how it is computed from a campaign; without `campaign` it cannot be repeated.
 
     `published` is a number or a range in `unit`; None for claims about an order. `where` selects runs by factors; the
-    other factors make up the cells. `reason` says why ours differs.
+    other factors make up the cells. `exact`: methods without draws on one instance, so that differences are certain.
+    `reason` says why ours differs.
     """
 
     place: str
@@ -41,6 +42,7 @@ class Claim:
     against: tuple[str, ...] = ()
     where: dict[str, Any] = field(default_factory=dict)
     within: float = 0.0
+    exact: bool = False
     reason: str = ""
 
 

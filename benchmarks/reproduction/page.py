@@ -119,7 +119,7 @@ def _ours(claim: Claim, finding: Finding) -> str:
         return "-" if finding.runs is None else f"{claim.method} against {', '.join(claim.against)}"
     unit = "%" if claim.kind == "equal" else claim.unit
     text = f"{_short(finding.ours)} {unit}".rstrip()
-    if finding.interval is not None:
+    if finding.interval is not None and finding.interval.low < finding.interval.high:
         text += f" ({_short(finding.interval.low)} to {_short(finding.interval.high)})"
     return text
 

@@ -29,7 +29,7 @@ class Finding:
 def find(claim: Claim, results: pl.DataFrame | None) -> Finding:
     """Compare a claim with the results of its campaign, a row per run as `gsdsl campaign export` writes them."""
     if not claim.campaign:
-        return Finding("not reproduced", detail="cannot be repeated")
+        return Finding("not reproduced", detail="not run")
     runs = None if results is None else selected(claim, results)
     if runs is None or not len(runs):
         return Finding("not reproduced", detail="its runs are not stored")
@@ -53,6 +53,8 @@ def factors_of(results: pl.DataFrame) -> list[str]:
 
 def _paired(claim: Claim, runs: pl.DataFrame) -> Finding:
     """Compare at equal seeds, each cell relative to the mean of its reference: the best of `against`, or `method`."""
+    if claim.exact:
+        runs = runs.with_columns(seed=pl.lit(None, pl.Int64))
     methods, factors = [claim.method, *claim.against], factors_of(runs)
     parts = runs.partition_by(factors, maintain_order=True) if factors else [runs]
     complete = [part for part in map(_common_seeds, parts) if set(part["method"]) == set(methods)]
@@ -142,8 +144,9 @@ def _common_seeds(part: pl.DataFrame) -> pl.DataFrame:
 
 
 def _instance(cell: int) -> pl.Expr:
-    """A number for each cell and seed: differences are paired by it."""
-    return (pl.col("seed").fill_null(0) + 1_000_000 * cell).alias("seed")
+    """A number for each cell and seed: differences are paired by it. One cell without seeds stays without."""
+    seed = pl.col("seed").cast(pl.Int64)
+    return (seed if cell == 0 else seed.fill_null(0) + 1_000_000 * cell).alias("seed")
 
 
 def _difference(rows: pl.DataFrame, measure: str, method: str, baseline: str) -> PairedDifference:
