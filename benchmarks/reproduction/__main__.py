@@ -45,6 +45,8 @@ def store_results(paper: Paper, campaign: str, store: Path) -> None:
         if gsdsl([*arguments, "--quiet"]):
             raise SystemExit(f"`gsdsl campaign export` failed for {campaign}")
         table = read_table(exported).filter(pl.col("state") != "missing")
+    if not len(table):
+        return
     # Times in ms and short keys: the tables stay small, and a key still tells whether a run belongs to its inputs.
     table = table.drop("objective", "bound", "gap", "online", "code", "diagnostic", strict=False)
     table = table.with_columns(pl.col("seconds").round(3), pl.col("key").str.slice(0, 12))
