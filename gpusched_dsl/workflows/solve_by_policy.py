@@ -26,6 +26,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.policies.compile_clock import CompileClock
 from gpusched_dsl.policies.decide import Decision, decide
+from gpusched_dsl.reporting.comparison import LEFT_OUT
 from gpusched_dsl.solving.abandoned import CODE as ABANDONED
 from gpusched_dsl.solving.aggregated import Entries, solve_built
 from gpusched_dsl.solving.solution import Solution
@@ -304,7 +305,7 @@ def _jobs_left_out(built: Built, decision: Decision) -> str:
     labels = built.instance.store.universes[job_type.root].labels
     names = ", ".join(f"`{labels[code]}`" for code in out[:LISTED_JOBS].tolist())
     rest = f" and {len(out) - LISTED_JOBS:,} more" if len(out) > LISTED_JOBS else ""
-    return f"the plan leaves out {names}{rest}"
+    return f"{LEFT_OUT} {names}{rest}"
 
 
 def _unused_start_warning(policy: CheckedPolicy) -> Diagnostic:

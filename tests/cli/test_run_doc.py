@@ -26,7 +26,7 @@ def masked(text: str) -> str:
 
 @pytest.mark.slow
 def test_the_example(gsdsl: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [text] = blocks("gsm")
+    text = blocks("gsm")[0]
     (tmp_path / "three.gsm").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     found = re.search(r"`gsdsl (run three.gsm [^`]*)` prints", PAGE)

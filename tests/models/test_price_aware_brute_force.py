@@ -107,7 +107,8 @@ def check_rejecting(folder: Path, seeds: range) -> None:
     for seed, (name, instance) in zip(seeds, made.items(), strict=True):
         rules = random_rules(Random(seed), ("forbidden", "within_type", "anywhere"))
         weight, cost = cheapest_rejecting(instance, rules)
-        result = loaded.solve(f"{name}PriceAwareRejecting", "highs", gap=0, settings=settings(rules, "PriceAware"))
+        options = {**settings(rules, "PriceAware"), "rejection": "lexicographic"}
+        result = loaded.solve(f"{name}PriceAwareRejecting", "highs", gap=0, settings=options)
         where = (name, rules)
         assert result.status == "optimal", where
         shed, rejected, price = (objective.value for objective in result.objectives)

@@ -25,10 +25,10 @@ PATIENCE = 20.0
 
 
 class Slow:
-    """Work that takes for ever from the second time on that it is called, unless somebody wants to stop."""
+    """Work that takes for ever at its second call for a plan, unless somebody wants to stop."""
 
-    def __init__(self, real: Callable[..., Any]) -> None:
-        self.real, self.calls, self.began = real, 0, threading.Event()
+    def __init__(self, real: Callable[..., Any], earlier: int = 0) -> None:
+        self.real, self.calls, self.began = real, -earlier, threading.Event()
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         self.calls += 1
@@ -55,7 +55,7 @@ def press_at(slow: Slow, pressed: list[float]) -> threading.Thread:
 
 def made_slow(what: str, monkeypatch: pytest.MonkeyPatch) -> Slow:
     if what == "instance":
-        slow = Slow(base.build_instance)
+        slow = Slow(base.build_instance, earlier=1)  # before the plans, for the load that the jobs offer
         monkeypatch.setattr(base, "build_instance", slow)
     elif what == "solver":
         slow = Slow(solver_planner.solve_built)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -31,15 +32,15 @@ class RelativeEntropy(ConvexDefinition):
         x_low, x_high = np.maximum(low[0::2], 0.0), np.maximum(high[0::2], 0.0)
         y_low, y_high = np.maximum(low[1::2], 0.0), np.maximum(high[1::2], 0.0)
         with np.errstate(all="ignore"):
-            lowest = np.clip(y_high / np.e, x_low, x_high)
+            lowest = np.clip(y_high / math.e, x_low, x_high)
             least = _entropy(lowest, y_high)
             most = np.maximum(_entropy(x_low, y_low), _entropy(x_high, y_low))
         return loosen(np.where(np.isnan(least), -np.inf, least), np.where(np.isnan(most), np.inf, most))
 
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         rising, falling = np.zeros(len(low), dtype=np.bool_), np.ones(len(low), dtype=np.bool_)
-        rising[0::2] = high[0::2] * np.e > low[1::2]
-        falling[0::2] = low[0::2] * np.e < high[1::2]
+        rising[0::2] = high[0::2] * math.e > low[1::2]
+        falling[0::2] = low[0::2] * math.e < high[1::2]
         undefined = ((low[0::2] < 0) | (low[1::2] <= 0))[self.entry_of]
         return rising | undefined, falling | undefined
 
