@@ -106,6 +106,14 @@ def test_figures_are_complete_documents(gsdsl: Run, noisy: Path, tmp_path: Path)
         text = file.read_text()
         assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
         assert "var(" not in text
+    (tmp_path / "file").write_text("")
+    assert "GSM6008" in gsdsl("run", noisy, "--figures", tmp_path / "file").err
+
+
+@pytest.mark.slow
+def test_commands_write_the_figures_of_all_results(gsdsl: Run, noisy: Path, tmp_path: Path) -> None:
+    gsdsl("run", noisy, "--figures", tmp_path / "one")
+    names = [file.name for file in (tmp_path / "one").iterdir()]
     gsdsl("run", noisy, "--seeds", "1,2", "--figures", tmp_path / "two")
     assert {f"highs-{seed}-{name}" for seed in (1, 2) for name in names} == {
         file.name for file in (tmp_path / "two").iterdir()
@@ -122,5 +130,3 @@ def test_figures_are_complete_documents(gsdsl: Run, noisy: Path, tmp_path: Path)
         drawn = (tmp_path / command / first).read_text()
         assert "<dc:title>Schedule" in drawn
     assert len(list((tmp_path / "compare").glob("comparison-*.svg"))) >= 1
-    (tmp_path / "file").write_text("")
-    assert "GSM6008" in gsdsl("run", noisy, "--figures", tmp_path / "file").err
