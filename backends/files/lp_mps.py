@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, ClassVar
 
 import numpy as np
 import polars as pl
@@ -64,6 +64,8 @@ def write_lp(
 
 
 class _Writer:
+    alphabet: ClassVar[Alphabet]
+
     def __init__(
         self,
         problem: Problem,
@@ -71,23 +73,22 @@ class _Writer:
         names: bool,
         comments: Sequence[str],
         quadratic: QuadraticCosts | None,
-        alphabet: Alphabet,
     ) -> None:
         self.problem, self.out, self.quadratic = problem, out, quadratic
         self.comments = [_ascii(comment) for comment in (*comments, *_notes(problem))]
         self.columns = (
-            entry_names(problem.column_families, "c", alphabet) if names else number_names("c", problem.columns)
+            entry_names(problem.column_families, "c", self.alphabet) if names else number_names("c", problem.columns)
         )
-        self.rows = entry_names(problem.constraints, "r", alphabet) if names else number_names("r", problem.rows)
+        self.rows = entry_names(problem.constraints, "r", self.alphabet) if names else number_names("r", problem.rows)
         objectives = problem.objectives or (Objective("minimize", ()),)
         self.objectives = objectives
-        self.objective_names = self._objective_names(alphabet)
+        self.objective_names = self._objective_names()
 
-    def _objective_names(self, alphabet: Alphabet) -> list[str]:
+    def _objective_names(self) -> list[str]:
         """Objectives are rows to a reader: their names must differ from those of the rows."""
         chosen: list[str] = []
         for number, objective in enumerate(self.objectives):
-            candidates = _candidates(objective, number, alphabet)
+            candidates = _candidates(objective, number, self.alphabet)
             chosen.append(next(n for n in candidates if n not in chosen and not (self.rows == n).any()))
         return chosen
 
@@ -105,15 +106,7 @@ class _Writer:
 
 
 class _Mps(_Writer):
-    def __init__(
-        self,
-        problem: Problem,
-        out: BinaryIO,
-        names: bool,
-        comments: Sequence[str],
-        quadratic: QuadraticCosts | None,
-    ) -> None:
-        super().__init__(problem, out, names, comments, quadratic, MPS)
+    alphabet = MPS
 
     def write(self) -> None:
         problem = self.problem
@@ -224,15 +217,7 @@ class _Mps(_Writer):
 
 
 class _Lp(_Writer):
-    def __init__(
-        self,
-        problem: Problem,
-        out: BinaryIO,
-        names: bool,
-        comments: Sequence[str],
-        quadratic: QuadraticCosts | None,
-    ) -> None:
-        super().__init__(problem, out, names, comments, quadratic, LP)
+    alphabet = LP
 
     def write(self) -> None:
         problem, objective = self.problem, self.objectives[0]

@@ -21,7 +21,7 @@ from gpusched_dsl.online.simulation.world import FUTURE, World
 class Stretches:
     """Job was on a place (a node of a kind), with so many GPUs, from `start` to `end`; by start, job, then place.
 
-    A gang has a row for each of its nodes, of which the first one `leads`.
+    A gang has a row for each of its nodes; the first of them `leads`.
     """
 
     job: Ints

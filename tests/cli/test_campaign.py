@@ -25,7 +25,7 @@ campaign Rooms "how much fits" {
 
 @pytest.fixture
 def file(pack: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The small model with a campaign of which one method fails; the folder is the current one."""
+    """The small model with a campaign in which one method fails; the folder is the current one."""
     monkeypatch.chdir(pack.parent)
     pack.write_text(pack.read_text() + TEXT)
     return pack

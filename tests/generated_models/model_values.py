@@ -358,7 +358,7 @@ class Values:
         raise TypeError(node)
 
     def _apart(self, node: SpecialOrdered, env: Env) -> Iterator[tuple[Any, Any]]:
-        """The pairs of numbers of which one must be 0."""
+        """The pairs of numbers in which one must be 0."""
         numbers = [self.number(node.body, row) for row in self.environments(node.indexing, env)]
         least = 1 if node.op == "sos1" else 2
         for (at, one), (beside, another) in itertools.combinations(enumerate(numbers), 2):

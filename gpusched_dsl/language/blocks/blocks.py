@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.campaigns.campaign import CheckedCampaign, check_campaign
+from gpusched_dsl.language.blocks.campaigns.campaign import CheckedCampaign, HasCampaigns, check_campaign
 from gpusched_dsl.language.blocks.online.online_block import check_online
 from gpusched_dsl.language.blocks.policies.policy import HasPolicies, check_policy
 from gpusched_dsl.language.blocks.tests.test_block import (
@@ -18,26 +18,13 @@ from gpusched_dsl.language.blocks.tests.test_block import (
     check_test,
 )
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.scenario import HasScenarios
 
 
-class HasBlocks(HasScenarios, HasPolicies, Protocol):
+class HasBlocks(HasCampaigns, HasPolicies, Protocol):
     """The part of a workspace that is needed here."""
 
     @property
     def tests(self) -> Mapping[str, tree.Test]: ...
-
-    @property
-    def onlines(self) -> Mapping[str, tree.Online]: ...
-
-    @property
-    def campaigns(self) -> Mapping[str, tree.Campaign]: ...
-
-    @property
-    def incomplete(self) -> bool: ...
-
-    @property
-    def damaged(self) -> frozenset[str]: ...
 
 
 def check_blocks(

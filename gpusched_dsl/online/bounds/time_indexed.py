@@ -21,7 +21,7 @@ Hence the least sum of c[w] x + weight * L is a lower bound. With costs 0, due t
 1 / jobs it bounds the mean completion time: the preemptive time-indexed relaxation of M. E. Dyer and L. A. Wolsey,
 Discrete Applied Mathematics 26, 1990, with the half of A. S. Schulz and M. Skutella, 2002.
 
-The value is not that of the solver: for any multipliers of the rows, of which those of L add up to at most the weight,
+The value is not that of the solver: for any multipliers of the rows, where those of L add up to at most the weight,
 the Lagrangian is least at bounds of the variables, so weak duality gives a bound whatever the solver's tolerances are.
 """
 

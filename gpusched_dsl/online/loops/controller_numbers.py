@@ -32,7 +32,7 @@ class ControllerNumbers:
     def state(
         self, arrival: Floats, present: Codes, nodes: Codes, requested: Bools, inputs: frozenset[str], *, all_plan: bool
     ) -> ControllerState:
-        """The state for a plan with these jobs and nodes (codes of the run, sorted), all of which are then in it."""
+        """The state for a plan with these jobs and nodes (codes of the run, sorted); all are then in it."""
         job = self.of_jobs(arrival)
         before = nodes if self.nodes is None else self.nodes
         departed = np.concatenate((np.setdiff1d(self.jobs, present), np.flatnonzero(requested)))

@@ -32,7 +32,7 @@ CODE = "GSM7010"
 
 @dataclass(frozen=True, eq=False)
 class _PartOfRun(Base):
-    """The data of one plan, of which a controller has a part."""
+    """The data of one plan; each controller has a part of them."""
 
     names: frozenset[str] = frozenset()
 

@@ -161,7 +161,7 @@ def _in_fewest_racks(rack: Ints, total: Ints, most: Ints, used: Bools, rest: Int
 
 @compiled
 def _fill(rack: Ints, most: Ints, used: Bools, rest: Ints, workers: int, taken: Ints, counts: Ints) -> None:
-    """Fill the largest nodes of each rack, so many as are `taken`; the smallest of them gives way to a tighter one."""
+    """Fill the largest nodes of each rack, `taken` in all; replace the smallest by a tighter one."""
     last = NONE
     for r in range(len(taken)):
         if taken[r] == 0:

@@ -19,7 +19,7 @@ FROM, TO = 123 * DAY, 124 * DAY
 SHORTEST, LONGEST = 60, DAY  # lifetimes that are kept
 MODELS = ("G2", "P100", "T4")  # of the nodes of the scenario
 PRICES = {"G2": 1.0, "P100": 1.46, "T4": 0.53}  # $ per hour of a GPU
-PARTS = (250, 500, 1000)  # thousandths of a GPU, to the next of which a request is rounded up
+PARTS = (250, 500, 1000)  # thousandths of a GPU; a request is rounded up to the next one
 
 
 def main(pods: Path, folder: Path) -> None:
