@@ -1,0 +1,55 @@
+"""Top-level blocks: imports, models and scenarios, with the assignments of a scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched_dsl.language.tree.expressions import Call, Expr, Text
+from gpusched_dsl.language.tree.indexing import Indexing
+from gpusched_dsl.language.tree.node import Identifier, Statement, TopLevelBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import(TopLevelBlock):
+    path: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelBlock(TopLevelBlock):
+    name: Identifier
+    statements: tuple[Statement, ...]
+    extends: Identifier | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assign(Statement):
+    """`period = 1[h];`, `Nodes = { n1, n2 };`, `weight["j1"] = 3[$/h];`, `node_rule = force;`.
+
+    `deadline[j in Jobs, "n1"] = 2 * length[j];` has an `indexing` instead of `subscripts`; an index of it without
+    names is a fixed subscript.
+    """
+
+    target: Identifier
+    value: Expr
+    subscripts: tuple[Expr, ...] = ()
+    indexing: Indexing | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draw(Statement):
+    """`length ~ exponential(mean = 40[epoch]);`."""
+
+    target: Identifier
+    distribution: Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario(TopLevelBlock):
+    """`scenario B for M extends A { ... }`; with `extends`, `for M` may be left out."""
+
+    name: Identifier
+    statements: tuple[Statement, ...]
+    model: Identifier | None = None
+    extends: Identifier | None = None
+    doc: str | None = None

@@ -1,0 +1,169 @@
+"""Declarations in a model: sets, parameters, variables, objectives, constraints, options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched_dsl.language.tree.expressions import Call, Expr
+from gpusched_dsl.language.tree.indexing import Indexing
+from gpusched_dsl.language.tree.node import Identifier, Node, Statement
+from gpusched_dsl.language.tree.units import UnitNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound(Node):
+    """`>= 0`, `<= limit`, `> 0`, `== 3` after a declaration."""
+
+    op: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDecl(Statement):
+    """`set Nodes "doc" identical by class within Machines ordered;`, `set Configs = {...};`.
+
+    `set Pred[j in Jobs] within Jobs;` has an `indexing`.
+    """
+
+    name: Identifier
+    indexing: Indexing | None = None
+    doc: str | None = None
+    ordered: bool = False
+    identical: bool = False
+    identical_by: Identifier | None = None
+    within: Expr | None = None
+    value: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamDecl(Statement):
+    """`kind` is `real`, `integer`, `binary` or `symbol`; `within S` declares an element-valued parameter."""
+
+    name: Identifier
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    kind: str = "real"
+    within: Expr | None = None
+    bounds: tuple[Bound, ...] = ()
+    default: Expr | None = None
+    value: Expr | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetDecl(Statement):
+    name: Identifier
+    value: Expr
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportDecl(Statement):
+    """`report late in h = sum[j in Jobs] tardiness[j];`: an expression that is evaluated at every solution."""
+
+    name: Identifier
+    value: Expr
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VarDecl(Statement):
+    """`kind` is `real`, `integer` or `binary`; `semicontinuous`: 0 or within the bounds."""
+
+    name: Identifier
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    kind: str = "real"
+    semicontinuous: bool = False
+    bounds: tuple[Bound, ...] = ()
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomDecl(Statement):
+    """`random length in epoch "doc";` or `random W ~ exponential(mean = 3);`."""
+
+    name: Identifier
+    indexing: Indexing | None = None
+    unit: UnitNode | None = None
+    distribution: Call | None = None
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectiveTerm(Node):
+    """A named term of an objective; `name` is None in the short form `minimize f(x);`."""
+
+    name: Identifier | None
+    value: Expr
+    override: bool = False
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectiveDecl(Statement):
+    """`sense` is `minimize` or `maximize`; `then` marks a lower-priority objective."""
+
+    sense: str
+    terms: tuple[ObjectiveTerm, ...]
+    name: Identifier | None = None
+    unit: UnitNode | None = None
+    then: bool = False
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstraintDecl(Statement):
+    name: Identifier
+    body: Expr
+    indexing: Indexing | None = None
+    override: bool = False
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckDecl(Statement):
+    """`check [j in Jobs]: deadline[j] >= 0 "a deadline may not be negative";`."""
+
+    condition: Expr
+    indexing: Indexing | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionDecl(Statement):
+    """`option node_rule in { paper, force } default paper;`."""
+
+    name: Identifier
+    choices: tuple[Identifier, ...]
+    default: Identifier
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When(Statement):
+    """`when node_rule == force { ... }`; `op` is `==` or `!=`. `otherwise` is the `else { ... }` part."""
+
+    option: Identifier
+    op: str
+    choice: Identifier
+    body: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop(Statement):
+    """`drop capacity, rent;`: named constraints, terms and objectives of the extended model, or its `decompose`."""
+
+    names: tuple[Identifier, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decompose(Statement):
+    """`decompose by Batch;`: one block of variables and constraints for each element of the set `root`."""
+
+    root: Identifier
