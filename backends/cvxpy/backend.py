@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.backends.cvxpy.halves import needed_halves
-from gpusched_dsl.backends.highs.backend import HighsSession
+from gpusched_dsl.backends.highs.session import HighsSession
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions, SolverProgress
 from gpusched_dsl.backends.scip.unboundedness import escapes, may_be_unbounded
 from gpusched_dsl.compiling.passes.steps import CONVEX_FORMS, QUADRATIC_OBJECTIVE

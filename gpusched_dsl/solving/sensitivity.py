@@ -93,7 +93,7 @@ def _with_fixed_integers(problem: Problem, point: Floats) -> Problem:
 
 def _ranges(problem: Problem, fixed: Bools, options: SolveOptions) -> Ranges | None:
     """Return the ranges that the solver computes for its own copy of a linear program."""
-    from gpusched_dsl.backends.highs.backend import HighsSession  # loads the solver
+    from gpusched_dsl.backends.highs.session import HighsSession  # loads the solver
 
     session = HighsSession(problem)
     try:

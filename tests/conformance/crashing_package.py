@@ -13,7 +13,8 @@ from gpusched_dsl.backends.isolation import backend as isolated
 # HiGHS that crashes as the environment says, in the solve, and once only where a file is to remember it.
 PACKAGE = """
 import ctypes, os
-from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
+from gpusched_dsl.backends.highs.backend import HighsBackend
+from gpusched_dsl.backends.highs.session import HighsSession
 
 class Session(HighsSession):
     def solve(self, *args, **more):

@@ -10,9 +10,10 @@ import pytest
 from building import at_least, at_most, equal, maximize, minimize, problem
 from labelled import change, random_labelled
 
-from gpusched_dsl.backends.highs.backend import HighsSession
 from gpusched_dsl.backends.highs.basis import basis_at
 from gpusched_dsl.backends.highs.relaxation import dual_bound, is_feasible, rest_of, undecided_columns
+from gpusched_dsl.backends.highs.run import limit_to
+from gpusched_dsl.backends.highs.session import HighsSession
 from gpusched_dsl.backends.highs.warm_resolve import Relaxations
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
@@ -179,7 +180,7 @@ def test_the_time_limit_of_a_re_solve_is_its_own() -> None:
     session = solved.session
     assert isinstance(session, HighsSession)
     spent = session._highs.getRunTime()
-    session._limit_to(5.0, branches=False)
+    limit_to(session._highs, 5.0, branches=False)
     assert session._highs.getOptionValue("time_limit")[1] == pytest.approx(spent + 5.0, abs=0.5)
 
 

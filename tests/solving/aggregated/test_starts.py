@@ -8,7 +8,7 @@ import pytest
 import small_cluster
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.highs import backend as highs
+from gpusched_dsl.backends.highs.session import HighsSession
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import build, check_solvable
 from gpusched_dsl.compiling.passes.names import AGGREGATION
@@ -24,13 +24,13 @@ from gpusched_dsl.solving.starts import Entry
 def heard(monkeypatch: pytest.MonkeyPatch) -> list[Floats | None]:
     """The starts that the solver was given."""
     starts: list[Floats | None] = []
-    solve = highs.HighsSession.solve
+    solve = HighsSession.solve
 
-    def hearing(self: highs.HighsSession, options: SolveOptions, start: Floats | None = None, *more: object) -> object:
+    def hearing(self: HighsSession, options: SolveOptions, start: Floats | None = None, *more: object) -> object:
         starts.append(start)
         return solve(self, options, start, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(highs.HighsSession, "solve", hearing)
+    monkeypatch.setattr(HighsSession, "solve", hearing)
     return starts
 
 

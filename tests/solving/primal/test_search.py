@@ -11,7 +11,8 @@ import pytest
 from building import at_least, at_most, equal, minimize, problem
 from small_mips import assignment, optimum, random_mip
 
-from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
+from gpusched_dsl.backends.highs.backend import HighsBackend
+from gpusched_dsl.backends.highs.session import HighsSession
 from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem

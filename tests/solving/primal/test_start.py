@@ -11,7 +11,8 @@ from building import at_least, at_most, equal, maximize, minimize, problem
 from scripted import Scripted, optimal
 from small_mips import assignment, optimum
 
-from gpusched_dsl.backends.highs.backend import HighsBackend, HighsSession
+from gpusched_dsl.backends.highs.backend import HighsBackend
+from gpusched_dsl.backends.highs.session import HighsSession
 from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats

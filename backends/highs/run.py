@@ -1,0 +1,80 @@
+"""Interruptible runs of HiGHS on the loaded problem, all within the limits of one solve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusched_dsl.backends.highs.quiet import QuietHighs
+from gpusched_dsl.backends.highs.results import finite
+from gpusched_dsl.backends.interrupt import Control, run_stoppable
+from gpusched_dsl.backends.protocol import Monitor, SolveOptions
+from gpusched_dsl.ir.problem import Problem
+
+
+@dataclass(eq=False)
+class HighsRun:
+    """One solve of the problem that is loaded in `highs`: one or more runs, with one clock and one monitor.
+
+    `abandoned`: a second Ctrl-C left the solver running; it must not be used any more.
+    """
+
+    highs: Any
+    problem: Problem
+    options: SolveOptions
+    monitor: Monitor | None
+    control: Control = field(default_factory=Control)
+    abandoned: bool = False
+
+    def run(self, relaxed: bool = False) -> None:
+        """Run HiGHS until it ends, or until a monitor or Ctrl-C stops it."""
+        highs, control = self.highs, self.control
+        is_mip = self.problem.is_mip and not relaxed
+
+        def look(event: Any) -> None:
+            event.interrupt(control.stop_requested)  # said every time: HiGHS remembers it from one run to the next
+            if control.wants_progress and not control.stop_requested:
+                seen = event.data_out
+                if is_mip:
+                    control.report(finite(seen.mip_primal_bound), finite(seen.mip_dual_bound), seen.mip_node_count)
+                else:
+                    control.report(None, None)
+
+        def work() -> None:
+            try:
+                highs.run()
+            finally:
+                # The scheduler belongs to this thread and fixes the number of threads when it starts.
+                QuietHighs.resetGlobalScheduler(False)
+
+        callbacks = (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt)
+        for callback in callbacks:
+            callback.subscribe(look)
+        try:
+            run_stoppable(work, control, self.monitor)
+        except KeyboardInterrupt:
+            self.abandoned = True
+            raise
+        finally:
+            for callback in () if self.abandoned else callbacks:
+                callback.unsubscribe(look)
+
+    def run_without_presolve(self) -> Any:
+        """Run once more without presolve, within the remaining time; return the status."""
+        self.limit_to_rest()
+        previous = self.highs.getOptionValue("presolve")[1]
+        self.highs.setOptionValue("presolve", "off")
+        self.run()
+        self.highs.setOptionValue("presolve", previous)
+        return self.highs.getModelStatus()
+
+    def limit_to_rest(self) -> None:
+        """Limit the next run to the time that remains of the solve."""
+        if self.options.time_limit is not None:
+            limit_to(self.highs, max(0.0, self.options.time_limit - self.control.seconds), self.problem.is_mip)
+
+
+def limit_to(highs: Any, seconds: float, branches: bool) -> None:
+    """Limit the next run. The clock of linear runs continues between runs, that of other runs restarts."""
+    before = 0.0 if branches else highs.getRunTime()
+    highs.setOptionValue("time_limit", before + seconds)
