@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 from gpusched_dsl.campaigns.campaign import record_of
-from gpusched_dsl.campaigns.engines.local import LocalEngine
-from gpusched_dsl.campaigns.engines.protocol import Work
 from gpusched_dsl.campaigns.store import Store
 from gpusched_dsl.campaigns.tasks import DONE, RunRecord, encode
+from gpusched_dsl.engines.local import LocalEngine
+from gpusched_dsl.engines.protocol import Work
 
 SECONDS = 1.0
 

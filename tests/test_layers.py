@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = [
     "gpusched_dsl.version",
     "gpusched_dsl.language",
+    "gpusched_dsl.engines",
     "gpusched_dsl.ir",
     "gpusched_dsl.data",
     "gpusched_dsl.profiles",

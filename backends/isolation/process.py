@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from gpusched_dsl.backends.isolation.lifetime import end_with
 from gpusched_dsl.backends.protocol import Session, SolverProgress
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.backends.third_party import foreign_failures
+from gpusched_dsl.engines.lifetime import end_with
 from gpusched_dsl.ir.changes import changes
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from gpusched_dsl.campaigns.engines.protocol import BROKEN, MEMORY, Done, Engine, Failure, Work
 from gpusched_dsl.campaigns.execute import PERFORM
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, lock_text
 from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
 from gpusched_dsl.campaigns.results import RESULTS, results_table, write_results
 from gpusched_dsl.campaigns.store import Store
 from gpusched_dsl.campaigns.tasks import FAILED, RunRecord, StoredDiagnostic, encode, read_record
+from gpusched_dsl.engines.protocol import BROKEN, MEMORY, Done, Engine, Failure, Work
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.campaigns.code_fingerprint import code_fingerprint
 from gpusched_dsl.campaigns.inputs import text_digest
 from gpusched_dsl.campaigns.measures import measures_of_run, measures_of_solve
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord, StoredDiagnostic, Task, TextSource, encode, read_task
@@ -23,6 +24,7 @@ from gpusched_dsl.version import __version__
 
 PERFORM = "gpusched_dsl.campaigns.execute:perform"  # the function of a worker for tasks
 ENDED_WITH_ERROR = "error"
+RELEASED = "a released version"
 _workspaces: dict[TextSource, Workspace] = {}
 
 
@@ -35,6 +37,7 @@ def execute(task: Task) -> RunRecord:
     """Execute a task; its failure is in the record."""
     start = time.perf_counter()
     try:
+        _check_code(task)
         workspace = _workspace(task)
         record = _solve(task, workspace) if task.verb == "solve" else _run(task, workspace)
         _check_inputs(task, record)
@@ -78,6 +81,16 @@ def _versions() -> dict[str, str]:
 
 
 # --- inputs ----------------------------------------------------------------------------------------------------------
+
+
+def _check_code(task: Task) -> None:
+    """Raise DiagnosticError (GSM5310) if this process has other code than the plan was made with."""
+    own = code_fingerprint()
+    if task.code != own:
+        message = "the code of gsdsl in the worker is not that of the plan"
+        known = f"plan: {task.code or RELEASED}; worker: {own or RELEASED}"
+        help = "install the same version for all workers, and run the campaign again if its code was edited meanwhile"
+        raise DiagnosticError([Diagnostic("GSM5310", message, notes=(known,), help=help)])
 
 
 def _workspace(task: Task) -> Workspace:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from gpusched_dsl.campaigns.code_fingerprint import PIN
 from gpusched_dsl.campaigns.plan import CampaignPlan, columns_of
 from gpusched_dsl.campaigns.store import Store
 from gpusched_dsl.campaigns.tasks import FORMAT, RunRecord
@@ -102,7 +103,10 @@ def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     lines: list[str] = []
     for name in sorted(before.keys() | now.keys()):
         kind, _, own = name.partition(" ")
-        if name not in now:
+        if name == PIN:
+            if before.get(name) != now.get(name):
+                lines.append(_code_change(before.get(name), now.get(name)))
+        elif name not in now:
             lines.append(f"{kind} `{own}` is no longer used")
         elif name not in before:
             lines.append(f"{kind} `{own}` is new")
@@ -110,6 +114,14 @@ def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
             change = f": {before[name]} before, {now[name]} now" if kind == "version" else ""
             lines.append(f"{kind} `{own}` changed{change}")
     return lines
+
+
+def _code_change(before: str | None, now: str | None) -> str:
+    """Return the change of the sources of gsdsl; None stands for a released version."""
+    if before is None or now is None:
+        words = ("a development install", "a released version")
+        return f"gsdsl was {words[before is None]}, and is {words[now is None]} now"
+    return f"the code of gsdsl changed: {before} before, {now} now"
 
 
 def _grid_change(before: set[str], now: set[str]) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gpusched_dsl.backends.registry import backend_names
+from gpusched_dsl.campaigns.code_fingerprint import PIN, code_fingerprint
 from gpusched_dsl.campaigns.inputs import InputHashes
 from gpusched_dsl.campaigns.tasks import FORMAT, OptionValue, Task, TextSource
 from gpusched_dsl.compiling.build import Permissions
@@ -159,6 +160,9 @@ def _planned(run: GridRun, hashes: InputHashes, source: TextSource) -> PlannedRu
     options: dict[str, OptionValue] = {"threads": 1.0, **run.options}
     pins = {**blocks, **{f"data {name}": digest for name, digest in data.items()}}
     pins |= {f"version {name}": version for name, version in versions.items()}
+    code = code_fingerprint()
+    if code:
+        pins[PIN] = code
     content = {
         "format": FORMAT, "verb": run.verb, "method": run.method, "options": options, "settings": dict(run.settings),
         "seed": run.seed, "repeated": dict(run.repeated), "pins": pins,
@@ -167,6 +171,6 @@ def _planned(run: GridRun, hashes: InputHashes, source: TextSource) -> PlannedRu
     key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:KEY_LENGTH]
     task = Task(
         key=key, source=source, texts=hashes.texts, data=data, verb=run.verb, scenario=run.scenario, online=run.online,
-        method=run.method, options=options, settings=dict(run.settings), seed=run.seed,
+        method=run.method, options=options, settings=dict(run.settings), seed=run.seed, code=code,
     )  # fmt: skip
     return PlannedRun(run, task, pins)

@@ -25,7 +25,9 @@ class TextSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. `texts` is the hash of all texts that were read for the plan, `data` those of the data files by name."""
+    """One run. `texts` is the hash of all texts that were read for the plan, `data` those of the data files by name,
+    `code` that of the sources of gsdsl where its version does not tell them.
+    """
 
     key: str
     source: TextSource
@@ -38,6 +40,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, OptionValue]
     settings: dict[str, str]
     seed: int
+    code: str = ""
 
 
 class StoredDiagnostic(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,8 +15,6 @@ from gpusched_dsl.campaigns.campaign import (
     progress_of,
     run_campaign,
 )
-from gpusched_dsl.campaigns.engines.choose import choose_engine
-from gpusched_dsl.campaigns.engines.local import cores
 from gpusched_dsl.campaigns.lockfile import verify
 from gpusched_dsl.campaigns.plan import CampaignPlan, make_plan
 from gpusched_dsl.campaigns.results import results_table, write_results
@@ -30,6 +28,8 @@ from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
 from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.compiling.evaluation.limits import GIB
+from gpusched_dsl.engines.choose import choose_engine
+from gpusched_dsl.engines.local import cores
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import seconds_text
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from gpusched_dsl.campaigns.campaign import CampaignProgress
-    from gpusched_dsl.campaigns.engines.protocol import Engine
     from gpusched_dsl.campaigns.plan import CampaignPlan
     from gpusched_dsl.campaigns.tasks import RunRecord
+    from gpusched_dsl.engines.protocol import Engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +111,8 @@ class ModelCampaign:
         Raises DiagnosticError: GSM53xx for the store and the engine, GSM5312 for `only`.
         """
         from gpusched_dsl.campaigns.campaign import run_campaign
-        from gpusched_dsl.campaigns.engines.choose import choose_engine
         from gpusched_dsl.campaigns.store import Store
+        from gpusched_dsl.engines.choose import choose_engine
 
         plan, folder = self._plan.only(only or {}), self._folder(store)
         chosen = choose_engine(engine, workers, memory) if isinstance(engine, str) else engine

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gpusched_dsl.campaigns.campaign import CampaignRun, run_campaign
-from gpusched_dsl.campaigns.engines.inline import InlineEngine
-from gpusched_dsl.campaigns.engines.protocol import Engine
 from gpusched_dsl.campaigns.plan import CampaignPlan, make_plan
 from gpusched_dsl.campaigns.store import Store
+from gpusched_dsl.engines.inline import InlineEngine
+from gpusched_dsl.engines.protocol import Engine
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 

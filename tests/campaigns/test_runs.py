@@ -17,11 +17,11 @@ from campaign_files import CAMPAIGN, FILES, MODEL, SCENARIOS, plan_of, results_o
 import gpusched_dsl as gs
 from gpusched_dsl.campaigns import execute
 from gpusched_dsl.campaigns.campaign import CampaignProgress, record_of
-from gpusched_dsl.campaigns.engines.choose import choose_engine
-from gpusched_dsl.campaigns.engines.protocol import BROKEN, DIED, MEMORY, Done, Failure
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, verify
 from gpusched_dsl.campaigns.results import RESULTS, factor_units, results_table, units_of
 from gpusched_dsl.campaigns.store import Store
+from gpusched_dsl.engines.choose import choose_engine
+from gpusched_dsl.engines.protocol import BROKEN, DIED, MEMORY, Done, Failure
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
-from gpusched_dsl.campaigns.engines.protocol import BROKEN, Done, Failure, Stop, Work
-from gpusched_dsl.campaigns.engines.worker import function_named
+from gpusched_dsl.engines.protocol import BROKEN, Done, Failure, Shared, Stop, Work
+from gpusched_dsl.engines.shared_data import keep
+from gpusched_dsl.engines.worker import function_named
 
 
 class InlineEngine:
@@ -21,7 +22,11 @@ class InlineEngine:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def run(self, function: str, work: Sequence[Work], stop: Stop = lambda: False) -> Iterator[Done]:
+    def run(
+        self, function: str, work: Sequence[Work], stop: Stop = lambda: False, shared: Shared | None = None
+    ) -> Iterator[Done]:
+        if shared is not None:
+            keep(shared)
         for each in work:
             if stop():
                 return

@@ -22,6 +22,14 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """Data that several pieces of work read, by `shared_data.latest`; equal keys mean equal data."""
+
+    key: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """The work has no result: its worker `died`, needed too much `memory`, or the function raised (`broken`)."""
 
@@ -41,8 +49,8 @@ class Done:
 class Engine(Protocol):
     """Executes functions of bytes, named `module:function`, on workers.
 
-    The result of work must depend only on its message: an engine may start it several times, and returns the first
-    result. Workers last from one call of `run` to the next. Use an engine as a context manager.
+    The result of work must depend only on its message and the shared data: an engine may start it several times, and
+    returns the first result. Workers last from one call of `run` to the next. Use an engine as a context manager.
     """
 
     @property
@@ -53,9 +61,12 @@ class Engine(Protocol):
         """Return the number of workers at present."""
         ...
 
-    def run(self, function: str, work: Sequence[Work], stop: Stop = lambda: False) -> Iterator[Done]:
+    def run(
+        self, function: str, work: Sequence[Work], stop: Stop = lambda: False, shared: Shared | None = None
+    ) -> Iterator[Done]:
         """Yield each result as it becomes known; end early, and stop the workers, if `stop` returns True.
 
+        Each worker gets `shared` at most once, as long as no work with other shared data is between.
         Raises DiagnosticError (GSM5309) if there are no workers.
         """
         ...

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from gpusched_dsl.campaigns.engines.dask import SETTINGS, DaskEngine, import_package
+from gpusched_dsl.engines.dask import SETTINGS, DaskEngine, import_package
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 

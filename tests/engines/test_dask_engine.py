@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,14 +15,14 @@ from pathlib import Path
 import pytest
 from campaign_files import plan_of, results_of, run_in, write_files
 
-from gpusched_dsl.campaigns.engines.choose import choose_engine
-from gpusched_dsl.campaigns.engines.local import LocalEngine
-from gpusched_dsl.campaigns.engines.protocol import Done, Failure, Work
+from gpusched_dsl.engines.choose import choose_engine
+from gpusched_dsl.engines.local import LocalEngine
+from gpusched_dsl.engines.protocol import Done, Failure, Shared, Work
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 pytest.importorskip("distributed", reason="the package distributed is not installed")
-from gpusched_dsl.campaigns.engines import dask as engine_of_dask
-from gpusched_dsl.campaigns.engines.dask import DaskEngine
+from gpusched_dsl.engines import dask as engine_of_dask
+from gpusched_dsl.engines.dask import DaskEngine
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -65,6 +67,72 @@ def test_a_worker_that_is_lost_loses_no_run(engine: DaskEngine, number: signal.S
         with contextlib.suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)
     assert found == {each.key: str(int(each.message) ** 2).encode() for each in work}
+
+
+def test_shared_data_reach_every_worker(engine: DaskEngine, tmp_path: Path) -> None:
+    for shared in (Shared("large", b"a" * 20_000_000 + b"z"), Shared("small", b"bc")):
+        work = [Work(f"{shared.key}{number}", str(number).encode()) for number in range(6)]
+        found = {done.key: done.result for done in engine.run("engine_work:with_shared", work, shared=shared)}
+        text = f"{chr(shared.data[0])}{chr(shared.data[-1])} {len(shared.data)}"
+        words = {key: bytes(r).decode().rpartition(" ")[0] for key, r in found.items() if isinstance(r, bytes)}
+        assert words == {each.key: f"{text} {each.message.decode()}" for each in work}
+    lost = [Work(f"s{number}", str(tmp_path / f"f{number}").encode()) for number in range(2)]
+    again = {
+        done.key: done for done in engine.run("engine_work:with_shared_dies_first", lost, shared=Shared("d", b"!"))
+    }
+    assert again == {f"s{n}": Done(f"s{n}", f"f{n}!".encode(), attempts=2) for n in range(2)}
+
+
+def started_processes(folder: Path, count: int) -> list[int]:
+    """Return the processes that wrote their numbers into the files of a folder, as soon as there are so many."""
+    end = time.monotonic() + 60
+    while len(texts := [path.read_text() for path in folder.iterdir()]) < count or not all(texts):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return [int(text) for text in texts]
+
+
+def all_end(pids: list[int]) -> bool:
+    end = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}/fd").exists() and os.listdir(f"/proc/{pid}/fd") for pid in pids):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the state of processes is read from /proc")
+def test_a_stop_ends_running_and_waiting_tasks(engine: DaskEngine, tmp_path: Path) -> None:
+    """On the workers of a scheduler that goes on, which then execute other work."""
+    address = engine._client.scheduler.address.removeprefix("tcp://")
+    work = [Work(f"w{number}", str(tmp_path / f"f{number}").encode()) for number in range(6)]
+    with choose_engine(f"dask://{address}") as other:
+        assert list(other.run("engine_work:writes_and_waits", work, lambda: len(list(tmp_path.iterdir())) >= 2)) == []
+        pids = started_processes(tmp_path, 2)
+    assert all_end(pids)
+    started = time.monotonic()
+    (done,) = engine.run("engine_work:square", [Work("after", b"9")])
+    assert done.result == b"81"
+    assert time.monotonic() - started < 30  # no worker still waits
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the state of processes is read from /proc")
+def test_tasks_end_with_a_killed_client(engine: DaskEngine, tmp_path: Path) -> None:
+    program = (
+        f"import sys; sys.path[:] = {sys.path!r}\n"
+        "from gpusched_dsl.engines.dask import DaskEngine\n"
+        "from gpusched_dsl.engines.protocol import Work\n"
+        f"engine = DaskEngine({engine._client.scheduler.address!r})\n"
+        f"work = [Work(f'v{{n}}', f'{tmp_path}/f{{n}}'.encode()) for n in range(2)]\n"
+        "list(engine.run('engine_work:writes_and_waits', work))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program]) as client:
+        try:
+            pids = started_processes(tmp_path, 2)
+        finally:
+            client.kill()
+    assert all_end(pids)
 
 
 def test_the_engines_give_the_same_results(engine: DaskEngine, tmp_path: Path) -> None:

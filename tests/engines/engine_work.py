@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 
+from gpusched_dsl.engines.shared_data import latest
+
 
 def square(message: bytes) -> bytes:
     return str(int(message) ** 2).encode()
@@ -60,3 +62,19 @@ def slow(message: bytes) -> bytes:
 def square_slowly(message: bytes) -> bytes:
     time.sleep(0.5)
     return square(message)
+
+
+def with_shared(message: bytes) -> bytes:
+    """Return the first and the last byte of the shared data, their length, the message and the process."""
+    data = latest().data
+    return f"{data[:1].decode()}{data[-1:].decode()} {len(data)} {message.decode()} {os.getpid()}".encode()
+
+
+def with_shared_dies_first(message: bytes) -> bytes:
+    return dies_first(message) + latest().data
+
+
+def writes_and_waits(message: bytes) -> bytes:
+    """Write the number of the process into a file, and wait."""
+    Path(message.decode()).write_text(str(os.getpid()))
+    return slow(b"")

@@ -12,10 +12,12 @@ from functools import cache
 from importlib import import_module
 from multiprocessing.connection import Connection
 
-from gpusched_dsl.backends.isolation.lifetime import end_with
+from gpusched_dsl.engines.lifetime import end_with
+from gpusched_dsl.engines.protocol import Shared
+from gpusched_dsl.engines.shared_data import keep
 
 RESULT, RAISED, READY = b"r", b"e", b"0"
-END = b"\0"  # of the name of a function
+END = b"\0"  # of the name of a function; without a name, shared data follow: their key, END and the data
 
 
 def main(fd: int, life: int) -> None:
@@ -28,7 +30,11 @@ def main(fd: int, life: int) -> None:
         pipe.send_bytes(READY)
         while True:
             name, _, message = pipe.recv_bytes().partition(END)
-            pipe.send_bytes(_answer(name.decode(), message))
+            if name:
+                pipe.send_bytes(_answer(name.decode(), message))
+            else:
+                key, _, data = message.partition(END)
+                keep(Shared(key.decode(), data))
     os._exit(0)
 
 

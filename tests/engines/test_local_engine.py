@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from campaign_files import plan_of, results_of, run_in, write_files
 
-from gpusched_dsl.campaigns.engines import child
-from gpusched_dsl.campaigns.engines.local import LocalEngine
-from gpusched_dsl.campaigns.engines.protocol import Done, Failure, Work
+from gpusched_dsl.engines import child
+from gpusched_dsl.engines.inline import InlineEngine
+from gpusched_dsl.engines.local import LocalEngine
+from gpusched_dsl.engines.protocol import Done, Engine, Failure, Shared, Work
 
 MIB = 1 << 20
 
@@ -45,6 +46,24 @@ def test_the_work_of_a_killed_worker_is_started_again(tmp_path: Path) -> None:
     assert "the last words" in done.result.reason
 
 
+def test_shared_data_reach_every_worker(tmp_path: Path) -> None:
+    """Also large ones, changed ones, and those of a worker that takes the place of a dead one."""
+    large, small = Shared("large", b"a" * MIB + b"z"), Shared("small", b"bc")
+    with LocalEngine(2) as local:
+        engines: list[Engine] = [InlineEngine(), local]
+        for engine in engines:
+            for shared in (large, small, large):
+                found = [done.result for done in engine.run("engine_work:with_shared", messages(4), shared=shared)]
+                words = sorted(
+                    bytes(result).decode().rpartition(" ")[0] for result in found if isinstance(result, bytes)
+                )
+                text = f"{chr(shared.data[0])}{chr(shared.data[-1])} {len(shared.data)}"
+                assert words == [f"{text} {number}" for number in range(4)]
+        work = [Work(f"k{number}", str(tmp_path / f"f{number}").encode()) for number in range(2)]
+        again = {done.key: done for done in local.run("engine_work:with_shared_dies_first", work, shared=small)}
+        assert again == {f"k{n}": Done(f"k{n}", f"f{n}bc".encode(), attempts=2) for n in range(2)}
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the state of processes is read from /proc")
 def test_stopped_and_hungry_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,8 +93,8 @@ def test_a_stop_ends_the_workers() -> None:
 def test_workers_end_with_their_parent() -> None:
     program = (
         f"import os, signal, sys; sys.path[:] = {sys.path!r}\n"
-        "from gpusched_dsl.campaigns.engines.local import LocalEngine\n"
-        "from gpusched_dsl.campaigns.engines.protocol import Work\n"
+        "from gpusched_dsl.engines.local import LocalEngine\n"
+        "from gpusched_dsl.engines.protocol import Work\n"
         "engine, seen = LocalEngine(2), []\n"
         "def stop():\n"
         "    seen.append(1)\n"

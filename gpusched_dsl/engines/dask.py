@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
-from gpusched_dsl.campaigns.engines.child import Child
-from gpusched_dsl.campaigns.engines.protocol import ATTEMPTS, DIED, Done, Failure, Stop, Work
+from gpusched_dsl.engines.child import Child
+from gpusched_dsl.engines.protocol import ATTEMPTS, DIED, Done, Failure, Shared, Stop, Work
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -25,6 +25,8 @@ SETTINGS = {  # of a cluster that is started here
     "distributed.scheduler.allowed-failures": 10,
     "distributed.worker.daemon": False,
 }
+LARGE = {"distributed.admin.large-graph-warning-threshold": "4GB"}  # shared data are large, and sent once
+CANCELLED = ("cancelled", "released", "forgotten")  # states of a task of a worker that nobody waits for
 _child = threading.local()
 
 
@@ -46,9 +48,10 @@ class DaskEngine:
         import dask
 
         self._memory, self._attempts, self._cluster = memory, attempts, cluster
+        self._shared: tuple[str, Any] = "", None
         try:
             if address is None and cluster is None:
-                from gpusched_dsl.campaigns.engines.local import cores
+                from gpusched_dsl.engines.local import cores
 
                 with dask.config.set(SETTINGS):
                     self._cluster = distributed.LocalCluster(
@@ -70,11 +73,13 @@ class DaskEngine:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def run(self, function: str, work: Sequence[Work], stop: Stop = lambda: False) -> Iterator[Done]:
+    def run(
+        self, function: str, work: Sequence[Work], stop: Stop = lambda: False, shared: Shared | None = None
+    ) -> Iterator[Done]:
         self._wait_for_workers(stop)
         starts: Counter[str] = Counter()
         messages = {each.key: each for each in work}
-        pending = {self._submit(function, each, starts): each.key for each in work}
+        pending = {self._submit(function, each, starts, shared): each.key for each in work}
         try:
             while pending and not stop():
                 for future in self._finished(list(pending)):
@@ -82,7 +87,7 @@ class DaskEngine:
                     result = _result_of(future)
                     future.release()
                     if isinstance(result, Failure) and result.kind == DIED and starts[key] < self._attempts:
-                        pending[self._submit(function, messages[key], starts)] = key
+                        pending[self._submit(function, messages[key], starts, shared)] = key
                     else:
                         yield Done(key, result, starts[key])
         finally:
@@ -102,10 +107,23 @@ class DaskEngine:
                 raise DiagnosticError([_unreachable("a worker", TimeoutError(f"none within {WORKER_SECONDS:.0f} s"))])
             sleep(POLL_SECONDS)
 
-    def _submit(self, function: str, work: Work, starts: Counter[str]) -> Any:
+    def _submit(self, function: str, work: Work, starts: Counter[str], shared: Shared | None) -> Any:
         starts[work.key] += 1
         key = f"gsdsl-{work.key}-{starts[work.key]}"
-        return self._client.submit(call_in_child, function, work.message, self._memory, key=key, pure=False)
+        return self._client.submit(
+            call_in_child, key, function, work.message, self._memory, "" if shared is None else shared.key,
+            None if shared is None else self._sent(shared), key=key, pure=False,
+        )  # fmt: skip
+
+    def _sent(self, shared: Shared) -> Any:
+        """Return the shared data as the result of a task: workers fetch it from each other, and it is never lost."""
+        import dask
+
+        if self._shared[0] != shared.key:
+            with dask.config.set(LARGE):
+                future = self._client.submit(unchanged, shared.data, key=f"gsdsl-shared-{shared.key}", pure=False)
+            self._shared = shared.key, future
+        return self._shared[1]
 
     def _finished(self, pending: list[Any]) -> list[Any]:
         """Return the futures that are done, after a moment if there are none."""
@@ -116,19 +134,32 @@ class DaskEngine:
             return []
 
 
-def call_in_child(function: str, message: bytes, memory: int | None) -> tuple[str, bytes | str]:
-    """Call a function in the process of this thread of a worker; return a kind and a result or reason."""
+def unchanged(data: bytes) -> bytes:
+    """Return the data: a task that has them as its result."""
+    return data
+
+
+def call_in_child(
+    key: str, function: str, message: bytes, memory: int | None, shared_key: str = "", shared: bytes | None = None
+) -> tuple[str, bytes | str]:
+    """Call a function in the process of this thread of a worker; return a kind and a result or reason.
+
+    The process is ended if the task `key` is cancelled.
+    """
     child: Child | None = getattr(_child, "value", None)
     if child is None or not child.alive:
         child = _child.value = Child(memory)
     child.memory = memory
-    child.start(function, Work("", message))
+    child.start(function, Work("", message), None if shared is None else Shared(shared_key, shared))
     done: Done | None = None
     while done is None:
         if child.pipe.poll(POLL_SECONDS):
             done = child.receive()
             if done is None and not child.alive:
                 done = Done("", Failure(DIED, "its process ended at the start"))
+        elif _is_cancelled(key):
+            child.close()
+            done = Done("", Failure(DIED, "it was cancelled"))
         child.watch()
     if not isinstance(done.result, Failure):
         return "", done.result
@@ -136,6 +167,12 @@ def call_in_child(function: str, message: bytes, memory: int | None) -> tuple[st
         child.close()
         _child.value = None
     return done.result.kind, done.result.reason
+
+
+def _is_cancelled(key: str) -> bool:
+    """Whether the scheduler no longer wants the result of a running task: cancelled, or its client is gone."""
+    task = import_package("distributed", "dask").get_worker().state.tasks.get(key)
+    return task is None or task.state in CANCELLED
 
 
 def _result_of(future: Any) -> bytes | Failure:

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from campaign_files import plan_of, results_of, run_in, write_files
 
-from gpusched_dsl.campaigns.engines.choose import choose_engine
-from gpusched_dsl.campaigns.engines.dask import DaskEngine
-from gpusched_dsl.campaigns.engines.protocol import Work
+from gpusched_dsl.engines.choose import choose_engine
+from gpusched_dsl.engines.dask import DaskEngine
+from gpusched_dsl.engines.protocol import Work
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 pytest.importorskip("dask_jobqueue", reason="the package dask-jobqueue is not installed")

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
 from types import TracebackType
 
-from gpusched_dsl.campaigns.engines.child import Child
-from gpusched_dsl.campaigns.engines.protocol import ATTEMPTS, DIED, Done, Failure, Stop, Work
+from gpusched_dsl.engines.child import Child
+from gpusched_dsl.engines.protocol import ATTEMPTS, DIED, Done, Failure, Shared, Stop, Work
 
 POLL_SECONDS = 0.2
 MEMORY_SHARE = 0.8  # of the machine for all workers together
@@ -45,14 +45,16 @@ class LocalEngine:
         """Return the numbers of the worker processes."""
         return [child.pid for child in self._children]
 
-    def run(self, function: str, work: Sequence[Work], stop: Stop = lambda: False) -> Iterator[Done]:
+    def run(
+        self, function: str, work: Sequence[Work], stop: Stop = lambda: False, shared: Shared | None = None
+    ) -> Iterator[Done]:
         waiting, starts = deque(work), Counter[str]()
         finished = False
         try:
             while waiting or any(child.work is not None for child in self._children):
                 if stop():
                     return
-                self._assign(function, waiting, starts)
+                self._assign(function, waiting, starts, shared)
                 for done in self._results():
                     if isinstance(done.result, Failure) and done.result.kind == DIED and not stop():
                         again = next(each for each in work if each.key == done.key)
@@ -70,7 +72,7 @@ class LocalEngine:
             child.close()
         self._children = []
 
-    def _assign(self, function: str, waiting: deque[Work], starts: Counter[str]) -> None:
+    def _assign(self, function: str, waiting: deque[Work], starts: Counter[str], shared: Shared | None) -> None:
         """Give work to idle workers, and start workers while there is more work."""
         busy = sum(child.work is not None for child in self._children)
         while len(self._children) < min(self._workers, busy + len(waiting)):
@@ -79,7 +81,7 @@ class LocalEngine:
             if waiting and child.work is None:
                 work = waiting.popleft()
                 starts[work.key] += 1
-                child.start(function, work)
+                child.start(function, work, shared)
 
     def _results(self) -> Iterator[Done]:
         """Yield the results that are ready; wait a moment if there are none. Dead workers are removed."""

@@ -8,20 +8,22 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
-from gpusched_dsl.campaigns.engines.protocol import BROKEN, DIED, MEMORY, Done, Failure, Work
-from gpusched_dsl.campaigns.engines.worker import END, RAISED, RESULT
+from gpusched_dsl.engines.protocol import BROKEN, DIED, MEMORY, Done, Failure, Shared, Work
+from gpusched_dsl.engines.worker import END, RAISED, RESULT
 
 PROGRAM = """import sys
 sys.path[:] = {path!r}
-from gpusched_dsl.campaigns.engines.worker import main
+from gpusched_dsl.engines.worker import main
 main({fd}, {life})"""
 END_SECONDS = 5.0
 STOPPED_SECONDS = 10.0  # after which a process that was stopped by a signal counts as lost
 SHOWN = 200  # characters of the last output
+SHORT = 1 << 14  # bytes that a pipe takes although its reader is stopped
 
 
 class Child:
@@ -33,6 +35,8 @@ class Child:
         self.work: Work | None = None
         self._stopped_since: float | None = None
         self._ended_for_memory = False
+        self._shared = ""  # the key of the data that the process has
+        self._sending: threading.Thread | None = None
         self._error_output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self.pipe, other = Pipe()
         life, self._life = Pipe(duplex=False)
@@ -49,11 +53,26 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
-    def start(self, function: str, work: Work) -> None:
-        """Send work; a worker that is gone is noticed when its pipe is read."""
+    def start(self, function: str, work: Work, shared: Shared | None = None) -> None:
+        """Send work, after its shared data; a worker that is gone is noticed when its pipe is read."""
         self.work = work
+        messages = [function.encode() + END + work.message]
+        if shared is not None and shared.key != self._shared:
+            self._shared = shared.key
+            messages.insert(0, END + shared.key.encode() + END + shared.data)
+        if self._sending is not None:
+            self._sending.join()
+            self._sending = None
+        if sum(map(len, messages)) <= SHORT:
+            self._send(messages)
+        else:  # a process that was stopped does not read, and must not stop its parent
+            self._sending = threading.Thread(target=self._send, args=(messages,), daemon=True)
+            self._sending.start()
+
+    def _send(self, messages: list[bytes]) -> None:
         with contextlib.suppress(OSError):
-            self.pipe.send_bytes(function.encode() + END + work.message)
+            for message in messages:
+                self.pipe.send_bytes(message)
 
     def receive(self) -> Done | None:
         """Return the result of the work, a failure if the process is gone; None for the first message of a worker."""
@@ -91,6 +110,8 @@ class Child:
         self._process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_SECONDS)
+        if self._sending is not None:
+            self._sending.join(END_SECONDS)
         self.pipe.close()
         self._life.close()
         self._error_output.close()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.campaigns.engines.inline import InlineEngine
-from gpusched_dsl.campaigns.engines.local import LocalEngine
-from gpusched_dsl.campaigns.engines.protocol import Engine
+from gpusched_dsl.engines.inline import InlineEngine
+from gpusched_dsl.engines.local import LocalEngine
+from gpusched_dsl.engines.protocol import Engine
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -18,12 +18,12 @@ def choose_engine(text: str = "local", workers: int | None = None, memory: int |
     if text == "inline":
         return InlineEngine()
     if text == "dask" or text.startswith("dask://"):
-        from gpusched_dsl.campaigns.engines.dask import DaskEngine
+        from gpusched_dsl.engines.dask import DaskEngine
 
         address = text.removeprefix("dask").removeprefix("://")
         return DaskEngine(f"tcp://{address}" if address else None, workers, memory)
     if text.partition(":")[0] == "slurm":
-        from gpusched_dsl.campaigns.engines.slurm import slurm_engine
+        from gpusched_dsl.engines.slurm import slurm_engine
 
         return slurm_engine(text, workers, memory)
     message = f"unknown engine `{text}`"
