@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Built, Permissions
 from gpusched_dsl.compiling.passes.names import allows_aggregation
+from gpusched_dsl.engines.opening import engine_in_use
 from gpusched_dsl.interface.campaigns import ModelCampaigns
 from gpusched_dsl.interface.scenarios import Setting
 from gpusched_dsl.ir.deadline import Deadline
@@ -22,6 +23,7 @@ from gpusched_dsl.workflows.listener import Listener
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Monitor
+    from gpusched_dsl.engines.protocol import Engine
     from gpusched_dsl.explaining.explanation import Explanation
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.reporting.comparison import Comparison
@@ -152,6 +154,8 @@ class Model(ModelCampaigns):
         duals: bool = False,
         method: str | None = None,
         reasons: bool = False,
+        engine: str | Engine | None = None,
+        workers: int | None = None,
     ) -> Result:
         """Build and solve a scenario (the only one if None) by a solver or a policy.
 
@@ -172,6 +176,9 @@ class Model(ModelCampaigns):
         those of the linear program in which integer variables are fixed at the solution. With `reasons`, it has why
         jobs wait (`result.waiting`), as far as 3 more seconds show.
 
+        `engine` is `local`, `inline`, `dask`, `dask://host:port`, `slurm`, or an engine: column generation and
+        policies with several controllers use its `workers`, with the same result.
+
         An infeasible or unbounded problem is a result, not an error, and so is a plan that violates the model. Raises
         DiagnosticError with all errors in text, data and options and wrong claims of the solver; ValueError for `bound`
         with a solver, which proves a bound itself.
@@ -183,7 +190,7 @@ class Model(ModelCampaigns):
         backend = _one_method(backend, method)
         check_option_values(
             scenario=scenario, backend=backend, settings=settings, solver_options=solver_options, monitor=monitor,
-            bound=bound, judge=judge, relax=relax, duals=duals, reasons=reasons,
+            bound=bound, judge=judge, relax=relax, duals=duals, reasons=reasons, engine=engine, workers=workers,
         )  # fmt: skip
         checked = self._scenario(scenario, settings)
         chosen = choose_method(self._workspace, backend, checked.scenario.model, judge=judge, relax=relax)
@@ -204,7 +211,8 @@ class Model(ModelCampaigns):
             duals=duals,
             reasons=reasons,
         )
-        solved = solve_scenario(config, clock=clock, monitor=monitor, listener=_SolverRelease(self))
+        with engine_in_use(engine, workers):
+            solved = solve_scenario(config, clock=clock, monitor=monitor, listener=_SolverRelease(self))
         self.close()
         self._solved = solved
         return solved.result

@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.gpuspb.instance import Instance
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.engine import SearchSettings
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
 from gpusched_dsl.policies.rules import FINISH_CODES, NODE_ODDS, PLACE_CODES
+from gpusched_dsl.policies.search import SearchSettings
 from gpusched_dsl.policies.workload import NEVER, NONE, Instructions, Workload
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from benchmarks.child import Lap
 from benchmarks.greedy.instance import keys_of, rank, read
-from gpusched_dsl.policies.engine import SearchSettings
 from gpusched_dsl.policies.engine import run as run_engine
+from gpusched_dsl.policies.search import SearchSettings
 
 
 def run(folder: Path, lap: Lap, what: str, count: str) -> dict[str, float]:

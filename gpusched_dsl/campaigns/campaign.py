@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from gpusched_dsl.campaigns.execute import PERFORM
+from gpusched_dsl.campaigns.execute import PERFORM, stored
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, lock_text
 from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
 from gpusched_dsl.campaigns.results import RESULTS, results_table, write_results
 from gpusched_dsl.campaigns.store import Store
-from gpusched_dsl.campaigns.tasks import FAILED, RunRecord, StoredDiagnostic, encode, read_record
-from gpusched_dsl.engines.protocol import BROKEN, MEMORY, Done, Engine, Failure, Work
+from gpusched_dsl.campaigns.tasks import FAILED, RunRecord, encode, read_record
+from gpusched_dsl.engines.failures import failure_diagnostic
+from gpusched_dsl.engines.protocol import Done, Engine, Failure, Work
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 
@@ -139,14 +140,7 @@ def record_of(done: Done) -> RunRecord:
     """Return the record of a result; that of a run whose worker died is a failure."""
     if not isinstance(done.result, Failure):
         return msgspec.structs.replace(read_record(done.result), attempts=done.attempts)
-    failure = done.result
-    if failure.kind == MEMORY:
-        code, message = "GSM6014", f"the run was ended: {failure.reason}"
-        help = "give workers more memory with `--memory`, or start fewer with `--workers`"
-    elif failure.kind == BROKEN:
-        code, message, help = "GSM9999", f"internal error: {failure.reason}", ""
-    else:
-        code, message = "GSM5308", f"the worker of the run died {done.attempts} times: {failure.reason}"
-        help = "the run may crash a solver; `gsdsl campaign run --retry` starts it again"
-    diagnostic = StoredDiagnostic(code=code, message=message, help=help)
-    return RunRecord(key=done.key, state=FAILED, diagnostics=[diagnostic], attempts=done.attempts)
+    again = "the run may crash a solver; `gsdsl campaign run --retry` starts it again"
+    more_memory = "give workers more memory with `--memory`, or start fewer with `--workers`"
+    diagnostic = failure_diagnostic(done, done.result, "the run", again, more_memory)
+    return RunRecord(key=done.key, state=FAILED, diagnostics=[stored(diagnostic)], attempts=done.attempts)

@@ -19,6 +19,7 @@ from gpusched_dsl.cli.solver_options import solver_options
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import check_writable
+from gpusched_dsl.engines.opening import engine_in_use
 from gpusched_dsl.ir.deadline import READING, Deadline
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.scenarios.scenario import scenario_title
@@ -32,6 +33,7 @@ from gpusched_dsl.workflows.solve import SolveConfig, solve_compiled, solve_scen
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import SolveOptions
 
+DISTRIBUTED = "column generation (`decompose by`) and policies with `split`"
 SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, "scip": {"display/verblevel": 4}}
 
 
@@ -50,20 +52,23 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if STDOUT in (options.json, options.html):
         output.only_diagnostics()
     listener = _Announcer(options, output, ProgressMonitor(output.note, options.time_limit), method)
-    if isinstance(instance, LoadedProblem):
-        result = _solve_compiled(instance, method, solve_options, clock, listener)
-    else:
-        config = SolveConfig(
-            scenario=instance,
-            method=method,
-            options=solve_options,
-            warm_start=options.warm_start,
-            bound=options.bound,
-            duals=options.duals,
-            reasons=True,
-        )
-        result = _solve_scenario(config, clock, listener)
+    with engine_in_use(options.engine, options.workers) as use:
+        if isinstance(instance, LoadedProblem):
+            result = _solve_compiled(instance, method, solve_options, clock, listener)
+        else:
+            config = SolveConfig(
+                scenario=instance,
+                method=method,
+                options=solve_options,
+                warm_start=options.warm_start,
+                bound=options.bound,
+                duals=options.duals,
+                reasons=True,
+            )
+            result = _solve_scenario(config, clock, listener)
     output.report(result.warnings)
+    if use is not None and not use.used:
+        output.note(f"no worker was needed: only {DISTRIBUTED} are distributed")
     show_result(result, output, options.show)
     output.report(() if result.contradiction is None else (result.contradiction,))
     _write(result, options, output)

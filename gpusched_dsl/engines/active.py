@@ -5,22 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 from gpusched_dsl.engines.protocol import Engine
 
-_active: ContextVar[Engine | None] = ContextVar("_active", default=None)
+
+@dataclass(eq=False)
+class EngineUse:
+    """An engine, and whether a solve asked for it."""
+
+    engine: Engine
+    used: bool = False
+
+
+_active: ContextVar[EngineUse | None] = ContextVar("_active", default=None)
 
 
 @contextmanager
-def using(engine: Engine | None) -> Iterator[None]:
-    """Let the solves of this thread distribute their parts over an engine; None changes nothing."""
-    token = _active.set(_active.get() if engine is None else engine)
+def using(engine: Engine) -> Iterator[EngineUse]:
+    """Let the solves of this thread distribute their parts over an engine."""
+    use = EngineUse(engine)
+    token = _active.set(use)
     try:
-        yield
+        yield use
     finally:
         _active.reset(token)
 
 
 def active_engine() -> Engine | None:
-    """Return the engine of the innermost `using` of this thread; None without one."""
-    return _active.get()
+    """Return the engine of the innermost `using` of this thread, which is then used; None without one."""
+    use = _active.get()
+    if use is None:
+        return None
+    use.used = True
+    return use.engine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -10,6 +11,7 @@ from typing import Protocol, TypeAlias
 Stop: TypeAlias = Callable[[], bool]
 
 ATTEMPTS = 3  # of work whose worker dies
+KEY_LENGTH = 32  # characters of a hash
 DIED, MEMORY, BROKEN = "died", "memory", "broken"  # kinds of failures
 
 
@@ -19,6 +21,12 @@ class Work:
 
     key: str
     message: bytes
+
+    @staticmethod
+    def of(function: str, message: bytes, shared: Shared | None = None) -> Work:
+        """Return the call of a function with the hash of all that it reads as the key."""
+        parts = (function.encode(), b"" if shared is None else shared.key.encode(), message)
+        return Work(hashlib.sha256(b"\0".join(parts)).hexdigest()[:KEY_LENGTH], message)
 
 
 @dataclass(frozen=True, slots=True)

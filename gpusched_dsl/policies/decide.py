@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.engine import SearchSettings, never, run
+from gpusched_dsl.policies.engine import run
 from gpusched_dsl.policies.gangs.reader import gang_cluster
 from gpusched_dsl.policies.gangs.run import has_gangs, run_gangs
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
@@ -26,6 +26,7 @@ from gpusched_dsl.policies.local_search import UNLIMITED
 from gpusched_dsl.policies.memory import replanning_times, values_to_remember
 from gpusched_dsl.policies.queues.run import appends, run_queues
 from gpusched_dsl.policies.relabelling import relabel_schedule
+from gpusched_dsl.policies.search import SearchSettings, never
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone, run_standalone
@@ -64,11 +65,12 @@ def decide(
     stop: Stop | None = None,
     tell: Tell | None = None,
     known: JobFacts | None = None,
+    seconds: float | None = None,
 ) -> Decision:
     """Return the plan of a policy. `running` is the previous plan, whose jobs stay if the policy has `keep running`.
 
     `known` tells when jobs arrived and what service they had (`job_facts.py`). `stop` is asked, and `tell` told how far
-    it is, now and then.
+    it is, now and then; `seconds` is the time after which `stop` asks, for controllers on workers.
 
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
     """
@@ -92,7 +94,7 @@ def decide(
     if is_standalone(policy):
         outcome = run_standalone(policy, cluster, instructions, initial, store, limits, known)
     else:
-        outcome = run(cluster.work, instructions, settings, seed, initial, stop or never, tell)
+        outcome = run(cluster.work, instructions, settings, seed, initial, stop or never, tell, seconds)
     if running is not None and any(rule.name == "nodes" for rule in policy.keep):
         relabel_schedule(cluster.work, outcome.schedule, schedule_from(cluster, running))
     codes = cluster.selected_elements(outcome.schedule.node, outcome.schedule.way)

@@ -1,47 +1,29 @@
-"""Runs a policy's instructions on a workload: passes, the pool of the best schedules, controllers, moves.
-
-The kernels run in short calls, so that Ctrl-C, a time limit or whoever watches can stop them; how long the calls are
-has no influence on the result. `stop` is asked between calls; the best schedule so far is what a stopped run gives.
-"""
+"""Runs a policy's instructions on a workload, for one controller or several."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
+from gpusched_dsl.engines.active import active_engine
+from gpusched_dsl.engines.failures import failure_diagnostic
+from gpusched_dsl.engines.protocol import Engine, Failure, Work
 from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.controllers import Group, merge, split
-from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
-from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
+from gpusched_dsl.policies.group_messages import GroupTask, answer_from, task_bytes
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
-from gpusched_dsl.policies.plug_ins import plug_ins, run_passes, uses_added
+from gpusched_dsl.policies.search import Found, SearchSettings, never, search, warm_up
 from gpusched_dsl.policies.verifying import verify
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
+from gpusched_dsl.policies.workload import Instructions, Schedule, Workload, empty_schedule
 
-_warmed = False  # whether the kernels are there to be called
-_CALL_SECONDS = 0.05  # about how long one call of the kernels takes
-
-
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    """The search effort. `keep`: length of the pool; `improve`: the number of its schedules from which `moves` start.
-
-    A move is a name of `rules.MOVE_CODES` and the length of the list of jobs that it looks at (0: all of them).
-    `controllers`: groups of jobs and nodes that are planned apart, on at most `threads` threads.
-    """
-
-    iterations: int = 0
-    keep: int = 1
-    price: str = "total"
-    moves: tuple[tuple[str, int], ...] = ()
-    rounds: int = 1
-    improve: int = 1
-    controllers: int = 1
-    threads: int | None = None
+SEARCH = "gpusched_dsl.policies.group_search:search_group"  # the function of a worker
+GRACE_SECONDS = 10.0  # after the time limit, in which workers return their schedules
+EARLY_SECONDS = 0.5  # before the time limit: a stop that is earlier has another reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +45,6 @@ class EngineResult:
     stopped: bool = False
 
 
-def never() -> bool:
-    """The stop function of a run that nothing stops."""
-    return False
-
-
 def run(
     work: Workload,
     instructions: Instructions,
@@ -76,10 +53,13 @@ def run(
     initial: Schedule | None = None,
     stop: Callable[[], bool] = never,
     tell: Callable[[int, float], None] | None = None,
+    seconds: float | None = None,
 ) -> EngineResult:
     """The best schedule found. Jobs that `initial` runs stay where they are; with a seed the result is always the same.
 
-    `tell` hears now and then of the passes done and the best price; not where several controllers plan.
+    `tell` hears now and then of the passes done and the best price; not where several controllers plan. These search in
+    threads, or on the active engine (`engines/active.py`), with the same result; workers end by themselves after
+    `seconds`, with the best schedules so far.
     Raises BrokenSchedule if a kernel makes a schedule that is none, ValueError for a price or move that there is not.
     """
     if settings.price not in PRICES:
@@ -87,19 +67,20 @@ def run(
     start = empty_schedule(work) if initial is None else initial
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     began = time.perf_counter()
-    compile_seconds = _warm(work, instructions, settings, start)
+    compile_seconds = warm_up(work, instructions, settings, start)
     if settings.controllers <= 1:
-        done = [_search(work, instructions, settings, np.random.default_rng(root), start, stop, tell)]
+        done = [search(work, instructions, settings, np.random.default_rng(root), start, stop, tell)]
         elite = done[0].elite
     else:
         groups = split(work, instructions, start, settings.controllers)
         streams = root.spawn(len(groups))
 
-        def one(group: Group, stream: np.random.SeedSequence) -> _Found:
-            return _search(group.work, group.instructions, settings, np.random.default_rng(stream), group.start, stop)
-
-        with ThreadPoolExecutor(settings.threads) as threads:
-            done = list(threads.map(one, groups, streams))
+        engine = active_engine()
+        if engine is None:
+            done = _search_in_threads(groups, settings, streams, stop)
+        else:
+            left = None if seconds is None else seconds - (time.perf_counter() - began - compile_seconds)
+            done = _search_on(engine, groups, settings, streams, stop, left)
         elite = [merge(work, groups, [found.elite[0] for found in done])]
     terms = [price_by_term(work, plan, PRICES[settings.price]) for plan in elite]
     for plan in elite:
@@ -117,96 +98,49 @@ def run(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    elite: list[Schedule]
-    iterations: int
-    stopped: bool
-
-
-def _search(
-    work: Workload,
-    instructions: Instructions,
+def _search_in_threads(
+    groups: Sequence[Group],
     settings: SearchSettings,
-    rng: np.random.Generator,
-    start: Schedule,
+    streams: Sequence[np.random.SeedSequence],
     stop: Callable[[], bool],
-    tell: Callable[[int, float], None] | None = None,
-) -> _Found:
-    """Passes and moves for one controller; pass 0 is done even if the run is to stop at once."""
-    kind_of_price = PRICES[settings.price]
-    plan = _copy(start)
-    pool = make_pool(plan, max(settings.keep, 1))
-    look, scratch = look_up(work), make_scratch(work, instructions.node_list)
-    passes = run_passes if uses_added(instructions) else draw_passes
-    done, length, stopped = 0, 1, False
-    while done <= settings.iterations and not (stopped := done > 0 and stop()):
-        until = min(done + length, settings.iterations + 1)
-        before = time.perf_counter()
-        passes(work, look, instructions, scratch, start, plan, pool, done, until, kind_of_price, rng)
-        taken = time.perf_counter() - before
-        length = max(1, min(2 * length, int(length * _CALL_SECONDS / max(taken, 1e-9))))
-        done = until
-        if tell is not None:
-            tell(done - 1, float(pool.price[0]))
-    elite = [pooled_schedule(pool, at, plan) for at in range(int(pool.held[0]))]
-    if settings.moves and not stopped:
-        elite, stopped = _improve(work, instructions, start, elite, settings, stop)
-    return _Found(elite, done - 1, stopped)
+) -> list[Found]:
+    def one(group: Group, stream: np.random.SeedSequence) -> Found:
+        return search(group.work, group.instructions, settings, np.random.default_rng(stream), group.start, stop)
+
+    with ThreadPoolExecutor(settings.threads) as threads:
+        return list(threads.map(one, groups, streams))
 
 
-def _improve(
-    work: Workload,
-    instructions: Instructions,
-    start: Schedule,
-    elite: list[Schedule],
+def _search_on(
+    engine: Engine,
+    groups: Sequence[Group],
     settings: SearchSettings,
+    streams: Sequence[np.random.SeedSequence],
     stop: Callable[[], bool],
-) -> tuple[list[Schedule], bool]:
-    """The first schedules of the pool after the moves, put in order with the rest.
+    seconds: float | None,
+) -> list[Found]:
+    """Search on workers. A controller whose worker had no time has its first pass. Raises DiagnosticError."""
+    until = None if seconds is None else time.time() + seconds
 
-    Moves leave alone the jobs that do not queue and those that ran before: they have no way to go anywhere else.
-    """
-    from gpusched_dsl.policies.local_search import improve
+    def ends() -> bool:
+        if not stop():
+            return False
+        now = time.time()
+        return until is None or now < until - EARLY_SECONDS or now > until + GRACE_SECONDS
 
-    movable = np.zeros(len(work.due), dtype=np.bool_)
-    movable[instructions.order] = True
-    movable[start.node >= 0] = False
-    pressure = np.full(len(work.due), -np.inf)
-    pressure[instructions.order] = -np.arange(len(instructions.order), dtype=np.float64)
-    loose = work
-    if not movable.all():
-        loose = work._replace(way_at=np.where(movable[:, None, None], work.way_at, NONE))
-    moves = [
-        (plug_ins().moves[name].function if name in plug_ins().moves else name, length)
-        for name, length in settings.moves
+    work = [
+        Work.of(SEARCH, task_bytes(GroupTask(group, asdict(settings), stream, until)))
+        for group, stream in zip(groups, streams, strict=True)
     ]
-    stopped = False
-    found = []
-    for plan in elite[: settings.improve]:
-        if stopped := stop():
-            break
-        found.append(improve(loose, [plan], moves, settings.rounds, settings.price, pressure, stop))
-    found += elite[len(found) :]
-    costs = [float(price_by_term(work, plan, PRICES[settings.price]).sum()) for plan in found]
-    return [found[at] for at in np.argsort(costs, kind="stable")], stopped
-
-
-def _warm(work: Workload, instructions: Instructions, settings: SearchSettings, start: Schedule) -> float:
-    """Have the kernels compiled or read from their cache, if they are not yet; the seconds that this took."""
-    global _warmed
-    if _warmed:
-        return 0.0
-    before = time.perf_counter()
-    plan = _copy(start)
-    pool = make_pool(plan, 1)
-    look, scratch = look_up(work), make_scratch(work, instructions.node_list)
-    kind_of_price = PRICES[settings.price]
-    draw_passes(work, look, instructions, scratch, start, plan, pool, 0, 0, kind_of_price, np.random.default_rng(0))
-    price_by_term(work, start, kind_of_price)
-    _warmed = True
-    return time.perf_counter() - before
-
-
-def _copy(plan: Schedule) -> Schedule:
-    return Schedule(*(array.copy() for array in plan))  # type: ignore[arg-type]
+    found: dict[str, Found] = {}
+    for done in engine.run(SEARCH, work, ends):
+        if isinstance(done.result, Failure):
+            again, more_memory = "solve without `--engine`", "start fewer workers with `--workers`"
+            raise DiagnosticError([failure_diagnostic(done, done.result, "a controller", again, more_memory)])
+        schedule, iterations, stopped = answer_from(done.result)
+        found[done.key] = Found([schedule], iterations, stopped)
+    for each, group, stream in zip(work, groups, streams, strict=True):
+        if each.key not in found:
+            rng = np.random.default_rng(stream)
+            found[each.key] = search(group.work, group.instructions, settings, rng, group.start, lambda: True)
+    return [found[each.key] for each in work]

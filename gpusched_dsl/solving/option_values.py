@@ -81,6 +81,10 @@ def _is_list_of_seeds(value: Value) -> bool:
     return isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping) and len(value) > 0
 
 
+def _is_engine(value: Value) -> bool:
+    return isinstance(value, str) or getattr_static(value, "run", None) is not None
+
+
 def _is_file(value: Value) -> bool:
     return isinstance(value, str | os.PathLike)
 
@@ -116,6 +120,8 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "solver_options": ("solver options must be a dictionary of values by name", _is_mapping),
     "monitor": ("a monitor must have a method `progress` and a property `stop_requested`", _is_monitor),
     "stop": ("`stop` must be a function without arguments", callable),
+    "engine": ("the engine must be its name, such as `local` or `dask`, or an engine", _is_engine),
+    "workers": ("the number of workers must be an integer of at least 1", _integer_check(1)),
     "tell": ("`tell` must be a function of the run", callable),
 }
 NEEDED = ("gap", "seed", "samples", "controllers", "method", "backend", "judge", "bound", "relax", "duals", "reasons",

@@ -110,7 +110,9 @@ def _solve_by_policy(
     compiling = CompileClock()
     run = _Run(options.time_limit, monitor, compiling)
     with CtrlC(run.control), compiling:
-        decision = decide(policy, store, limits, options.seed, running, run.stop, run.report_progress)
+        decision = decide(
+            policy, store, limits, options.seed, running, run.stop, run.report_progress, seconds=options.time_limit
+        )
     patience = BOUND_SECONDS if options.time_limit is None else max(options.time_limit, least_seconds)
     judge_options = replace(options, gap=0.0, time_limit=patience)
     problem = _without_fixed_integers(ground(built.scenario.model, store, limits, decision.values))

@@ -198,6 +198,7 @@ def test_the_own_scenario_wins_over_imported_ones(gsdsl: Run, pack: Path, tmp_pa
         (["--memory-limit", "1e-9"], "GSM3001", "limit"),
         (["--without", "everything"], "GSM4011", "unknown pass `everything`"),
         (["--decompose", "on"], "GSM4013", "has no `decompose by`"),
+        (["--engine", "spark"], "GSM5309", "unknown engine `spark`"),
     ],
 )
 def test_wrong_options_are_findings(
@@ -215,6 +216,13 @@ def test_wrong_options_are_findings(
     assert f"error[{code}]" in done.err
     assert words in done.err
     assert "Traceback" not in done.err
+
+
+def test_an_engine_without_work_is_noted(gsdsl: Run, pack: Path) -> None:
+    done = gsdsl("solve", pack, "--engine", "inline")
+    assert done.code == 0
+    assert "no worker was needed: only column generation (`decompose by`) and policies with `split`" in done.err
+    assert seconds_hidden(done.out) == REPORT
 
 
 def test_tightening_can_be_left_out(gsdsl: Run, pack: Path) -> None:

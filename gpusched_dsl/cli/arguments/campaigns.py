@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpusched_dsl.cli.arguments.parser import Parser
-from gpusched_dsl.cli.arguments.shared import FILE_HELP, add_allow_outside, add_memory_limit
-from gpusched_dsl.cli.arguments.values import path, positive_number, thread_count
+from gpusched_dsl.cli.arguments.shared import FILE_HELP, add_allow_outside, add_engine, add_memory_limit
+from gpusched_dsl.cli.arguments.values import path, positive_number
 
 ACTIONS = ("run", "status", "show", "export", "verify")
 
@@ -30,13 +30,7 @@ def add_campaign_options(parser: Parser) -> None:
         help="only runs with this value of a factor, method, scenario or seed; of repeated names, any of the values",
     )
     group = parser.add_argument_group("run")
-    group.add_argument("--workers", type=thread_count, metavar="N", help="number of workers (default: one per core)")
-    group.add_argument(
-        "--engine",
-        default="local",
-        metavar="ENGINE",
-        help="local (processes of this machine, the default), dask, dask://HOST:PORT or slurm",
-    )
+    add_engine(group)
     group.add_argument(
         "--memory",
         type=positive_number,

@@ -160,6 +160,15 @@ def add_without(parser: Parser) -> None:
     )
 
 
+def add_engine(group: Group | argparse._ArgumentGroup, default: str | None = "local") -> None:
+    """Add `--engine` and `--workers`; with the default None, only if one of them is given."""
+    what = "local (processes of this machine{}), dask, dask://HOST:PORT or slurm".format(
+        ", the default" if default else ""
+    )
+    group.add_argument("--workers", type=thread_count, metavar="N", help="number of workers (default: one per core)")
+    group.add_argument("--engine", default=default, metavar="ENGINE", help=what)
+
+
 # --- documents -------------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from gpusched_dsl.cli.arguments.shared import (
     FILE_HELP,
     PROBLEM_HELP,
     add_csv,
+    add_engine,
     add_figures,
     add_html,
     add_instance_options,
@@ -48,6 +49,7 @@ def add_solve_options(parser: Parser) -> None:
         default="auto",
         help="use the blocks of `decompose by` in the model (default: if it is large)",
     )
+    add_engine(parser, None)
     add_without(parser)
     parser.add_argument(
         "--warm-start",

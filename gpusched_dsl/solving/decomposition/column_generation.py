@@ -18,7 +18,7 @@ from gpusched_dsl.solving.decomposition.bounds import clean_duals, lagrangian_bo
 from gpusched_dsl.solving.decomposition.master import Master, MasterAnswer
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.points import PointPool, Points
-from gpusched_dsl.solving.decomposition.pricing import Pricer
+from gpusched_dsl.solving.decomposition.pricing import BlockPricer
 
 SMOOTHING = 0.5
 ELASTIC = 20.0  # what slack costs at first, in mean costs of a column
@@ -32,7 +32,7 @@ class ColumnGeneration:
     """A master, a pool of points and the best bound so far (of the minimised value; minus infinity at first)."""
 
     parts: BlockStructure
-    pricer: Pricer
+    pricer: BlockPricer
     pool: PointPool
     master: Master
     watch: DecompositionClock
@@ -43,7 +43,7 @@ class ColumnGeneration:
     rounds: int = 0
 
     @staticmethod
-    def begin(parts: BlockStructure, pricer: Pricer, watch: DecompositionClock) -> ColumnGeneration:
+    def begin(parts: BlockStructure, pricer: BlockPricer, watch: DecompositionClock) -> ColumnGeneration:
         """With the points that are cheapest when use has no price, of every alternative."""
         sizes = np.abs(np.concatenate((parts.own_cost, parts.shared_cost)))
         mean = float(sizes[sizes > 0].mean()) if (sizes > 0).any() else 1.0

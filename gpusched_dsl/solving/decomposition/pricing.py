@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
-from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
@@ -19,6 +21,7 @@ from gpusched_dsl.solving.decomposition.points import Points, join_points
 from gpusched_dsl.solving.decomposition.recognition import RecognisedBlocks, recognise_blocks
 
 BLOCK_GAP = 1e-7  # blocks given to the backend are solved to this gap; the bound counts what is left of it
+HOPELESS = (Status.UNBOUNDED, Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,32 +29,30 @@ class PricingResult:
     """`least[k]` is at most the cost of every point of block k, infinite where it has none; `points` are cheapest ones.
 
     `status` is LIMIT where a block could not be finished in time (its `least` is then what is known), UNBOUNDED or
-    INFEASIBLE where a block is.
+    INFEASIBLE where a block is; `backend_status` is the part of it that the backend answered. Points are sorted by
+    block.
     """
 
     least: Floats
     points: Points
     status: Status = Status.OPTIMAL
+    backend_status: Status = Status.OPTIMAL
 
 
-class Pricer:
-    """Prices all blocks of a problem again and again."""
+def overall_status(found: Sequence[Status], least: Floats) -> Status:
+    """Return the status of several blocks, from those of the backend, in the order of blocks, and the least costs."""
+    others = [status for status in found if status is not Status.OPTIMAL]
+    hopeless = [status for status in others if status in HOPELESS]
+    if others:
+        return hopeless[0] if hopeless else others[-1]
+    return Status.INFEASIBLE if np.isposinf(least).any() else Status.OPTIMAL
 
-    def __init__(self, parts: BlockStructure, backend: Backend, recognise: bool = True) -> None:
-        self._parts = parts
-        self._recognised_blocks: RecognisedBlocks | None = recognise_blocks(parts) if recognise else None
-        self._planner: LanePlanner | None = None
-        recognised = np.zeros(parts.blocks.count, dtype=np.bool_)
-        if self._recognised_blocks is not None:
-            recognised = self._recognised_blocks.recognised
-            self._planner = LanePlanner(self._recognised_blocks.lanes)
-        self.recognised = recognised
-        self.backend_blocks = int((~recognised).sum())
-        self._backend_blocks = [_BackendBlock(parts, backend, int(k)) for k in np.flatnonzero(~recognised)]
 
-    def close(self) -> None:
-        for other in self._backend_blocks:
-            other.close()
+class BlockPricer(Protocol):
+    """Prices the blocks of a problem, in this process or elsewhere."""
+
+    recognised: Bools  # the blocks that are priced by dynamic programming
+    backend_blocks: int  # the number of the others
 
     def price(
         self,
@@ -60,10 +61,39 @@ class Pricer:
         every_lane: bool = False,
         some: Codes | None = None,
     ) -> PricingResult:
-        """The cheapest point of every block (of `some`) at these costs of the own columns.
+        """Return the cheapest point of every block (of `some`) at these costs of the own columns.
 
         `every_lane`: the best point of each alternative of a block too, not only of its best one.
         """
+        ...
+
+
+class Pricer:
+    """Prices all blocks of a problem again and again, each time from nothing: points depend on the costs alone."""
+
+    def __init__(self, parts: BlockStructure, backend: Backend | None, recognise: bool = True) -> None:
+        """`backend` is for blocks that are not recognised."""
+        self._parts = parts
+        self._recognised_blocks: RecognisedBlocks | None = recognise_blocks(parts) if recognise else None
+        self._planner: LanePlanner | None = None
+        recognised: Bools = np.zeros(parts.blocks.count, dtype=np.bool_)
+        if self._recognised_blocks is not None:
+            recognised = self._recognised_blocks.recognised
+            self._planner = LanePlanner(self._recognised_blocks.lanes)
+        self.recognised = recognised
+        self.backend_blocks = int((~recognised).sum())
+        self._backend_blocks: list[_BackendBlock] = []
+        if self.backend_blocks:
+            assert backend is not None
+            self._backend_blocks = [_BackendBlock(parts, backend, int(k)) for k in np.flatnonzero(~recognised)]
+
+    def price(
+        self,
+        costs: Floats,
+        watch: DecompositionClock | None = None,
+        every_lane: bool = False,
+        some: Codes | None = None,
+    ) -> PricingResult:
         wanted = np.ones(self._parts.blocks.count, dtype=np.bool_)
         if some is not None:
             wanted[:] = False
@@ -72,22 +102,23 @@ class Pricer:
         points: list[Points] = [Points.none(self._parts)]
         if self._planner is not None:
             points.append(self._plan(costs, least, every_lane, wanted))
-        status = Status.OPTIMAL
+        found: list[Status] = []
         for other in self._backend_blocks:
             if not wanted[other.block]:
                 continue
             answer = other.solve(costs, watch)
+            found.append(answer.status)
             if answer.status is Status.OPTIMAL or answer.status is Status.LIMIT:
                 least[other.block] = -np.inf if answer.bound is None else answer.bound
-            if answer.status is not Status.OPTIMAL:
-                status = answer.status
             if answer.values is not None:
                 points.append(other.point(answer.values))
-            if status in (Status.UNBOUNDED, Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED):
+            if answer.status in HOPELESS:
                 break
-        if status is Status.OPTIMAL and np.isposinf(least[wanted]).any():
-            status = Status.INFEASIBLE
-        return PricingResult(least, join_points(points), status)
+        priced = join_points(points)
+        if found:
+            priced = priced.take(np.argsort(priced.block, kind="stable"))
+        of_backend = overall_status(found, np.zeros(0))
+        return PricingResult(least, priced, overall_status(found, least[wanted]), of_backend)
 
     def _plan(self, costs: Floats, least: Floats, every_lane: bool, wanted: np.ndarray) -> Points:
         assert self._planner is not None
@@ -135,21 +166,18 @@ class _BackendBlock:
         self._width = len(parts.own)
         self._own = np.flatnonzero(parts.block == block)
         self._problem = _problem_of(parts, block, parts.own[self._own])
-        self._session: Session | None = None
 
     def solve(self, costs: Floats, watch: DecompositionClock | None) -> SolverResult:
         term = Term(None, np.arange(len(self._own), dtype=np.int32), costs[self._own])
         problem = replace(self._problem, objectives=(Objective("minimize", (term,)),))
-        if self._session is not None and self._backend.capabilities.in_place_update:
-            self._session.update(problem)
-        else:
-            self.close()
-            self._session = self._backend.open(problem)
-        if watch is None:
-            return self._session.solve(SolveOptions(gap=BLOCK_GAP))
-        left = watch.remaining_seconds
-        options = SolveOptions(time_limit=None if left is None else max(left, 0.0), gap=BLOCK_GAP)
-        return self._session.solve(options, monitor=StopMonitor(watch))
+        left = None if watch is None else watch.remaining_seconds
+        # One thread, and no session of earlier costs: the same answer everywhere.
+        options = SolveOptions(time_limit=None if left is None else max(left, 0.0), gap=BLOCK_GAP, threads=1)
+        session = self._backend.open(problem)
+        try:
+            return session.solve(options, monitor=None if watch is None else StopMonitor(watch))
+        finally:
+            session.close()
 
     def point(self, values: Floats) -> Points:
         integer = self._problem.integer
@@ -157,11 +185,6 @@ class _BackendBlock:
         used = np.flatnonzero(values)
         row = sp.csr_array((values[used], self._own[used], np.array([0, len(used)])), shape=(1, self._width))
         return Points(np.array([self.block]), row)
-
-    def close(self) -> None:
-        if self._session is not None:
-            self._session.close()
-            self._session = None
 
 
 def _problem_of(parts: BlockStructure, block: int, columns: Codes) -> Problem:

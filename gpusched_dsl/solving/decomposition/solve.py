@@ -17,6 +17,8 @@ import numpy as np
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.engines.active import active_engine
+from gpusched_dsl.engines.protocol import Engine
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.problem import Problem
@@ -26,8 +28,9 @@ from gpusched_dsl.solving.decomposition.blocks import BlockStructure, split_prob
 from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, ColumnGeneration
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
 from gpusched_dsl.solving.decomposition.diving import BlockPlan, BlockPlanner
+from gpusched_dsl.solving.decomposition.engine_pricing import EnginePricer
 from gpusched_dsl.solving.decomposition.monitor import BoundMonitor, DecompositionClock
-from gpusched_dsl.solving.decomposition.pricing import Pricer
+from gpusched_dsl.solving.decomposition.pricing import BlockPricer, Pricer
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 
 # Column generation stops when its bound is this share of the gap asked for below the master, within these limits.
@@ -59,13 +62,15 @@ def solve_by_blocks(
 
     `values` of the answer fulfil rows, bounds and integrality as `verify` checks them; `bound` holds whatever the
     method did. OPTIMAL: the two are within `options.gap`. Ctrl-C, the time limit and the monitor stop with the best
-    plan found. `statistics` counts `rounds`, `points` and blocks `by_dynamic_program`.
+    plan found. `statistics` counts `rounds`, `points` and blocks `by_dynamic_program`. Blocks are priced on the active
+    engine, if there is one (`engines/active.py`); the answer is the same.
     """
     began = time.perf_counter()
     visible, factor = with_visible_costs(problem)
     control = Control()
     found: list[SolverResult] = []
-    run = _Run(visible, factor, blocks, backend, options, start, control, techniques or Techniques())
+    techniques = techniques or Techniques()
+    run = _Run(visible, factor, blocks, backend, options, start, control, techniques, active_engine())
 
     def work() -> None:
         try:
@@ -91,7 +96,9 @@ class _Run:
         start: Floats | None,
         control: Control,
         techniques: Techniques,
+        engine: Engine | None,
     ) -> None:
+        self.engine = engine
         self.problem, self.backend, self.options, self.techniques = problem, backend, options, techniques
         self.parts = split_problem(problem, blocks)
         self.watch = DecompositionClock(control, options.time_limit, self.parts.sign, factor)
@@ -103,12 +110,13 @@ class _Run:
 
     def run(self) -> SolverResult:
         parts = with_rounding_cuts(self.parts) if self.techniques.cuts else self.parts
-        pricer = Pricer(parts, self.backend, self.techniques.recognise)
+        pricer: BlockPricer
+        if self.engine is None:
+            pricer = Pricer(parts, self.backend, self.techniques.recognise)
+        else:
+            pricer = EnginePricer(parts, self.backend, self.engine, self.techniques.recognise)
         self.statistics["by_dynamic_program"] = float(pricer.recognised.sum())
-        try:
-            status = self._generate(parts, pricer)
-        finally:
-            pricer.close()
+        status = self._generate(parts, pricer)
         if status is not None:
             return SolverResult(status, statistics=self.statistics)
         if self.is_closed:
@@ -124,7 +132,7 @@ class _Run:
     def _gap(self) -> float:
         return relative_gap(self.value, min(self.bound, self.value)) if np.isfinite(self.value) else np.inf
 
-    def _generate(self, parts: BlockStructure, pricer: Pricer) -> Status | None:
+    def _generate(self, parts: BlockStructure, pricer: BlockPricer) -> Status | None:
         """Compute bound and plans by column generation; return a status if that alone settles the problem."""
         began = self.watch.control.seconds
         generation = ColumnGeneration.begin(parts, pricer, self.watch)

@@ -14,13 +14,14 @@ from clusters import instructions, told, workload
 from planning_oracles import GREEDY, TIDY, capacity, cp_6, cp_9, cp_10, cp_ls, drawn, right_sized
 from random_clusters import some_policy, some_workload
 
-from gpusched_dsl.policies import engine
+from gpusched_dsl.policies import search
 from gpusched_dsl.policies.controllers import split
-from gpusched_dsl.policies.engine import SearchSettings, run
+from gpusched_dsl.policies.engine import run
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.rules import FINISH_CODES
+from gpusched_dsl.policies.search import SearchSettings
 from gpusched_dsl.policies.verifying import BrokenSchedule, verify, violations
 from gpusched_dsl.policies.workload import NONE, empty_schedule
 
@@ -155,7 +156,7 @@ def test_runs_depend_on_the_seed_alone(controllers: int, monkeypatch: pytest.Mon
         _, lines = some_policy(np.random.default_rng(number), work)
         settings = SearchSettings(iterations=30, keep=4, controllers=controllers, threads=1)
         first = run(work, lines, settings, seed=[7, number])
-        monkeypatch.setattr(engine, "_CALL_SECONDS", 1e-9)
+        monkeypatch.setattr(search, "_CALL_SECONDS", 1e-9)
         again = run(
             work, lines, SearchSettings(iterations=30, keep=4, controllers=controllers, threads=3), seed=[7, number]
         )
@@ -224,7 +225,8 @@ import json, sys
 sys.path.insert(0, {folder!r})
 import numpy as np
 from random_clusters import some_policy, some_workload
-from gpusched_dsl.policies.engine import SearchSettings, run
+from gpusched_dsl.policies.engine import run
+from gpusched_dsl.policies.search import SearchSettings
 found = []
 for number in range(60):
     rng = np.random.default_rng(number)

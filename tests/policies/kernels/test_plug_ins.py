@@ -12,11 +12,12 @@ from clusters import instructions, told, workload
 from random_clusters import some_policy, some_workload
 
 from gpusched_dsl.policies import plug_ins as added_module
-from gpusched_dsl.policies.engine import SearchSettings, run
+from gpusched_dsl.policies.engine import run
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool
 from gpusched_dsl.policies.kernels.free_capacity import has_room
 from gpusched_dsl.policies.plug_ins import FinishRule, Move, PlaceRule, plug_ins, run_passes
+from gpusched_dsl.policies.search import SearchSettings
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
 
 Install = Callable[..., None]

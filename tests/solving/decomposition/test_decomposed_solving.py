@@ -115,6 +115,17 @@ def test_a_changed_problem_is_built_anew() -> None:
     assert third.objective == first.objective
 
 
+def test_an_engine_by_name_gives_the_same() -> None:
+    with model() as one:
+        alone, distributed = one.solve(decompose="on"), one.solve(decompose="on", engine="inline")
+        assert distributed.objective == alone.objective
+        assert distributed.solved.statistics == alone.solved.statistics
+        assert np.array_equal(distributed.solved.point, alone.solved.point)
+        for wrong in ({"engine": 3}, {"workers": 0}):
+            with pytest.raises(gs.DiagnosticError, match="GSM4011"):
+                one.solve(**wrong)
+
+
 @pytest.mark.slow
 def test_from_python_by_name() -> None:
     with model() as one:

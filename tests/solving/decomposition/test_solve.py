@@ -128,7 +128,6 @@ def test_every_job_is_recognised_and_priced_as_the_backend_does(tmp_path: Path) 
             activity = problem.matrix.activity(point)[inside]
             assert (activity >= problem.row_lower[inside] - 1e-9).all()
             assert (activity <= problem.row_upper[inside] + 1e-9).all()
-        slow.close()
     assert startless > 0
 
 

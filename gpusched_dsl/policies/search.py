@@ -1,0 +1,142 @@
+"""The search of one controller: passes, the pool of the best schedules, moves.
+
+The kernels run in short calls, so that Ctrl-C, a time limit or whoever watches can stop them; how long the calls are
+has no influence on the result. `stop` is asked between calls; the best schedule so far is what a stopped run gives.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
+from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
+from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
+from gpusched_dsl.policies.plug_ins import plug_ins, run_passes, uses_added
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
+
+_warmed = False  # whether the kernels are there to be called
+_CALL_SECONDS = 0.05  # about how long one call of the kernels takes
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """The search effort. `keep`: length of the pool; `improve`: the number of its schedules from which `moves` start.
+
+    A move is a name of `rules.MOVE_CODES` and the length of the list of jobs that it looks at (0: all of them).
+    `controllers`: groups of jobs and nodes that are planned apart, on at most `threads` threads.
+    """
+
+    iterations: int = 0
+    keep: int = 1
+    price: str = "total"
+    moves: tuple[tuple[str, int], ...] = ()
+    rounds: int = 1
+    improve: int = 1
+    controllers: int = 1
+    threads: int | None = None
+
+
+def never() -> bool:
+    """The stop function of a run that nothing stops."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The schedules of a search, cheapest first, the drawn passes done, and whether it was asked to end early."""
+
+    elite: list[Schedule]
+    iterations: int
+    stopped: bool
+
+
+def search(
+    work: Workload,
+    instructions: Instructions,
+    settings: SearchSettings,
+    rng: np.random.Generator,
+    start: Schedule,
+    stop: Callable[[], bool],
+    tell: Callable[[int, float], None] | None = None,
+) -> Found:
+    """Passes and moves for one controller; pass 0 is done even if the run is to stop at once."""
+    kind_of_price = PRICES[settings.price]
+    plan = _copy(start)
+    pool = make_pool(plan, max(settings.keep, 1))
+    look, scratch = look_up(work), make_scratch(work, instructions.node_list)
+    passes = run_passes if uses_added(instructions) else draw_passes
+    done, length, stopped = 0, 1, False
+    while done <= settings.iterations and not (stopped := done > 0 and stop()):
+        until = min(done + length, settings.iterations + 1)
+        before = time.perf_counter()
+        passes(work, look, instructions, scratch, start, plan, pool, done, until, kind_of_price, rng)
+        taken = time.perf_counter() - before
+        length = max(1, min(2 * length, int(length * _CALL_SECONDS / max(taken, 1e-9))))
+        done = until
+        if tell is not None:
+            tell(done - 1, float(pool.price[0]))
+    elite = [pooled_schedule(pool, at, plan) for at in range(int(pool.held[0]))]
+    if settings.moves and not stopped:
+        elite, stopped = _improve(work, instructions, start, elite, settings, stop)
+    return Found(elite, done - 1, stopped)
+
+
+def _improve(
+    work: Workload,
+    instructions: Instructions,
+    start: Schedule,
+    elite: list[Schedule],
+    settings: SearchSettings,
+    stop: Callable[[], bool],
+) -> tuple[list[Schedule], bool]:
+    """The first schedules of the pool after the moves, put in order with the rest.
+
+    Moves leave alone the jobs that do not queue and those that ran before: they have no way to go anywhere else.
+    """
+    from gpusched_dsl.policies.local_search import improve
+
+    movable = np.zeros(len(work.due), dtype=np.bool_)
+    movable[instructions.order] = True
+    movable[start.node >= 0] = False
+    pressure = np.full(len(work.due), -np.inf)
+    pressure[instructions.order] = -np.arange(len(instructions.order), dtype=np.float64)
+    loose = work
+    if not movable.all():
+        loose = work._replace(way_at=np.where(movable[:, None, None], work.way_at, NONE))
+    moves = [
+        (plug_ins().moves[name].function if name in plug_ins().moves else name, length)
+        for name, length in settings.moves
+    ]
+    stopped = False
+    found = []
+    for plan in elite[: settings.improve]:
+        if stopped := stop():
+            break
+        found.append(improve(loose, [plan], moves, settings.rounds, settings.price, pressure, stop))
+    found += elite[len(found) :]
+    costs = [float(price_by_term(work, plan, PRICES[settings.price]).sum()) for plan in found]
+    return [found[at] for at in np.argsort(costs, kind="stable")], stopped
+
+
+def warm_up(work: Workload, instructions: Instructions, settings: SearchSettings, start: Schedule) -> float:
+    """Have the kernels compiled or read from their cache, if they are not yet; the seconds that this took."""
+    global _warmed
+    if _warmed:
+        return 0.0
+    before = time.perf_counter()
+    plan = _copy(start)
+    pool = make_pool(plan, 1)
+    look, scratch = look_up(work), make_scratch(work, instructions.node_list)
+    kind_of_price = PRICES[settings.price]
+    draw_passes(work, look, instructions, scratch, start, plan, pool, 0, 0, kind_of_price, np.random.default_rng(0))
+    price_by_term(work, start, kind_of_price)
+    _warmed = True
+    return time.perf_counter() - before
+
+
+def _copy(plan: Schedule) -> Schedule:
+    return Schedule(*(array.copy() for array in plan))  # type: ignore[arg-type]

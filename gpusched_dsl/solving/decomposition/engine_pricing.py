@@ -1,0 +1,185 @@
+"""Pricing on the workers of an engine: they get the blocks once, and then the costs of their columns in each round.
+
+Every block is priced from nothing, so its points depend on its costs alone: not on how blocks are shared out, on the
+worker that prices them, or on how often a share was started again. The results are those of a `Pricer` of all blocks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from gpusched_dsl.backends.protocol import Backend
+from gpusched_dsl.backends.registry import backend as backend_named
+from gpusched_dsl.backends.registry import backend_names
+from gpusched_dsl.engines.arrays import pack, unpack
+from gpusched_dsl.engines.failures import failure_diagnostic
+from gpusched_dsl.engines.protocol import KEY_LENGTH, Done, Engine, Failure, Shared, Work
+from gpusched_dsl.engines.shared_data import latest
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.solving.decomposition.block_share import own_slice, packed_share, share_from, share_of
+from gpusched_dsl.solving.decomposition.blocks import BlockStructure
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
+from gpusched_dsl.solving.decomposition.points import Points
+from gpusched_dsl.solving.decomposition.pricing import Pricer, PricingResult, overall_status
+from gpusched_dsl.solving.decomposition.recognition import recognise_blocks
+
+PRICE = "gpusched_dsl.solving.decomposition.engine_pricing:price_share"  # the function of a worker
+MORE_MEMORY = "start fewer workers with `--workers`"
+SHARES_PER_WORKER = 4  # of blocks for the backend, whose times differ
+AGAIN = "the solver may crash: solve without `--engine`, or with another solver"
+
+
+class EnginePricer:
+    """Prices all blocks of a problem again and again, on an engine."""
+
+    def __init__(self, parts: BlockStructure, backend: Backend, engine: Engine, recognise: bool = True) -> None:
+        """Raises DiagnosticError (GSM5309) if workers cannot load the backend."""
+        self._parts, self._engine = parts, engine
+        count = parts.blocks.count
+        self.recognised: Bools = recognise_blocks(parts).recognised if recognise else np.zeros(count, dtype=np.bool_)
+        self.backend_blocks = int((~self.recognised).sum())
+        if self.backend_blocks and backend.name not in backend_names():
+            help = "register it as an entry point, or solve without `--engine`"
+            message = f"workers cannot load the backend `{backend.name}`: it has no registered name"
+            raise DiagnosticError([Diagnostic("GSM5309", message, help=help)])
+        versions = backend.versions() if self.backend_blocks else {}
+        data = pack(
+            {
+                **packed_share(share_of(parts, 0, count)), "backend": backend.name, "versions": versions,
+                "recognise": recognise,
+            }
+        )  # fmt: skip
+        self._shared = Shared(hashlib.sha256(data).hexdigest()[:KEY_LENGTH], data)
+        shares = min(count, max(1, engine.workers) * (SHARES_PER_WORKER if self.backend_blocks else 1))
+        self._ends = _equal_shares(parts, shares)
+
+    def price(
+        self,
+        costs: Floats,
+        watch: DecompositionClock | None = None,
+        every_lane: bool = False,
+        some: Codes | None = None,
+    ) -> PricingResult:
+        """Return what `Pricer.price` does; if the time is over first, nothing is known of some blocks.
+
+        Raises DiagnosticError if a worker died again and again, needed too much memory, or has other versions.
+        """
+        wanted = np.ones(self._parts.blocks.count, dtype=np.bool_)
+        if some is not None:
+            wanted[:] = False
+            wanted[some] = True
+        work: list[Work] = []
+        firsts: list[int] = []
+        for first, stop in zip(self._ends[:-1].tolist(), self._ends[1:].tolist(), strict=True):
+            chosen = np.flatnonzero(wanted[first:stop])
+            if len(chosen):
+                own = costs[own_slice(self._parts, first, stop)]
+                message = pack({"first": first, "stop": stop, "costs": own, "some": chosen, "every_lane": every_lane})
+                work.append(Work.of(PRICE, message, self._shared))
+                firsts.append(first)
+        found = self._engine.run(PRICE, work, lambda: watch is not None and watch.over, self._shared)
+        answers = {done.key: _answer_of(done) for done in found}
+        return self._joined(wanted, [answers.get(each.key) for each in work], firsts)
+
+    def _joined(self, wanted: Bools, answers: list[Mapping[str, Any] | None], firsts: list[int]) -> PricingResult:
+        width = len(self._parts.own)
+        least = np.where(wanted, -np.inf, np.inf)
+        blocks, rows = [np.zeros(0, dtype=np.int64)], [sp.csr_array((0, width))]
+        found: list[Status] = []
+        for first, answer in zip(firsts, answers, strict=True):
+            if answer is None:
+                found.append(Status.LIMIT)
+                continue
+            found.append(Status(answer["status"]))
+            least[first + answer["some"]] = answer["least"]
+            blocks.append(first + answer["block"])
+            place = own_slice(self._parts, first, first + 1).start
+            shape = (len(answer["starts"]) - 1, width)
+            rows.append(sp.csr_array((answer["values"], answer["columns"] + place, answer["starts"]), shape=shape))
+        points = Points(np.concatenate(blocks), sp.vstack(rows, format="csr"))
+        return PricingResult(least, points, overall_status(found, least[wanted]))
+
+
+def _equal_shares(parts: BlockStructure, count: int) -> Codes:
+    """Return where shares of about equally many columns begin and end, in numbers of blocks."""
+    before = np.searchsorted(parts.block, np.arange(parts.blocks.count + 1))
+    wanted = np.linspace(0, before[-1], count + 1)
+    return np.unique(np.searchsorted(before, wanted)).astype(np.int64)
+
+
+def _answer_of(done: Done) -> Mapping[str, Any]:
+    """Return the answer of a worker; raises DiagnosticError for a failure."""
+    if isinstance(done.result, Failure):
+        raise DiagnosticError([failure_diagnostic(done, done.result, "a part of the solve", AGAIN, MORE_MEMORY)])
+    answer = unpack(done.result)
+    if answer.get("refusal"):
+        help = "install the same versions for all workers"
+        raise DiagnosticError([Diagnostic("GSM5309", answer["refusal"], help=help)])
+    return answer
+
+
+# --- workers ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Worker:
+    """The blocks of a solve in the process of a worker, and the pricers of the shares it had."""
+
+    key: str
+    parts: BlockStructure
+    backend: Backend | None
+    recognise: bool
+    refusal: str
+    pricers: dict[tuple[int, int], Pricer] = field(default_factory=dict)
+
+    def pricer(self, first: int, stop: int) -> Pricer:
+        if (first, stop) not in self.pricers:
+            share = share_of(self.parts, first, stop)
+            self.pricers[first, stop] = Pricer(share, self.backend, self.recognise)
+        return self.pricers[first, stop]
+
+
+_workers: list[_Worker] = []  # the last one
+
+
+def price_share(message: bytes) -> bytes:
+    """Price some blocks of the shared data at the costs of a message; the function of a worker."""
+    worker, asked = _worker(), unpack(message)
+    if worker.refusal:
+        return pack({"refusal": worker.refusal})
+    some = asked["some"]
+    pricer = worker.pricer(asked["first"], asked["stop"])
+    found = pricer.price(asked["costs"], every_lane=asked["every_lane"], some=some)
+    values = found.points.values
+    return pack(
+        {
+            "some": some, "least": found.least[some], "status": found.backend_status.value,
+            "block": found.points.block, "starts": values.indptr.astype(np.int64),
+            "columns": values.indices.astype(np.int64), "values": values.data,
+        }
+    )  # fmt: skip
+
+
+def _worker() -> _Worker:
+    shared = latest()
+    if not _workers or _workers[0].key != shared.key:
+        given = unpack(shared.data)
+        backend, refusal = None, ""
+        if given["versions"]:
+            backend = backend_named(given["backend"])
+            own = backend.versions()
+            if own != given["versions"]:
+                names = [name for name in {**own, **given["versions"]} if own.get(name) != given["versions"].get(name)]
+                shown = ", ".join(f"{n} {own.get(n, '-')} instead of {given['versions'].get(n, '-')}" for n in names)
+                refusal = f"a worker has other versions than this process: {shown}"
+        _workers[:] = [_Worker(shared.key, share_from(shared.data), backend, given["recognise"], refusal)]
+    return _workers[0]
