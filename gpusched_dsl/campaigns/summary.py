@@ -22,36 +22,41 @@ _RUNS, _DONE = "runs", "done"
 def summary_grid(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> Grid:
     """Return a row for each combination of factors, scenario and method, with the means of the measures."""
     table = results_table(plan, records)
-    names = [name for name in measure_names(plan, records) if table.schema.get(name) == pl.Float64]
-    if not plan.campaign.measures:
-        names = ["objective", *names[:USUAL]]
-    names = list(dict.fromkeys([*names, "seconds"]))
-    keys = _keys(plan, table)
+    names = list(dict.fromkeys([*shown_measures(plan, records, table), "seconds"]))
+    keys = [*cell_columns(plan, table), "method"]
     rows = table.group_by(keys, maintain_order=True).agg(
         pl.len().alias(_RUNS), (pl.col("state") == DONE).sum().alias(_DONE), *(pl.col(name).mean() for name in names)
     )
     units = {**units_of(records), **factor_units(plan)}
     columns = [
-        GridColumn(_headed(name, units), _texts(rows[name].to_list()), right=_is_number(rows, name)) for name in keys
+        GridColumn(headed(name, units), _texts(rows[name].to_list()), right=_is_number(rows, name)) for name in keys
     ]
     counts = [
         f"{done}" if done == runs else f"{done} of {runs}" for done, runs in rows.select(_DONE, _RUNS).iter_rows()
     ]
     columns.append(GridColumn("runs", counts, right=True))
     columns += [
-        GridColumn(_headed(name, units), _texts(rows[name].to_list()), right=True, optional=number)
+        GridColumn(headed(name, units), _texts(rows[name].to_list()), right=True, optional=number)
         for number, name in enumerate(names)
     ]
     return Grid(tuple(columns))
 
 
-def _keys(plan: CampaignPlan, table: pl.DataFrame) -> list[str]:
+def shown_measures(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.DataFrame) -> list[str]:
+    """Return the measures for people: those of the campaign, or the objective and the first others."""
+    names = [name for name in measure_names(plan, records) if table.schema.get(name) == pl.Float64]
+    return names if plan.campaign.measures else ["objective", *names[:USUAL]]
+
+
+def cell_columns(plan: CampaignPlan, table: pl.DataFrame) -> list[str]:
+    """Return the columns that tell the cells of a campaign apart, in which methods are compared."""
     factors = [name for factor in plan.campaign.factors for name in factor.names if name not in (SEED, REPLICATION)]
     varying = [name for name in ("scenario", "online") if name in table.columns and table[name].n_unique() > 1]
-    return [*factors, *varying, "method"]
+    return [*factors, *varying]
 
 
-def _headed(name: str, units: Mapping[str, str]) -> str:
+def headed(name: str, units: Mapping[str, str]) -> str:
+    """Return `name [unit]`."""
     return f"{name} [{units[name]}]" if units.get(name) else name
 
 

@@ -23,13 +23,16 @@ from gpusched_dsl.campaigns.summary import failure_lines, status_lines, summary_
 from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document, write_figures
 from gpusched_dsl.cli.instance import permissions, read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
 from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.compiling.evaluation.limits import GIB
+from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.engines.choose import choose_engine
 from gpusched_dsl.engines.local import cores
+from gpusched_dsl.interface.campaigns import CampaignResults
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import seconds_text
 
@@ -54,6 +57,12 @@ def _check(options: argparse.Namespace) -> None:
     for name in ("retry", "dry_run", "workers", "memory"):
         if getattr(options, name) and options.action != "run":
             raise UsageError("GSM6002", f"`--{name.replace('_', '-')}` is only for `campaign run`", None)
+    for name in ("html", "figures"):
+        if getattr(options, name) is not None and options.action != "show":
+            raise UsageError("GSM6002", f"`--{name}` is only for `campaign show`", None)
+    check_targets(options.html)
+    if options.figures is not None:
+        check_writable(Path(options.figures), folder=True)
     for name in ("out", "all"):
         if getattr(options, name) and options.action != "export":
             raise UsageError("GSM6002", f"`--{name}` is only for `campaign export`", None)
@@ -177,6 +186,8 @@ def _show(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output:
     store = Store(folder, plan.name, read_only=True)
     records = store.read_all(run.key for run in plan.runs)
     output.report(store.warnings)
+    if options.html == STDOUT:
+        output.only_diagnostics()
     output.say(plan.name if plan.campaign.doc is None else f"{plan.name}: {plan.campaign.doc}")
     output.say()
     left_out = show_grid(summary_grid(plan, records), output)
@@ -185,7 +196,15 @@ def _show(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output:
     lines = failure_lines(plan, records)
     for line in ["", *lines] if lines else []:
         output.say(line)
+    _write_page(CampaignResults(plan, records, folder), options, output)
     return exits.OK
+
+
+def _write_page(results: CampaignResults, options: argparse.Namespace, output: Output) -> None:
+    if options.html is not None:
+        write_document(results.html_text(), options.html, output)
+    if options.figures is not None:
+        write_figures({"": results.figures()}, options.figures, output)
 
 
 def _export(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.campaigns.plan import CampaignPlan
     from gpusched_dsl.campaigns.tasks import RunRecord
     from gpusched_dsl.engines.protocol import Engine
+    from gpusched_dsl.reporting.figures.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,30 @@ class CampaignResults:
         from gpusched_dsl.campaigns.summary import failure_lines
 
         return failure_lines(self.plan, self.records)
+
+    def figures(self) -> list[Figure]:
+        """Return the measures of the runs that are done as figures: over a numeric factor, or as bars by method."""
+        from gpusched_dsl.campaigns.campaign_figures import campaign_figures
+
+        return campaign_figures(self.plan, self.records)[0]
+
+    def to_figures(self, folder: str | Path) -> list[Path]:
+        """Write the figures as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.reporting.figures.drawing.files import write_figures
+
+        return write_figures({"": self.figures()}, folder)
+
+    def html_text(self) -> str:
+        """Return the results as a page: figures, means, differences of methods, and all runs."""
+        from gpusched_dsl.campaigns.campaign_page import campaign_page
+
+        return campaign_page(self.plan, self.records)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the page; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import write_text
+
+        write_text(Path(path), self.html_text())
 
     def export(self, path: str | Path, *, all: bool = False) -> Path:
         """Write the table as Parquet, CSV or JSON, by the extension of the path; raise DiagnosticError (GSM6008)."""

@@ -50,6 +50,13 @@ def test_a_campaign_from_beginning_to_end(gsdsl: Run, file: Path) -> None:
     assert [line.split()[:4] for line in shown[4:8]] == [
         ["3", "highs", "1", "4"], ["3", "Wrong", "0", "of"], ["7", "highs", "1", "10"], ["7", "Wrong", "0", "of"],
     ]  # fmt: skip
+    done = gsdsl("campaign", "show", file, "--html", "page.html")
+    assert (done.code, done.out.splitlines(), "wrote page.html" in done.err) == (0, shown, True)
+    assert "2 runs failed" in Path("page.html").read_text()
+    done = gsdsl("campaign", "show", file, "--html", "-")
+    assert (done.code, done.out) == (0, Path("page.html").read_text())
+    assert "GSM6002" in gsdsl("campaign", "status", file, "--html", "page.html").err
+    assert "GSM6008" in gsdsl("campaign", "show", file, "--html", "no/such/page.html").err
     assert gsdsl("campaign", "export", file, "--out", "r.csv").code == 0
     assert (
         Path("r.csv").read_text().startswith("space,scenario,method,seed,state,status,objective,bound,gap,gain,seconds")

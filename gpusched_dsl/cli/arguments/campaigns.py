@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from gpusched_dsl.cli.arguments.parser import Parser
-from gpusched_dsl.cli.arguments.shared import FILE_HELP, add_allow_outside, add_engine, add_memory_limit
+from gpusched_dsl.cli.arguments.shared import (
+    FILE_HELP,
+    add_allow_outside,
+    add_engine,
+    add_figures,
+    add_html,
+    add_memory_limit,
+)
 from gpusched_dsl.cli.arguments.values import path, positive_number
 
 ACTIONS = ("run", "status", "show", "export", "verify")
@@ -39,6 +46,9 @@ def add_campaign_options(parser: Parser) -> None:
     )
     group.add_argument("--retry", action="store_true", help="also execute runs that failed before")
     group.add_argument("--dry-run", action="store_true", help="show the number of runs and an estimate, execute none")
+    show = parser.add_argument_group("show")
+    add_html(show)
+    add_figures(show)
     export = parser.add_argument_group("export")
     export.add_argument(
         "--out", type=path, metavar="FILE", help="a .parquet, .csv or .json file (default: NAME.parquet)"

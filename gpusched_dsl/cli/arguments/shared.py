@@ -21,7 +21,7 @@ FILE_HELP = "a .gsm file, or gsdsl:NAME for a shipped model"
 FILES_HELP = ".gsm files or folders of them, or gsdsl:NAME for shipped models"
 ONLINE_HELP = "a .gsm file (or gsdsl:NAME) that has or imports an `online` block"
 
-Group = Parser | argparse._MutuallyExclusiveGroup
+Group = Parser | argparse._ArgumentGroup  # mutually exclusive options are a kind of group
 
 
 def add_output_options(parser: Parser, default: str | None) -> None:
@@ -160,7 +160,7 @@ def add_without(parser: Parser) -> None:
     )
 
 
-def add_engine(group: Group | argparse._ArgumentGroup, default: str | None = "local") -> None:
+def add_engine(group: Group, default: str | None = "local") -> None:
     """Add `--engine` and `--workers`; with the default None, only if one of them is given."""
     what = "local (processes of this machine{}), dask, dask://HOST:PORT or slurm".format(
         ", the default" if default else ""
@@ -180,9 +180,9 @@ def add_csv(parser: Parser, help: str, metavar: str = "OUT") -> None:
     parser.add_argument("--csv", type=path, metavar=metavar, help=help)
 
 
-def add_html(parser: Parser) -> None:
+def add_html(parser: Group) -> None:
     parser.add_argument("--html", type=path, metavar="OUT", help="write a page with charts (`-`: to standard output)")
 
 
-def add_figures(parser: Parser) -> None:
+def add_figures(parser: Group) -> None:
     parser.add_argument("--figures", type=path, metavar="DIR", help="write the charts of the page as SVG and PNG")

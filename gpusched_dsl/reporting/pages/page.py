@@ -107,6 +107,7 @@ def render(title: str, sections: Sequence[PageSection], overview: PageOverview |
             programs=programs,
             policy=_policy(programs),
             licence=licence() if drawn else "",
+            over_time=any(hasattr(figure, "axis") for figures, _ in parts for figure in figures),
         )
     )
 

@@ -9,10 +9,10 @@ const folder = process.env.GSDSL_PAGE_SCRIPTS;
 const names = ["report", "numbers", "visible_bars", "price_bands", "job_search", "time_window", "keyboard", "tables"];
 const text = names.map(name => readFileSync(join(folder, `${name}.js`), "utf8")).join("\n");
 const report = vm.runInThisContext(`(() => { ${text}; return report; })()`);
-for (const name of ["curves_chart", "heat_map_chart"]) {
+for (const name of ["curves_chart", "heat_map_chart", "lines_chart"]) {
   const context = { report: { theme: {}, numbers: report.numbers, chartBase: {} } };
   vm.runInNewContext(readFileSync(join(folder, `${name}.js`), "utf8"), context);
-  Object.assign(report, { [name]: context.report.curvesChart ?? context.report.heatMapChart });
+  Object.assign(report, { [name]: context.report.curvesChart ?? context.report.heatMapChart ?? context.report.linesChart });
 }
 
 // A small generator of pseudo-random numbers in [0, 1), so that tests are equal each time.
@@ -139,4 +139,10 @@ test("equal neighbours of a heat map are one cell, idle ones none", () => {
   const cells = JSON.parse(JSON.stringify(found)); // arrays of another context
   assert.deepEqual(cells.map(({ row, from, to }) => [row, from, to]), [[0, 1, 4], [0, 4, 5], [1, 4, 5]]);
   assert.ok(Math.abs(cells[0].percent - 152 / 3) < 1e-9);
+});
+
+test("a mean has its interval and unit in words", () => {
+  const line = { mean: [3.25, 4], low: [3, null], high: [3.5, null] };
+  assert.equal(report.lines_chart.words(line, 0, "$"), "3.25 (3 to 3.5) $");
+  assert.equal(report.lines_chart.words(line, 1, ""), "4");
 });

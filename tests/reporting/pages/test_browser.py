@@ -13,9 +13,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from campaign_records import GRID, gain_of, made
 
 import gpusched_dsl as gs
+from gpusched_dsl.campaigns.campaign_figures import campaign_figures
+from gpusched_dsl.campaigns.campaign_page import campaign_page
 from gpusched_dsl.cli.starters import starter_files
+from gpusched_dsl.reporting.pages.page import PageSection
 from gpusched_dsl.reporting.runs.result import RunResult
 
 pytestmark = pytest.mark.slow
@@ -109,6 +113,19 @@ def windows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Lines over a factor and bars by word, with failed runs, and text that would be markup."""
+    folder = tmp_path_factory.mktemp("campaign")
+    plan, records = made(folder, GRID, lambda run: None if run.seed == 1 else gain_of(run))
+    words = GRID.replace("{ 5[GB], 7[GB], 9[GB] }", "{ 5[GB], 7[GB] }")
+    bars = campaign_figures(*made(folder, words, gain_of))[0]
+    more = PageSection("Bars", [("words", "none")], figures=bars)
+    file = folder / "page.html"
+    file.write_text(campaign_page(plan, records, [more]), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """10,000 jobs on 100 nodes for two weeks."""
     jobs, nodes = 10_000, 100
@@ -132,7 +149,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("name", ["compared", "windows"])
+@pytest.mark.parametrize("name", ["compared", "windows", "campaign"])
 def test_pages_are_accessible(name: str, colours: str, opened: Open, request: pytest.FixtureRequest) -> None:
     axe = pytest.importorskip("axe_playwright_python", reason="the extra `browser` is not installed")
     page = opened(request.getfixturevalue(name), colours)
@@ -161,6 +178,22 @@ def test_names_stay_texts(compared: Path, opened: Open) -> None:
         page.wait_for_timeout(100)
     assert page.evaluate("window.attacked") is None
     assert page.query_selector("img") is None
+
+
+def test_lines_of_a_campaign(campaign: Path, opened: Open) -> None:
+    page = opened(campaign)
+    draw_all(page)
+    assert page.query_selector("img") is None
+    assert page.inner_text("h2 >> nth=1") == "Bars"
+    chart = "echarts.getInstanceByDom(document.querySelector('.lines'))"
+    names = page.evaluate(f"{chart}.getOption().series.map(series => series.name)")
+    assert names == ["highs", "highs", "scip", "scip"]
+    page.evaluate(f"{chart}.dispatchAction({{type: 'showTip', seriesIndex: 0, dataIndex: 1}})")
+    page.wait_for_timeout(100)
+    assert "space [GB]: 7" in page.inner_text(".tip >> nth=0")
+    with page.expect_download() as saved:
+        page.click("text=Save SVG >> nth=0")
+    assert saved.value.suggested_filename.startswith("gain-1")
 
 
 def test_keys_search_rows_and_tables(compared: Path, opened: Open) -> None:

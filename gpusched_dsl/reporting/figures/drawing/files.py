@@ -15,6 +15,7 @@ from gpusched_dsl.reporting.figures.curves_figure import CurvesFigure
 from gpusched_dsl.reporting.figures.drawing.style import DOTS_PER_INCH, SETTINGS, label
 from gpusched_dsl.reporting.figures.figure import Figure, file_names
 from gpusched_dsl.reporting.figures.heat_map import HeatMap
+from gpusched_dsl.reporting.figures.lines_figure import LinesFigure
 from gpusched_dsl.reporting.figures.schedule_figure import ScheduleFigure
 
 if TYPE_CHECKING:
@@ -50,10 +51,12 @@ def draw(figure: Figure) -> Drawing:
     from gpusched_dsl.reporting.figures.drawing.bars import draw_bars
     from gpusched_dsl.reporting.figures.drawing.curves import draw_curves
     from gpusched_dsl.reporting.figures.drawing.heat_map import draw_heat_map
+    from gpusched_dsl.reporting.figures.drawing.lines import draw_lines
     from gpusched_dsl.reporting.figures.drawing.schedule import draw_schedule
 
     drawers: dict[type[Figure], Callable[..., Drawing]] = {
         ScheduleFigure: draw_schedule, CurvesFigure: draw_curves, HeatMap: draw_heat_map, BarsFigure: draw_bars,
+        LinesFigure: draw_lines,
     }  # fmt: skip
     drawn = drawers[type(figure)](figure)
     note = f"\n{label(figure.note, 120)}" if figure.note else ""

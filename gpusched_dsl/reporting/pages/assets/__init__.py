@@ -16,7 +16,7 @@ LIBRARY_SHA256: Final = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd
 SCRIPTS: Final = (
     "report", "numbers", "theme", "visible_bars", "price_bands", "job_search", "time_window", "words",
     "chart_base", "schedule_rows", "schedule_chart", "curves_chart", "heat_map_chart", "bars_chart",
-    "keyboard", "saving", "schedule_tools", "tables", "start",
+    "lines_chart", "keyboard", "saving", "schedule_tools", "tables", "start",
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 // Draws the page: tables at once, charts when they come near the view.
 report.start = (() => {
-  const CHARTS = { schedule: "scheduleChart", curves: "curvesChart", "heat map": "heatMapChart", bars: "barsChart" };
+  const CHARTS = { schedule: "scheduleChart", curves: "curvesChart", "heat map": "heatMapChart", bars: "barsChart", lines: "linesChart" };
 
   // What a chart shows, for those who cannot see it.
   function label(figure) {
@@ -8,6 +8,7 @@ report.start = (() => {
     if (figure.axis) words.push(`over time, from ${report.numbers.text(figure.axis.low)} to ${report.numbers.withUnit(figure.axis.high, figure.axis.unit)}`);
     if (figure.kind === "schedule") words.push(`${report.numbers.count(figure.jobs.names.length, "job")} on ${report.numbers.count(figure.nodes.length, "node")}`);
     if (figure.kind === "bars") words.push(figure.methods.map((method, at) => `${method} ${report.numbers.text(figure.mean[at])}`).join(", "));
+    if (figure.kind === "lines") words.push(`over ${figure.factor}`, figure.lines.map(line => line.label).join(", "));
     if (figure.kind === "curves") words.push(figure.curves.map(curve => curve.label).join(", "));
     return `${words.join("; ")}. The tables below have the numbers.`;
   }

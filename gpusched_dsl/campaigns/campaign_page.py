@@ -1,0 +1,123 @@
+"""A campaign as a page: figures, means, differences of methods at equal seeds, failures, and all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from gpusched_dsl.campaigns.campaign_figures import campaign_figures
+from gpusched_dsl.campaigns.plan import CampaignPlan
+from gpusched_dsl.campaigns.results import MISSING, factor_units, results_table, units_of
+from gpusched_dsl.campaigns.summary import cell_columns, headed, shown_measures, summary_grid
+from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord
+from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import number_text, seconds_text
+from gpusched_dsl.reporting.bootstrap import LEAST_DRAWS
+from gpusched_dsl.reporting.pages.page import PageNote, PageSection, PageTable, cell, grid_table, render
+from gpusched_dsl.reporting.paired_differences import PairedDifference, paired_differences
+
+MOST_RUNS = 10_000  # rows of the table of all runs
+MOST_DIFFERENCES = 2_000  # rows of the table of differences
+WORDS = {
+    "equal": "equal at every seed", "unclear": "cannot be told apart", "few": f"fewer than {LEAST_DRAWS} seeds",
+    "unpaired": "no common seed",
+}  # fmt: skip
+
+
+def campaign_page(plan: CampaignPlan, records: Mapping[str, RunRecord], more: Sequence[PageSection] = ()) -> str:
+    """Return the HTML of a campaign, with further sections behind its results."""
+    title = plan.name if plan.campaign.doc is None else f"{plan.name}: {plan.campaign.doc}"
+    return render(title, [_section(plan, records), *more])
+
+
+def _section(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> PageSection:
+    table = results_table(plan, records)
+    figures, count = campaign_figures(plan, records)
+    summary = _summary(plan, records, table)
+    if len(figures) < count:
+        summary.append(("figures", f"the first {len(figures)} of {count}; `--only` selects others"))
+    tables = [
+        grid_table("Means", summary_grid(plan, records), is_open=True),
+        *_differences(plan, records, table),
+        _all_runs(plan, records, table),
+    ]
+    return PageSection("Results", summary, list(_failure_notes(table)), figures, tables)
+
+
+def _summary(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.DataFrame) -> list[tuple[str, str]]:
+    states = table["state"].to_list()
+    counts = [f"{states.count(state)} {state}" for state in (DONE, FAILED, MISSING) if state in states]
+    spent = sum(records[run.key].seconds for run in plan.runs if run.key in records)
+    seeds = table["seed"].n_unique()
+    lines = [("runs", f"{len(states)}: {', '.join(counts)}"), ("computing", seconds_text(spent))]
+    if seeds > 1:
+        lines.append(("seeds", str(seeds)))
+    return [*lines, ("methods", ", ".join(table["method"].unique(maintain_order=True)))]
+
+
+def _failure_notes(table: pl.DataFrame) -> Iterator[PageNote]:
+    """Yield a note for each kind of failure."""
+    failed = table.filter(pl.col("state") == FAILED)
+    for (code, message), rows in failed.group_by("code", "diagnostic", maintain_order=True):
+        yield PageNote(str(code or ""), f"{count_text(len(rows), 'run')} failed: {message}")
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _differences(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.DataFrame) -> Iterator[PageTable]:
+    """Yield the differences of every method from the first one, by cell and measure, if there are several methods."""
+    methods = table["method"].unique(maintain_order=True).to_list()
+    if len(methods) < 2:
+        return
+    units = {**units_of(records), **factor_units(plan)}
+    columns = cell_columns(plan, table)
+    done = table.filter(pl.col("state") == DONE)
+    rows: list[list[str]] = []
+    cells = done.partition_by(columns, maintain_order=True) if columns and len(done) else [done]
+    for measure in shown_measures(plan, records, table):
+        for part in cells:
+            rows += _cell_differences(part, columns, measure, methods[0], units)
+    if not rows:
+        return
+    headings = [*(headed(name, units) for name in columns), "measure", "method", f"minus {methods[0]}", "95 % interval"]
+    title = f"Differences from {methods[0]} at equal seeds"
+    if len(rows) > MOST_DIFFERENCES:
+        title += f", the first {MOST_DIFFERENCES:,} of {len(rows):,}"
+    numbers = frozenset(at for at, name in enumerate(columns) if table.schema[name].is_numeric())
+    numbers |= {len(columns) + 2, len(columns) + 3}
+    yield PageTable(title, [*headings, "verdict"], rows[:MOST_DIFFERENCES], numbers)
+
+
+def _cell_differences(
+    part: pl.DataFrame, columns: Sequence[str], measure: str, baseline: str, units: Mapping[str, str]
+) -> Iterator[list[str]]:
+    """Yield a row for each method; repeats of a seed count as their mean."""
+    values = part.group_by("method", "seed", maintain_order=True).agg(pl.col(measure).mean())
+    if baseline not in values["method"].to_list():
+        return
+    found = paired_differences(values, value=measure, baseline=baseline)
+    for pair in () if found is None else found.differences:
+        shown = [cell(part[name][0]) for name in columns]
+        low, high = ("", "") if pair.interval is None else map(_number, pair.interval)
+        interval = f"{low} to {high}" if pair.interval is not None else ""
+        yield [*shown, headed(measure, units), pair.method, _number(pair.mean), interval, _verdict(pair)]
+
+
+def _verdict(pair: PairedDifference) -> str:
+    """Return the verdict in words; `better` is less, since the smaller value counted as better."""
+    return {"better": "less", "worse": "more"}.get(pair.verdict) or WORDS[pair.verdict]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else number_text(float(f"{value:.5g}"))
+
+
+def _all_runs(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.DataFrame) -> PageTable:
+    units = {**units_of(records), **factor_units(plan)}
+    shown = [name for name in table.columns if name != "key" and not table[name].is_null().all()]
+    rows = [[cell(value) for value in row] for row in table.head(MOST_RUNS).select(shown).rows()]
+    numbers = frozenset(at for at, name in enumerate(shown) if table.schema[name].is_numeric())
+    title = "All runs" if len(table) <= MOST_RUNS else f"Runs, the first {MOST_RUNS:,} of {len(table):,}"
+    return PageTable(title, [headed(name, units) for name in shown], rows, numbers)

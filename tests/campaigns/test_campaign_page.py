@@ -1,0 +1,120 @@
+"""Pages and figures of campaigns, from records with known numbers."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import numpy as np
+import pytest
+from campaign_records import GRID, HOSTILE, gain_of, made
+from page_reader import figures_of, seen
+
+from gpusched_dsl.campaigns.campaign_figures import MOST_FIGURES, campaign_figures
+from gpusched_dsl.campaigns.campaign_page import campaign_page
+from gpusched_dsl.reporting.bootstrap import mean_interval
+from gpusched_dsl.reporting.figures.bars import BarsFigure
+from gpusched_dsl.reporting.figures.drawing.files import write_figures
+from gpusched_dsl.reporting.figures.lines_figure import LinesFigure
+
+
+def test_lines_over_a_numeric_factor(tmp_path: Path) -> None:
+    plan, records = made(tmp_path, GRID, gain_of)
+    figures, count = campaign_figures(plan, records)
+    assert count == len(figures) == 4
+    cells = [
+        (name, scenario, unit) for name, unit in (("Gain", "$"), ("Used", "GB")) for scenario in ("Small", "Other")
+    ]
+    assert [figure.title for figure in figures] == [f"{n}: scenario {s} [{unit}]" for n, s, unit in cells]
+    figure = figures[1]
+    assert isinstance(figure, LinesFigure)
+    assert (figure.factor, figure.unit) == ("space [GB]", "$")
+    assert "means over 6 runs" in figure.note
+    assert [line.label for line in figure.lines] == ["highs", "scip"]
+    for line in figure.lines:
+        assert line.x.tolist() == [5, 7, 9]
+        extra = 0.5 if line.label == "scip" else 0.0
+        assert line.mean == pytest.approx(100 - 2 * line.x + 0.35 + extra)
+        draws = np.array([100 - 10 + 0.1 * s + (s % 2 if extra else 0) for s in range(1, 7)])
+        assert (line.low[0], line.high[0]) == pytest.approx(tuple(mean_interval(draws) or ()))
+
+
+def test_bars_of_words_and_figures_of_few_runs(tmp_path: Path) -> None:
+    text = GRID.replace("{ 5[GB], 7[GB], 9[GB] }", "{ 5[GB], 7[GB] }").replace("1..6", "1..2")
+    plan, records = made(tmp_path, text, gain_of)
+    figures, _ = campaign_figures(plan, records)
+    assert [figure.title for figure in figures] == ["Gain [$]", "Used [GB]"]
+    bars = figures[0]
+    assert isinstance(bars, BarsFigure)
+    assert bars.methods == [
+        f"space {size} GB, scenario {scenario}: {method}"
+        for size in (5, 7) for scenario in ("Small", "Other") for method in ("highs", "scip")
+    ]  # fmt: skip
+    assert bars.means == pytest.approx([-9.85, -9.35, 90.15, 90.65, -13.85, -13.35, 86.15, 86.65])
+    assert "intervals need 6" in bars.note
+
+
+def test_names_that_vary_together_are_one_axis(tmp_path: Path) -> None:
+    text = GRID.replace(
+        "vary space in { 5[GB], 7[GB], 9[GB] };", "vary (space, big) in { (5[GB], 1), (7[GB], 2), (9[GB], 3) };"
+    )
+    plan, records = made(tmp_path, text.replace("Small, Other", "Small"), gain_of)
+    figures, _ = campaign_figures(plan, records)
+    assert [(figure.title, figure.kind) for figure in figures] == [("Gain [$]", "lines"), ("Used [GB]", "lines")]
+
+
+def test_many_cells_have_the_first_figures(tmp_path: Path) -> None:
+    values = ", ".join(f"w{number}" for number in range(20))
+    text = GRID.replace("vary seed in 1..6;", f"vary word in {{ {values} }};")
+    plan, records = made(tmp_path, text, gain_of)
+    figures, count = campaign_figures(plan, records)
+    assert (len(figures), count) == (MOST_FIGURES, 80)
+    assert f"the first {MOST_FIGURES} of 80" in seen(campaign_page(plan, records))
+
+
+def test_the_page_has_states_failures_and_differences(tmp_path: Path) -> None:
+    plan, records = made(tmp_path, GRID, lambda run: None if run.label == "scip" and run.seed == 1 else gain_of(run))
+    for planned in plan.runs:
+        if planned.run.scenario == "Other" and planned.run.seed == 6:
+            del records[planned.key]
+    page = campaign_page(plan, records)
+    text = seen(page)
+    assert "Sizes: Rooms & <b>sizes</b>" in text
+    assert "<b>sizes" not in page
+    assert "<img src=x" not in page
+    assert f"6 runs failed: no {HOSTILE}" in text
+    assert "72: 60 done, 6 failed, 6 missing" in text
+    assert len(figures_of(page, "lines")) == 4
+    rows = [row.split("\n") for row in text.split("Differences from highs at equal seeds")[1].split("scip")[1:]]
+    cells = [[cell for cell in row if cell.strip()] for row in rows]
+    # scip minus highs at seeds 2 to 6 of Small: 0, 1, 0, 1, 0; five seeds are too few.
+    assert cells[0][:2] == ["0.4", f"fewer than {6} seeds"]
+
+
+def test_differences_beyond_chance_are_said(tmp_path: Path) -> None:
+    plan, records = made(tmp_path, GRID, lambda run: gain_of(run) + (3.0 if run.label == "scip" else 0.0))
+    text = seen(campaign_page(plan, records))
+    part = text.split("Differences from highs at equal seeds")[1].split("scip")[1]
+    number, interval, verdict = [cell for cell in part.split("\n") if cell.strip()][:3]
+    assert (number, verdict) == ("3.5", "more")
+    low, high = map(float, interval.split(" to "))
+    assert 3.0 <= low < 3.5 < high <= 4.0
+
+
+def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
+    plan, _ = made(tmp_path, GRID, gain_of)
+    assert campaign_figures(plan, {}) == ([], 0)
+    assert "72: 72 missing" in seen(campaign_page(plan, {}))
+
+
+@pytest.mark.slow
+def test_figures_are_drawn(tmp_path: Path) -> None:
+    plan, records = made(tmp_path / "files", GRID, gain_of)
+    figures, _ = campaign_figures(plan, records)
+    files = write_figures({"": figures[:1]}, tmp_path / "figures")
+    assert [file.name for file in files] == ["gain-1.svg", "gain-1.png"]
+    svg = html.unescape(files[0].read_text(encoding="utf-8"))
+    for word in ("Gain: scenario Small", "space [GB]", "highs", "scip"):
+        assert word in svg
+    bars, records = made(tmp_path / "more", GRID.replace("{ 5[GB], 7[GB], 9[GB] }", "{ 5[GB], 7[GB] }"), gain_of)
+    assert len(write_figures({"": campaign_figures(bars, records)[0]}, tmp_path / "bars")) == 4
