@@ -17,12 +17,16 @@ from gpusched_dsl.ir.solver_result import SolverResult
 class Capabilities:
     """The constructs that a backend supports; the pipeline reformulates or rejects the rest.
 
+    `continuous`: any continuous columns; without it only those that are proved to be multiples of a number, and no
+    column without bounds.
+
     `accepts` are the supported operations beyond linear rows, named as in `Target`; with `convex` only in convex use.
     `nonlinear_integers`: such operations and integers in one problem. `tightens`: it supports the option `tight`.
     `in_place_update`: its sessions have `update`; `carries`: they also have `carry`, for linear problems.
     """
 
     integers: bool = True
+    continuous: bool = True
     warm_start: bool = True
     duals: bool = True
     time_limit: bool = True
@@ -135,4 +139,5 @@ def target_of(backend: Backend, problem: Problem) -> Target:
     able = backend.capabilities
     accepts = able.accepts if able.nonlinear_integers or not problem.is_mip else frozenset()
     alone = able.accepts - accepts
-    return Target(backend.name, accepts | {INTEGERS} if able.integers else accepts, able.convex, alone)
+    with_integers = accepts | {INTEGERS} if able.integers else accepts
+    return Target(backend.name, with_integers, able.convex, alone, able.continuous)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the names of backends must not cost the import of NumPy
 
 GROUP = "gpusched_dsl.backends"
 BUILT_IN = {
+    "cpsat": "gpusched_dsl.backends.cpsat.backend:CpsatBackend",
     "cvxpy": "gpusched_dsl.backends.cvxpy.backend:CvxpyBackend",
     "highs": "gpusched_dsl.backends.highs.backend:HighsBackend",
     "scip": "gpusched_dsl.backends.scip.backend:ScipBackend",
@@ -42,6 +43,8 @@ def backend(name: str) -> Backend:
         raise DiagnosticError([Diagnostic("GSM4001", f"unknown backend `{name}`", help=help)])
     try:
         made: Backend = point.load()()
+    except DiagnosticError:
+        raise
     except Exception as failure:  # another package's import may fail in any way
         raise DiagnosticError(
             [

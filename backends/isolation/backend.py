@@ -32,8 +32,8 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 CRASHED = "GSM4017"
-# Backends of which no crash is known.
-STEADY = frozenset({"highs"})
+# Backends of which no crash is known, and those that have a process of their own.
+STEADY, APART = frozenset({"highs"}), frozenset({"cpsat"})
 SHOWN = 200  # characters of the last words of a process
 END_SECONDS = 5.0
 
@@ -42,7 +42,7 @@ END_SECONDS = 5.0
 PROGRAM = """import sys
 sys.path[:] = {path!r}
 from gpusched_dsl.backends.isolation.process import main
-main({name!r}, {fd}, {life})"""
+main({name!r}, {factory!r}, {fd}, {life})"""
 
 
 def is_supported() -> bool:
@@ -54,11 +54,11 @@ def guard(name: str, everything: bool = False) -> Backend:
     """The backend of that name in a process of its own, which begins to start; in this one where there is no way.
 
     Backends in `STEADY` stay in this process, where small problems are solved twice as fast, unless `everything` is
-    to be guarded.
+    to be guarded; those in `APART` are guarded in any case.
     Raises DiagnosticError (GSM4001, GSM4002) as `registry.backend` does, and GSM4017 where its process ends at once:
     at the first question to a process of its own.
     """
-    if not is_supported() or (name in STEADY and not everything):
+    if not is_supported() or name in APART or (name in STEADY and not everything):
         return backend(name)
     return isolate(name)
 
@@ -70,10 +70,13 @@ def isolate(name: str) -> IsolatedBackend:
 
 
 class IsolatedBackend:
-    """A backend with its sessions in separate processes."""
+    """A backend with its sessions in separate processes.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    `factory` names the class that the processes serve, as `module:class`; empty: that of the registry.
+    """
+
+    def __init__(self, name: str, factory: str = "") -> None:
+        self.name, self.factory = name, factory
         self._processes: list[SolverProcess] = []
         self._lock = threading.Lock()
         self._owner = os.getpid()
@@ -111,14 +114,14 @@ class IsolatedBackend:
             for process in self._processes:
                 if not process.busy:
                     return process
-            self._processes.append(SolverProcess(self.name))
+            self._processes.append(SolverProcess(self.name, self.factory))
             return self._processes[-1]
 
 
 class SolverProcess:
     """Another process with one backend, and the pipe to it. Its messages are pairs of a kind and a content."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, factory: str = "") -> None:
         self.name = name
         self.numbers = itertools.count()
         self._lock = threading.RLock()
@@ -126,7 +129,7 @@ class SolverProcess:
         self._pipe, other = Pipe()
         life, self._life = Pipe(duplex=False)
         with other, life:
-            program = PROGRAM.format(path=sys.path, name=name, fd=other.fileno(), life=life.fileno())
+            program = PROGRAM.format(path=sys.path, name=name, factory=factory, fd=other.fileno(), life=life.fileno())
             self._child = subprocess.Popen(
                 [sys.executable, "-c", program],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._error_output,

@@ -6,10 +6,12 @@ import os
 import pickle
 import signal
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cached_property
+from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any
 
-from gpusched_dsl.backends.protocol import Session, SolverProgress
+from gpusched_dsl.backends.protocol import Backend, Session, SolverProgress
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.backends.third_party import foreign_failures
 from gpusched_dsl.engines.lifetime import end_with
@@ -18,22 +20,33 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
-def main(name: str, fd: int, life: int) -> None:
-    """Serve the backend `name` at the pipe `fd` until the pipe `life` closes; returns never."""
+def main(name: str, factory: str, fd: int, life: int) -> None:
+    """Serve the backend `name` at the pipe `fd` until the pipe `life` closes; returns never.
+
+    `factory` names the class to serve, as `module:class`; empty: that of the registry.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(life)
     pipe = Connection(fd)
     with suppress(EOFError, OSError):  # the other process has ended
-        Server(name, pipe).serve()
+        Server(name, factory, pipe).serve()
     os._exit(0)  # whatever a solver still does in its thread
 
 
 class Server:
     """Sessions by number, and the answers to requests, one after the other."""
 
-    def __init__(self, name: str, pipe: Connection) -> None:
-        self.name, self.pipe = name, pipe
+    def __init__(self, name: str, factory: str, pipe: Connection) -> None:
+        self.name, self.factory, self.pipe = name, factory, pipe
         self.sessions: dict[int, tuple[Session, Problem]] = {}
+
+    @cached_property
+    def backend(self) -> Backend:
+        if not self.factory:
+            return backend(self.name)
+        module, _, kind = self.factory.partition(":")
+        made: Backend = getattr(import_module(module), kind)()
+        return made
 
     def serve(self) -> None:
         """Answer until the pipe closes: raises EOFError then."""
@@ -54,17 +67,16 @@ class Server:
 
     def _name_failures(self, kind: str) -> AbstractContextManager[None]:
         """Name failures of another package's backend here, where the origin of the code is known."""
-        return nullcontext() if kind == "hello" else foreign_failures(backend(self.name))
+        return nullcontext() if kind == "hello" else foreign_failures(self.backend)
 
     def send(self, kind: str, content: Any) -> None:
         self.pipe.send_bytes(pickle.dumps((kind, content), pickle.HIGHEST_PROTOCOL))
 
     def on_hello(self) -> Any:
-        chosen = backend(self.name)
-        return chosen.capabilities, chosen.versions()
+        return self.backend.capabilities, self.backend.versions()
 
     def on_open(self, number: int, problem: Problem) -> None:
-        self.sessions[number] = backend(self.name).open(problem), problem
+        self.sessions[number] = self.backend.open(problem), problem
 
     def on_update(self, number: int, problem: Problem) -> None:
         session, _ = self.sessions[number]

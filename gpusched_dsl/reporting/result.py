@@ -15,14 +15,17 @@ from gpusched_dsl.ir.arrays import Floats, Values
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.index_labels import nonzero_positions
 from gpusched_dsl.ir.problem import Family
+from gpusched_dsl.language.checked import IntervalType
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.reporting.index_names import index_names, names_of_domain
+from gpusched_dsl.reporting.index_names import VALUE, index_names, names_of_domain
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.result_data import ResultData
 from gpusched_dsl.reporting.tables import table
 
 if TYPE_CHECKING:
+    from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+    from gpusched_dsl.compiling.evaluation.frames import Frame
     from gpusched_dsl.compiling.evaluation.store import ValueStore
     from gpusched_dsl.language.checked import CheckedLet, CheckedModel, TypedIndexing
     from gpusched_dsl.reporting.figures.figure import Figure
@@ -47,9 +50,13 @@ class Result(ResultData, Report):
         """Return the values of a variable, `let` or parameter: a column per index and `value`, in the order of the
         sets.
 
-        Without `zeros`, rows within 1e-9 of zero are omitted. Raises KeyError for another name, and DiagnosticError
+        Without `zeros`, rows within 1e-9 of zero are omitted. Of an `interval`, the columns are `start` and `end` of
+        those that are there, with `zeros` of all, and `present`. Raises KeyError for another name, and DiagnosticError
         (GSM6010) if the values depend on a solution and there is none.
         """
+        model = self.provenance.model
+        if model is not None and name in model.lets and isinstance(model.lets[name].type, IntervalType):
+            return self._interval_table(model.lets[name], zeros)
         domain, values, names = self._values(name)
         if zeros or values.dtype.kind not in "fi":
             return table(domain, values, names)
@@ -215,6 +222,24 @@ class Result(ResultData, Report):
         return locate(store.variables[name].indexed_domain, labels) is not None
 
     def _let(self, declared: CheckedLet) -> tuple[Domain, Values, tuple[str, ...]]:
+        if isinstance(declared.type, IntervalType):
+            raise KeyError(f"`{declared.name}` is an interval without a value; its table has its start and end")
+        evaluator, domain, frame = self._evaluated(declared)
+        values = np.broadcast_to(evaluator.numbers(declared.value, frame), (domain.size,))
+        return domain, values, self._names(declared.indexing, domain)
+
+    def _interval_table(self, declared: CheckedLet, zeros: bool) -> pl.DataFrame:
+        evaluator, domain, frame = self._evaluated(declared)
+        parts = evaluator.interval(declared.value, frame)
+        start, length, present = (np.broadcast_to(v, (domain.size,)) for v in parts)
+        kept = np.arange(domain.size) if zeros else np.flatnonzero(present > 0.5)
+        names = self._names(declared.indexing, domain)
+        found = table(domain, start[kept], names, positions=kept).rename({VALUE: "start"})
+        found = found.with_columns(pl.Series("end", (start + length)[kept]))
+        return found.with_columns(pl.Series("present", present > 0.5)) if zeros else found
+
+    def _evaluated(self, declared: CheckedLet) -> tuple[Evaluator, Domain, Frame]:
+        """What evaluates a `let` at the solution, with its index domain."""
         from dataclasses import replace
 
         from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -226,9 +251,7 @@ class Result(ResultData, Report):
             store = replace(store, point=self._require(self.solved.point, "values"))
         evaluator = Evaluator(model, store, self.provenance.limits or MemoryLimits())
         domain = evaluator.index_domain(declared.indexing, declared.span)
-        frame = evaluator.domain_frame(declared.indexing, domain)
-        values = np.broadcast_to(evaluator.numbers(declared.value, frame), (domain.size,))
-        return domain, values, self._names(declared.indexing, domain)
+        return evaluator, domain, evaluator.domain_frame(declared.indexing, domain)
 
     def _sensitivity_tables(self) -> dict[str, pl.DataFrame]:
         if self.sensitivity is None:

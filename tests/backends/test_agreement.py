@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from building import INF, Draws, Row, dense_rows, objective, problem
+from solvers import GENERAL
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names
@@ -103,7 +104,7 @@ def check_against_enumeration(name: str, seed: int) -> None:
 
 
 def solve_all(one: Problem) -> dict[str, Solution]:
-    return {name: solve_problem(one, name, EXACT) for name in backend_names()}
+    return {name: solve_problem(one, name, EXACT) for name in GENERAL}
 
 
 def check_against_each_other(seed: int) -> None:
@@ -161,7 +162,7 @@ def test_each_other() -> None:
 
 
 @pytest.mark.quick(2)
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", GENERAL)
 def test_duality(name: str) -> None:
     for seed in range(60):
         check_by_duality(name, seed)
@@ -188,7 +189,7 @@ def test_many_against_each_other() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", GENERAL)
 def test_duality_of_many(name: str) -> None:
     for seed in range(1000, 2000):
         check_by_duality(name, seed)

@@ -13,7 +13,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def test_names() -> None:
-    assert {"cvxpy", "highs", "scip"} <= set(registry.backend_names())
+    assert {"cpsat", "cvxpy", "highs", "scip"} <= set(registry.backend_names())
 
 
 def test_same_backend_each_time() -> None:
@@ -56,7 +56,7 @@ def test_other_packages_can_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: {"other": added})
     registry._known_backends.cache_clear()
     try:
-        assert registry.backend_names() == ("cvxpy", "highs", "other", "scip")
+        assert registry.backend_names() == ("cpsat", "cvxpy", "highs", "other", "scip")
     finally:
         registry._known_backends.cache_clear()
 

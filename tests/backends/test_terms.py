@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from brute import optimum
 from random_terms import LINEARISABLE, NATIVE_OF_SCIP, random_problem
+from solvers import GENERAL
 
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.solving.solve import solve_problem
 
 EXACT = SolveOptions(gap=0.0, time_limit=60.0)
@@ -33,7 +33,7 @@ def check_against_enumeration(name: str, seed: int, kinds: Sequence[str]) -> Non
 
 
 @pytest.mark.quick(2)
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", GENERAL)
 def test_terms_that_passes_make_linear(name: str) -> None:
     for seed in range(30):
         check_against_enumeration(name, seed, LINEARISABLE)
@@ -46,7 +46,7 @@ def test_terms_that_scip_takes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", GENERAL)
 def test_many_terms_that_passes_make_linear(name: str) -> None:
     for seed in range(30, 1000):
         check_against_enumeration(name, seed, LINEARISABLE)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 from building import (
     INF,
     at_least,
@@ -20,6 +21,7 @@ from building import (
 )
 
 from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.compiling.analysis.bounds import propagate
 from gpusched_dsl.ir.json.codec import from_json
 from gpusched_dsl.ir.problem import Problem
 
@@ -60,6 +62,9 @@ def ended(name: str, status: str, one: Problem, **more: object) -> Case:
 
 def _needs(one: Problem, more: dict[str, object]) -> frozenset[str]:
     needs = {"integers"} if one.is_mip else set()
+    fixed = one.lower == one.upper
+    if not (one.integer | fixed)[: one.variables[-1].stop].all() or not _is_bounded(one):
+        needs.add("continuous")
     if more.get("row_duals") is not None or more.get("reduced_costs") is not None:
         needs.add("duals")
     options = more.get("options")
@@ -68,6 +73,12 @@ def _needs(one: Problem, more: dict[str, object]) -> frozenset[str]:
     if more.get("start") is not None:
         needs.add("warm_start")
     return frozenset(needs)
+
+
+def _is_bounded(one: Problem) -> bool:
+    """Whether all columns have bounds, of their own or by rows."""
+    bounds = propagate(one)
+    return bool((np.isfinite(bounds.lower) & np.isfinite(bounds.upper)).all() or not bounds.feasible)
 
 
 def stored(name: str) -> Problem:

@@ -29,7 +29,7 @@ from model_tree import (
 
 # What may be said instead of an answer: decomposition is asked for and there are no blocks, the backend lacks
 # something, a bound is missing, the values between which a condition changes are not known.
-REFUSALS = {"GSM3201", "GSM3203", "GSM4003", "GSM4013", "GSM3202", "GSM3205"}
+REFUSALS = {"GSM3201", "GSM3203", "GSM4003", "GSM4006", "GSM4013", "GSM3202", "GSM3205"}
 _NAMED = re.compile(r"if `(\w+)` has an? (upper|lower) bound")
 
 
@@ -40,6 +40,8 @@ def false_claim(model: Model, backend: str, decompose: str, code: str, message: 
     match code:
         case "GSM4013":
             return "" if decompose == "on" else "decomposition is not asked for"
+        case "GSM4003" | "GSM4006" if backend == "cpsat":
+            return "" if _has_no_integers(model) else "all variables are integer and have bounds"
         case "GSM4003":
             if backend == "highs":  # a pass made integers beside a convex quadratic
                 return "" if _has_product(model) else "the backend takes integers, and nothing is quadratic"
@@ -85,6 +87,11 @@ def _has_product(model: Model) -> bool:
         if all(_is_fractional(model, factor) or _stands_for_fraction(model, factor) for factor in factors):
             return True
     return False
+
+
+def _has_no_integers(model: Model) -> bool:
+    """Whether something is continuous, or has no bound: a backend for integers may refuse it."""
+    return any(not v.kind or (v.kind != "binary" and (v.lower is None or v.upper is None)) for v in model.variables)
 
 
 def _has_continuous_condition(model: Model) -> bool:

@@ -44,6 +44,7 @@ from model_tree import (
     RandomQuantity,
     Ref,
     Same,
+    Scheduled,
     Set,
     Smooth,
     SpecialOrdered,
@@ -65,13 +66,17 @@ NUMBERS = (0, 1, 1, 1, 2, 2, 3, -1, -2, "0.5", "0.25", "-0.5", 4)
 
 @dataclass(frozen=True)
 class Size:
-    """How large a model may be: integer points when all columns are integer and else, continuous columns."""
+    """How large a model may be: integer points when all columns are integer and else, continuous columns.
+
+    `intervals`: with conditions on intervals.
+    """
 
     points: int = 2048
     mixed: int = 24
     continuous: int = 3
     elements: int = 3
     constraints: int = 4
+    intervals: bool = False
 
 
 @dataclass(frozen=True)
@@ -653,6 +658,8 @@ class _Generator:
         if by_set["A"] and self.has("S"):
             sub = At(self.random.choice(by_set["A"]))
             choices.append(lambda: Member((sub,), "S", self.chance(0.3)))
+        if reads == WHOLE and self.size.intervals:
+            choices += [lambda: self.scheduled(scope)] * 6
         if reads == WHOLE:
             choices += [lambda: self.different(scope), lambda: self.special_ordered(scope, WHOLE)]
         if depth > 0:
@@ -668,6 +675,23 @@ class _Generator:
         body = self.formula(self.scope_of(iters, scope), 1, False, WHOLE)
         self.forget(iters)
         return Different((body,), Indexing(iters))
+
+    def scheduled(self, scope: Scope) -> Node:
+        """Intervals over one set, which read their own index only; the limit may read those around."""
+        index, source = self.fresh(), self.random.choice("AK")
+        own: Scope = {index: source}
+
+        def amount() -> Node:
+            fixed = number(self.random.choice((0, 1, 1, 2, 2, 3)))
+            return fixed if self.chance(0.5) else self.formula(own, 0, False, WHOLE)
+
+        presence = self.compared(own, 0, WHOLE) if self.chance(0.5) else None
+        start, length = self.formula(own, 1, False, WHOLE), amount()
+        over = Indexing((Iter((index,), source),))
+        if self.chance(0.5):
+            return Scheduled(f"iv{self.fresh()}", over, start, length, presence)
+        limit = number(self.random.randint(0, 4)) if self.chance(0.6) else self.formula(scope, 0, False, WHOLE)
+        return Scheduled(f"iv{self.fresh()}", over, start, length, presence, amount(), limit)
 
     def special_ordered(self, scope: Scope, reads: int) -> Node:
         op = self.random.choice(("sos1", "sos2"))

@@ -37,12 +37,14 @@ from model_tree import (
     RandomQuantity,
     Ref,
     Same,
+    Scheduled,
     Set,
     Smooth,
     SpecialOrdered,
     Square,
     Truth,
     Var,
+    walk,
 )
 
 # How strongly a text binds, loosest first.
@@ -58,6 +60,7 @@ def text_of(model: Model) -> str:
     lines += [_random(r) for r in model.randoms]
     lines += [_variable(v) for v in model.variables]
     lines += [_let(x) for x in model.lets]
+    lines += [_interval(n) for n in walk(model) if isinstance(n, Scheduled)]
     if model.option:
         lines.append(f"  option rule in {{ {', '.join(CHOICES)} }} default {CHOICES[0]};")
     lines += [_objective(o, at) for at, o in enumerate(model.objectives)]
@@ -125,6 +128,12 @@ def _variable(v: Var) -> str:
     high = f" <= {expression(v.upper, SUM)}" if v.upper is not None else ""
     kind = (f" {v.kind}" if v.kind else "") + (" semicontinuous" if v.semicontinuous else "")
     return f"  var {v.name}{indices(v.indexing)}{_unit(v.unit)}{kind}{low}{high};"
+
+
+def _interval(node: Scheduled) -> str:
+    start, length = f"start {expression(node.start, SUM)}", f"length {expression(node.length, SUM)}"
+    presence = "" if node.presence is None else f" optional on {expression(node.presence)}"
+    return f"  interval {node.name}{indices(node.indexing)} {start} {length}{presence};"
 
 
 def _let(x: Let) -> str:
@@ -261,6 +270,11 @@ def _part(node: Node) -> tuple[str, int]:
             return f"{op}{indices(indexing)} {expression(body, NOT)}", NOT
         case SpecialOrdered(op, indexing, body):
             return f"{op}{indices(indexing)} {expression(body, SUM)}", NOT
+        case Scheduled(name, indexing, demand=None):
+            return f"no_overlap{indices(indexing)} {name}[{', '.join(indexing.names)}]", NOT
+        case Scheduled(name, indexing, demand=Node() as demand, limit=Node() as limit):
+            load = f"({name}[{', '.join(indexing.names)}], {expression(demand)})"
+            return f"cumulative{indices(indexing)} {load} <= {expression(limit, SUM)}", NOT
         case Different(args, None):
             return f"all_different({', '.join(expression(a, SUM) for a in args)})", ATOM
         case Different((body,), Indexing() as indexing):

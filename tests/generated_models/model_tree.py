@@ -240,6 +240,19 @@ class SpecialOrdered(Node):
     body: Node
 
 
+@dataclass(frozen=True)
+class Scheduled(Node):
+    """`no_overlap`, or `cumulative` with demand and limit, of an interval declared for it, over one iterator."""
+
+    name: str
+    indexing: Indexing
+    start: Node
+    length: Node
+    presence: Node | None
+    demand: Node | None = None
+    limit: Node | None = None
+
+
 # --- declarations ----------------------------------------------------------------------------------------------------
 
 

@@ -42,6 +42,7 @@ from model_tree import (
     RandomQuantity,
     Ref,
     Same,
+    Scheduled,
     Smooth,
     SpecialOrdered,
     Square,
@@ -344,6 +345,8 @@ class Values:
                     zeros = [algebra.compare("==", v, algebra.constant(Fraction(0))) for v in (one, another)]
                     apart = algebra.both(apart, algebra.either(*zeros))
                 return apart
+            case Scheduled():
+                return self._fits(node, env)
             case Different(args, indexing):
                 rows = [env] if indexing is None else list(self.environments(indexing, env))
                 numbers = [self.number(a, row) for row in rows for a in args]
@@ -356,6 +359,38 @@ class Values:
                 yes = algebra.both(c, self.truth(then, env))
                 return algebra.either(yes, algebra.both(algebra.negated(c), self.truth(other, env)))
         raise TypeError(node)
+
+    def _fits(self, node: Scheduled, env: Env) -> Any:
+        """Whether intervals keep apart, pair by pair, or their demands fit where each starts."""
+        algebra, zero = self.algebra, self.algebra.constant(Fraction(0))
+        rows = list(self.environments(node.indexing, {}))
+        starts, lengths = ([self.number(n, row) for row in rows] for n in (node.start, node.length))
+        here = [True if node.presence is None else self.truth(node.presence, row) for row in rows]
+        ends = [s + p for s, p in zip(starts, lengths, strict=True)]
+        fits: Any = True
+        for present, length in zip(here, lengths, strict=True):
+            fits = algebra.both(fits, algebra.either(algebra.negated(present), algebra.compare(">=", length, zero)))
+        if node.demand is None:
+            for i, j in itertools.combinations(range(len(rows)), 2):
+                together = algebra.both(here[i], here[j])
+                first, second = (algebra.compare("<=", ends[a], starts[b]) for a, b in ((i, j), (j, i)))
+                fits = algebra.both(fits, algebra.either(algebra.negated(together), algebra.either(first, second)))
+            return fits
+        assert node.limit is not None
+        demands, limit = [self.number(node.demand, row) for row in rows], self.number(node.limit, env)
+        fits = algebra.both(fits, algebra.compare(">=", limit, zero))
+        for i, _ in enumerate(rows):
+            load = zero
+            for k, demand in enumerate(demands):
+                runs = algebra.both(here[k], algebra.compare("<=", starts[k], starts[i]))
+                runs = algebra.both(runs, algebra.compare(">", ends[k], starts[i]))
+                load = load + algebra.choose(runs, demand, zero)
+            works = algebra.both(here[i], algebra.compare(">", lengths[i], zero))
+            good = algebra.compare("<=", load, limit)
+            fits = algebra.both(fits, algebra.either(algebra.negated(works), good))
+            usable = algebra.compare(">=", demands[i], zero)
+            fits = algebra.both(fits, algebra.either(algebra.negated(here[i]), usable))
+        return fits
 
     def _apart(self, node: SpecialOrdered, env: Env) -> Iterator[tuple[Any, Any]]:
         """The pairs of numbers in which one must be 0."""

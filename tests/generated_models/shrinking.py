@@ -34,6 +34,7 @@ from model_tree import (
     Quotient,
     RandomQuantity,
     Ref,
+    Scheduled,
     Set,
     Smooth,
     SpecialOrdered,
@@ -47,7 +48,7 @@ from model_tree import (
 NUMERIC = (
     Num, Arith, Neg, Divided, Square, Quotient, Piecewise, Smooth, PerHour, Extreme, Over, Truth, Expected, Ref,
 )  # fmt: skip
-LOGICAL = (Compare, Logic, Not, Quantified, Member, Different, SpecialOrdered)
+LOGICAL = (Compare, Logic, Not, Quantified, Member, Different, SpecialOrdered, Scheduled)
 
 
 def shrunk(model: Model, fails: Callable[[Model], bool], most: int = 2000) -> Model:

@@ -40,19 +40,23 @@ HERE = Path(__file__).parent
 QUICK = 300
 BLOCK = 30
 SMALL = Size(points=512, mixed=12, continuous=2)
+WITH_CPSAT = ("highs", "scip", "cpsat", "cpsat")
+TIMES = Size(points=256, mixed=12, continuous=1, intervals=True)
 PIECES = 100  # of a reference: a few models that have more take most of the time
 
 
-def check(seeds: range, ways: int) -> Counter[str]:
+def check(
+    seeds: range, ways: int, size: Size = SMALL, backends: tuple[str, ...] = ("highs", "highs", "scip", "cvxpy")
+) -> Counter[str]:
     """How often which kind of outcome came."""
     counts: Counter[str] = Counter()
     for seed in seeds:
-        model = generated(seed, SMALL)
+        model = generated(seed, size)
         random = Random(-seed - 1)
         try:
             right = reference(model, PIECES)
             for _ in range(ways):
-                configuration = random_configuration(model, random)
+                configuration = random_configuration(model, random, backends)
                 found = outcome(model, right, configuration)
                 assert not found.is_wrong, f"model {seed}, {configuration}: {found.detail}\n{text_of(model)}"
                 counts[found.kind] += 1
@@ -75,6 +79,27 @@ def test_models_are_solved_right(first: int) -> None:
     counts = check(range(first, first + BLOCK), 1)
     assert counts["right"] >= 0.8 * BLOCK, counts
     assert counts["refused"] <= 0.1 * BLOCK, counts
+
+
+def test_models_with_intervals_are_solved_right() -> None:
+    counts = check(range(BLOCK), 1, TIMES, WITH_CPSAT)
+    assert counts["right"] >= 0.6 * BLOCK, counts
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("first", range(3_000_000, 3_000_600, BLOCK))
+def test_many_models_with_intervals_are_solved_right(first: int) -> None:
+    counts = check(range(first, first + BLOCK), 2, TIMES, WITH_CPSAT)
+    assert counts["right"] >= 0.6 * BLOCK, counts
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("first", range(4_000_000, 4_000_300, BLOCK))
+def test_cpsat_solves_models_right_or_refuses_them(first: int) -> None:
+    counts = check(range(first, first + BLOCK), 1, SMALL, ("cpsat",))
+    assert counts["right"] >= 0.2 * BLOCK, counts
 
 
 def test_a_refusal_that_claims_what_is_not_so_is_found() -> None:

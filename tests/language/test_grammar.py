@@ -53,9 +53,10 @@ def test_the_grammar_has_no_conflicts() -> None:
 
 def test_reserved_words_are_few_and_known() -> None:
     assert " ".join(sorted(vocabulary().reserved)) == (
-        "all all_different and any argmax argmin binary campaign check constraint count cross default diff drop else "
-        "false if import in integer inter let max maximize min minimize model norm not online option or override param "
-        "placement policy prod random scenario set sos1 sos2 sum test then true union var when where within"
+        "all all_different and any argmax argmin binary campaign check constraint count cross cumulative default diff "
+        "drop else false if import in integer inter let max maximize min minimize model no_overlap norm not online "
+        "option or override param placement policy prod random scenario set sos1 sos2 sum test then true union var "
+        "when where within"
     )
     assert not set(vocabulary().reserved) & set(vocabulary().soft)
 

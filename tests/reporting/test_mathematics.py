@@ -85,6 +85,18 @@ def test_conditions(source: str, latex: str) -> None:
     assert equation.latex == latex
 
 
+def test_intervals() -> None:
+    found = model_of(
+        "var s[J] >= 0; var x[J] binary; interval t[j in J] start s[j] length 2 optional on x[j];"
+        "constraint c: no_overlap[j in J] t[j]; constraint d: cumulative[j in J] (t[j], 3) <= 4;"
+    )
+    assert found.definitions[0].latex == r"t_{j} = \left[s_{j},\ s_{j} + 2\right) \text{ if } x_{j}"
+    assert [c.latex for c in found.constraints] == [
+        r"\operatorname*{no\,overlap}_{j \in \mathcal{J}} t_{j}",
+        r"\operatorname*{cumulative}_{j \in \mathcal{J}} (t_{j}, 3) \leq 4",
+    ]
+
+
 def test_notation_uses_the_letters_of_the_model() -> None:
     model = model_of(
         'param due[J] in h >= 0 default 2[h] "time left"; set P within J cross K; var x[P] binary; var y[J, K] >= 0;'

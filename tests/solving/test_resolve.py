@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from building import at_least, at_most, equal, maximize, minimize, problem
 from labelled import change, random_labelled
+from solvers import GENERAL
 
 from gpusched_dsl.backends.highs.basis import basis_at
 from gpusched_dsl.backends.highs.relaxation import dual_bound, is_feasible, rest_of, undecided_columns
@@ -16,7 +17,6 @@ from gpusched_dsl.backends.highs.run import limit_to
 from gpusched_dsl.backends.highs.session import HighsSession
 from gpusched_dsl.backends.highs.warm_resolve import Relaxations
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.ir.changes import changes
 from gpusched_dsl.ir.domains import IntervalDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
@@ -59,7 +59,7 @@ def ways(all_solved: list[Solution]) -> set[Loading]:
 
 @pytest.mark.quick(2)
 @pytest.mark.parametrize("integers", [False, True])
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", GENERAL)
 def test_random_changes(name: str, integers: bool) -> None:
     steps, walks = (12, 8) if name == "highs" else (6, 3)
     all_solved = [s for seed in range(walks) for s in walk(seed, name, integers, steps)]

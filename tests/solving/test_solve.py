@@ -18,6 +18,7 @@ from building import (
     problem,
 )
 from scripted import Scripted, codes, optimal
+from solvers import GENERAL
 
 from gpusched_dsl.backends.protocol import Backend, Capabilities, SolveOptions
 from gpusched_dsl.backends.registry import backend, backend_names
@@ -277,7 +278,7 @@ def test_a_solver_that_loses_the_point_is_given_more_room_then_refused() -> None
 
 
 @pytest.mark.quick(3)
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", GENERAL)
 @pytest.mark.parametrize("integer", [False, True])
 def test_changes_reach_the_solver(name: str, integer: bool) -> None:
     def built(costs: tuple[float, ...], side: float, factor: float, upper: float, offset: float, sense: str) -> Problem:

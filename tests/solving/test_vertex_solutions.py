@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from building import INF, at_least, at_most, equal, maximize, minimize, problem
 from scripted import Scripted, codes, optimal
+from solvers import GENERAL
 
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend, backend_names
+from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -104,7 +105,7 @@ def test_a_vertex_that_is_worse_is_refused() -> None:
 
 
 def test_integers_give_no_duals_even_as_a_linear_problem() -> None:
-    for name in backend_names():
+    for name in GENERAL:
         solved = solve_problem(TIED, name)
         assert not solved.reformulated.problem.is_mip
         assert solved.row_duals is None
@@ -128,7 +129,7 @@ def test_an_interior_point_method_without_crossover_is_repaired() -> None:
     assert solved.objective == 2.0
 
 
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", GENERAL)
 def test_random_assignments_with_ties_come_back_whole(name: str) -> None:
     rng = np.random.default_rng(45)
     for _ in range(6):

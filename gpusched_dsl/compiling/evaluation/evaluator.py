@@ -23,6 +23,7 @@ from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import quotient
+from gpusched_dsl.ir.definitions.scheduling import loads_fit, none_overlap
 from gpusched_dsl.language.checked import (
     Arithmetic,
     ComparisonChain,
@@ -34,6 +35,7 @@ from gpusched_dsl.language.checked import (
     Function,
     IfThenElse,
     IndexRef,
+    IntervalLoad,
     LetRef,
     Logic,
     Membership,
@@ -48,9 +50,11 @@ from gpusched_dsl.language.checked import (
     Shift,
     StringLiteral,
     TextType,
+    TimeInterval,
     TypedExpr,
     TypedSet,
     VariableRef,
+    interval_of,
 )
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -388,6 +392,8 @@ class Evaluator(References):
             if expr.op == "count":
                 return true.astype(np.float64)
             return true > 0 if expr.op == "any" else true == np.bincount(parent, minlength=size)
+        if expr.op in ("no_overlap", "cumulative"):
+            return self._intervals_fit(expr, grown.frame, parent, size)
         if expr.op == "all_different":
             different = np.broadcast_to(self._numbers_or_codes(expr.body, grown.frame), (grown.frame.size,))
             return self._are_distinct(different, parent, size)
@@ -409,6 +415,26 @@ class Evaluator(References):
             _, first = np.unique(parent[best], return_index=True)
             return grown.frame.columns[expr.indexing.variables[0]][best[first]]
         return result
+
+    def _intervals_fit(self, expr: Reduction, frame: Frame, parent: Codes, size: int) -> Bools:
+        """Whether the intervals of each row fit, for rows of a frame that come from the rows `parent`."""
+        body = expr.body
+        parts = self.interval(interval_of(body), frame)
+        start, length, present = (np.broadcast_to(v, (frame.size,)) for v in parts)
+        if not isinstance(body, IntervalLoad):
+            return none_overlap(parent, size, start, length, present)
+        demand, limit = (np.broadcast_to(self.numbers(e, frame), (frame.size,)) for e in (body.demand, body.capacity))
+        capacity = np.zeros(size)
+        capacity[parent] = limit  # the same for all intervals of a row
+        return loads_fit(parent, start, length, present, demand, capacity)
+
+    def interval(self, expr: TypedExpr, frame: Frame) -> tuple[Values, Values, Values]:
+        """The start and the length of an interval in every row, and 1 where it is present, else 0."""
+        if isinstance(expr, LetRef):
+            return self.interval(self.model.lets[expr.name].value, self.let_frame(expr, frame))
+        assert isinstance(expr, TimeInterval)
+        present = np.ones(()) if expr.presence is None else self.mask(expr.presence, frame).astype(np.float64)
+        return self.numbers(expr.start, frame), self.numbers(expr.length, frame), present
 
     def _labels_as_integers(self, expr: TypedExpr, codes: Values) -> Values:
         assert isinstance(expr.type, Element)

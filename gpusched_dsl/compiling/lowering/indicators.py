@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader, caller_keys
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
+from gpusched_dsl.compiling.lowering.time_intervals import intervals_definition
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.definitions import Affines, Distinct, MinMax, Reified, unary_starts
 from gpusched_dsl.ir.problem import Matrix
@@ -73,6 +74,10 @@ class Reification:
             case Reduction(op="all_different") | Function(name="all_different"):
                 return self.nonlinear.define(
                     expr, frame, lambda inner: self._compare_all(expr, inner), zero_one=True, integer=True
+                )
+            case Reduction(op="no_overlap" | "cumulative"):
+                return self.nonlinear.define(
+                    expr, frame, lambda inner: intervals_definition(self, expr, inner), zero_one=True, integer=True
                 )
             case IfThenElse() if not expr.condition.decision:
                 return self.linear.branches(

@@ -85,7 +85,11 @@ class Linearizer(AffineReader):
                 return self.branches(found, expr.reference, expr.fallback, frame, self.affine)
             case Expected():
                 return lower_expectation(self, self.nonlinear, expr, frame)
-            case ComparisonChain() | Logic() | Reduction(op="any" | "all" | "all_different"):
+            case (
+                ComparisonChain()
+                | Logic()
+                | Reduction(op="any" | "all" | "all_different" | "no_overlap" | "cumulative")
+            ):
                 return self.truths.affine(expr, frame)
             case Reduction(op="prod"):
                 return product_over(self.nonlinear, expr, frame)

@@ -57,7 +57,7 @@ class IntegerProducts:
         if not all(f.taken.all() for f in factors):
             factors = [_Factors.of(analysis, d, analysis.units) for d in products]
         for definition, its in zip(products, factors, strict=True):
-            _reformulate(builder, analysis, definition, digits, its)
+            _reformulate(builder, analysis, definition, digits, its, not target.continuous)
         return builder.step() if builder.notes else PassResult(analysis.problem)
 
 
@@ -89,8 +89,14 @@ class _Factors:
 
 
 def _reformulate(
-    builder: ProblemBuilder, analysis: Analysis, definition: Product, digits: Digits, factors: _Factors
+    builder: ProblemBuilder,
+    analysis: Analysis,
+    definition: Product,
+    digits: Digits,
+    factors: _Factors,
+    keep_integers: bool,
 ) -> None:
+    """`keep_integers`: parts of integers are integer columns."""
     arguments, low, high = definition.arguments, factors.low, factors.high
     pair, n, e = factors.pair[factors.taken], factors.n[factors.taken], factors.e[factors.taken]
     if not len(pair):
@@ -107,7 +113,7 @@ def _reformulate(
             low[e[read]], high[e[read]], down[read], up[read],
             analysis.problem.column_family(int(results[0])).name, definition.name, definition.span,
         )  # fmt: skip
-        _add(builder, digits, times, low[n[read]], high[n[read]], s)
+        _add(builder, digits, times, low[n[read]], high[n[read]], s, keep_integers)
     chosen = np.zeros(definition.size, dtype=np.bool_)
     chosen[pair] = True
     builder.remove(definition, chosen)
@@ -146,7 +152,13 @@ def _check(analysis: Analysis, definition: Product, low: Floats, high: Floats, n
 
 
 def _add(
-    builder: ProblemBuilder, digits: Digits, pairs: GuardedFactors, low: Floats, high: Floats, step: Floats
+    builder: ProblemBuilder,
+    digits: Digits,
+    pairs: GuardedFactors,
+    low: Floats,
+    high: Floats,
+    step: Floats,
+    keep_integers: bool,
 ) -> None:
     """Rows for `results == step * literals * factor`; `step * literals` lies in `low .. high`, a step apart."""
     first, last = low / step, high / step
@@ -159,8 +171,9 @@ def _add(
     e_low, e_high = pairs.low[owner], pairs.high[owner]
     index = number_index(builder.problem, pairs.results[owner], place)
     shown = Affines.of_columns(digit)
+    integer = keep_integers & integer_affines(factor, builder.integer)
     parts = builder.add_columns(
-        f"{pairs.family}.parts", index, np.minimum(e_low, 0.0), np.maximum(e_high, 0.0), False,
+        f"{pairs.family}.parts", index, np.minimum(e_low, 0.0), np.maximum(e_high, 0.0), integer,
         lambda point: shown.values(point) * factor.values(point), pairs.span,
     )  # fmt: skip
     down, up = pairs.down[owner], pairs.up[owner]

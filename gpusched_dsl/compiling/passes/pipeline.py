@@ -26,6 +26,9 @@ from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.integer_arguments import IntegerArguments
 from gpusched_dsl.compiling.passes.integer_products import IntegerProducts
 from gpusched_dsl.compiling.passes.integer_quotients import IntegerQuotients
+from gpusched_dsl.compiling.passes.interval_loads import IntervalLoads
+from gpusched_dsl.compiling.passes.interval_orders import IntervalOrders
+from gpusched_dsl.compiling.passes.interval_slots import IntervalSlots
 from gpusched_dsl.compiling.passes.min_max import MinMaxTerms
 from gpusched_dsl.compiling.passes.names import EVERY
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
@@ -66,6 +69,9 @@ ABANDONED = "tightening"  # the maker of the note about passes for which no time
 PASSES: tuple[Pass, ...] = (
     EqualTerms(),
     IntegerQuotients(),
+    IntervalOrders(),
+    IntervalSlots(),
+    IntervalLoads(),
     DistinctValues(),
     ChosenValues(),
     ReifiedSteps(),
@@ -219,7 +225,7 @@ def _apply_all(problem: Problem, target: Target, read_rows: bool) -> Reformulate
             if step.problem is not analysis.problem:
                 analysis = Analysis(step.problem, swept=True)
     refuse_unsupported(analysis, target)
-    return replace(reformulated, problem=_without_implied_integers(reformulated))
+    return replace(reformulated, problem=_without_implied_integers(reformulated)) if target.continuous else reformulated
 
 
 def _with_free_results(reformulated: ReformulatedProblem) -> Problem:

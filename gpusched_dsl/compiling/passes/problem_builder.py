@@ -62,7 +62,7 @@ class ProblemBuilder:
         domain: Domain,
         lower: Floats | float,
         upper: Floats | float,
-        integer: bool,
+        integer: bool | Bools,
         values: Values,
         span: Span | None = None,
         doc: str | None = None,
@@ -72,7 +72,7 @@ class ProblemBuilder:
         self._families.append(Family(self._unique(name), self.columns, domain, span, doc=doc))
         self._lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (size,)))
         self._upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (size,)))
-        self._integer.append(np.full(size, integer))
+        self._integer.append(np.broadcast_to(np.asarray(integer, dtype=np.bool_), (size,)))
         self._values.append(values)
         first, self.columns = self.columns, self.columns + size
         return np.arange(first, self.columns, dtype=np.int32)
@@ -149,6 +149,11 @@ class ProblemBuilder:
     def bounds(self) -> tuple[Floats, Floats]:
         """The lower and the upper bounds of all columns so far."""
         return np.concatenate(self._lower), np.concatenate(self._upper)
+
+    @property
+    def integer(self) -> Bools:
+        """Which columns so far are integer."""
+        return np.concatenate(self._integer)
 
     def substitute(self, columns: Int32s, by: Int32s) -> None:
         """Replace `columns[i]` by `by[i]` everywhere (rows, objectives, definitions); `by` are kept columns."""

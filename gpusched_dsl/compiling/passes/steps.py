@@ -45,13 +45,15 @@ class Target:
     `partial_expectation`, `holds`; made by passes `quadratic`, `norm`, `quadratic_over_linear`, `relative_entropy`,
     `exponential_perspective`, `log_sum_exp`), for `unary` also the function (`exp`, `log`, `abs`), `integers`,
     `indicator` (rows under a condition) and `quadratic_objective` (a convex quadratic form in the last objective).
-    `alone` are operations that it would accept in a problem without integers, for messages.
+    `alone` are operations that it would accept in a problem without integers, for messages. Without `continuous` it
+    wants integers wherever they are known to be.
     """
 
     name: str
     accepts: frozenset[str] = frozenset({INTEGERS})
     convex: bool = False
     alone: frozenset[str] = frozenset()
+    continuous: bool = True
 
     def takes(self, operation: str) -> bool:
         return operation in self.accepts

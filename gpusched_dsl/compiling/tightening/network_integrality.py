@@ -53,7 +53,8 @@ class NetworkIntegrality:
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         problem = analysis.problem
-        return problem.is_linear and problem.is_mip and len(problem.objectives) <= 1 and target.takes(INTEGERS)
+        takes = target.takes(INTEGERS) and target.continuous
+        return problem.is_linear and problem.is_mip and len(problem.objectives) <= 1 and takes
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         problem = analysis.problem

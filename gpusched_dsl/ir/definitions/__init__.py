@@ -26,18 +26,22 @@ from gpusched_dsl.ir.definitions.quadratic_over_linear import QuadraticOverLinea
 from gpusched_dsl.ir.definitions.quotient import IntegerQuotient, quotient
 from gpusched_dsl.ir.definitions.reified import Reified, within_steps
 from gpusched_dsl.ir.definitions.relative_entropy import RelativeEntropy
+from gpusched_dsl.ir.definitions.scheduling import Cumulative, IntervalDefinition, NoOverlap
 from gpusched_dsl.ir.definitions.unary import Unary
 
 __all__ = [
     "Affines",
     "Conditions",
+    "Cumulative",
     "Curves",
     "Definition",
     "Distinct",
     "ExponentialPerspective",
     "IntegerQuotient",
+    "IntervalDefinition",
     "LogSumExp",
     "MinMax",
+    "NoOverlap",
     "Norm",
     "Pairs",
     "PartialExpectation",

@@ -16,6 +16,7 @@ from gpusched_dsl.ir.definitions.power import Power
 from gpusched_dsl.ir.definitions.product import Product
 from gpusched_dsl.ir.definitions.quotient import IntegerQuotient
 from gpusched_dsl.ir.definitions.reified import Reified
+from gpusched_dsl.ir.definitions.scheduling import Cumulative, NoOverlap
 from gpusched_dsl.ir.definitions.unary import Unary
 from gpusched_dsl.language.entry_points import load_entry_points
 
@@ -30,6 +31,8 @@ BUILT_IN: tuple[type[Definition], ...] = (
     Reified,
     Distinct,
     IntegerQuotient,
+    NoOverlap,
+    Cumulative,
 )
 
 

@@ -20,6 +20,7 @@ from gpusched_dsl.language.checked.declarations import (
     CheckedTerm,
     CheckedVariable,
 )
+from gpusched_dsl.language.checked.intervals import IntervalLoad, TimeInterval, interval_of
 from gpusched_dsl.language.checked.laws import SampleFile, TypedLaw, TypedList
 from gpusched_dsl.language.checked.model import CheckedModel
 from gpusched_dsl.language.checked.operations import (
@@ -60,7 +61,7 @@ from gpusched_dsl.language.checked.sets import (
     SetOperation,
     SliceSet,
 )
-from gpusched_dsl.language.checked.types import Element, Logical, Numeric, TextType, ValueType
+from gpusched_dsl.language.checked.types import Element, IntervalType, Logical, Numeric, TextType, ValueType
 
 __all__ = [
     "Arithmetic",
@@ -90,6 +91,8 @@ __all__ = [
     "IndexVar",
     "IndexedSetRef",
     "IntegerRange",
+    "IntervalLoad",
+    "IntervalType",
     "Iterator",
     "KnownValue",
     "LetRef",
@@ -113,6 +116,7 @@ __all__ = [
     "SliceSet",
     "StringLiteral",
     "TextType",
+    "TimeInterval",
     "TypedExpr",
     "TypedIndexing",
     "TypedLaw",
@@ -121,4 +125,5 @@ __all__ = [
     "ValueType",
     "VariableRef",
     "has_decided_subscripts",
+    "interval_of",
 ]

@@ -95,7 +95,7 @@ class Ordinal(TypedExpr):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduction(TypedExpr):
     """`sum prod min max any all all_different count` over `indexing`; `argmin argmax` give the element of the only
-    iterator."""
+    iterator. The body of `no_overlap` refers to an interval, that of `cumulative` is an `IntervalLoad`."""
 
     op: str
     indexing: TypedIndexing

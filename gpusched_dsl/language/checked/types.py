@@ -33,4 +33,11 @@ class Element:
     root: str
 
 
-ValueType: TypeAlias = Numeric | Logical | TextType | Element
+@dataclass(frozen=True, slots=True)
+class IntervalType:
+    """A stretch of time, whose start and length are numbers in `unit`."""
+
+    unit: Unit = DIMENSIONLESS
+
+
+ValueType: TypeAlias = Numeric | Logical | TextType | Element | IntervalType

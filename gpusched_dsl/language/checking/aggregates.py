@@ -1,4 +1,4 @@
-"""`sum prod min max norm any all all_different sos1 sos2 count argmin argmax` over indices."""
+"""`sum prod min max norm any all all_different sos1 sos2 no_overlap cumulative count argmin argmax` over indices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     ValueType,
 )
-from gpusched_dsl.language.checking import ordered_sets
+from gpusched_dsl.language.checking import ordered_sets, time_intervals
 from gpusched_dsl.language.checking.conversion import require_plain, unit_in
 from gpusched_dsl.language.checking.euclidean_norm import norm
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, numeric_type
@@ -23,6 +23,8 @@ from gpusched_dsl.language.units import DIMENSIONLESS
 
 
 def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> TypedExpr | None:
+    if expr.op in time_intervals.OPERATIONS:
+        return time_intervals.check_intervals(checker, expr, scope)
     indexing, inner = checker.indexing(expr.indexing, scope)
     body = _body(checker, expr, inner)
     if indexing is None or body is None:

@@ -17,6 +17,7 @@ from gpusched_dsl.language.checked import (
     Constant,
     Element,
     Function,
+    IntervalType,
     Logical,
     Numeric,
     TextType,
@@ -258,6 +259,9 @@ def _param_value(checker: ExpressionChecker, decl: tree.ParamDecl, type_: ValueT
     because = because_declared(name.text, name.span, type_.unit) if isinstance(type_, Numeric) else None
     if decl.kind == "real" and decl.unit is None and decl.within is None:
         value = ratio_as_number(checker, checker.check(decl.value, scope))
+        if value is not None and isinstance(decl, tree.ReportDecl) and isinstance(value.type, IntervalType):
+            checker.is_number(value)
+            return None
     elif decl.kind == "binary":
         value = checker.condition(decl.value, scope)
     else:

@@ -166,8 +166,9 @@ def _names_in(part: object, bound: frozenset[str]) -> Iterator[tuple[str, Span]]
         case tree.Name(text=name):
             if name not in bound:
                 yield name, part.span
-        case tree.Aggregate(indexing=indexing, body=body):
+        case tree.Aggregate(indexing=indexing, body=body, limit=limit):
             yield from _names_in([indexing, body], bound)
+            yield from _names_in(limit, bound)
         case tree.Comprehension(element=element, indexing=indexing):
             yield from _names_in([indexing, element], bound)
         case tree.Indexing(indices=indices, where=where):

@@ -21,7 +21,16 @@ from gpusched_dsl.language.checked import (
     TypedSet,
     ValueType,
 )
-from gpusched_dsl.language.checking import aggregates, arithmetic, functions, indexings, logic, references, sets
+from gpusched_dsl.language.checking import (
+    aggregates,
+    arithmetic,
+    functions,
+    indexings,
+    logic,
+    references,
+    sets,
+    time_intervals,
+)
 from gpusched_dsl.language.checking.conversion import alternatives, fit
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_truth, numeric_type
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
@@ -107,6 +116,8 @@ class ExpressionChecker:
                 return functions.check_call(self, expr, scope)
             case tree.Aggregate():
                 return aggregates.check_aggregate(self, expr, scope)
+            case tree.IntervalExpr():
+                return time_intervals.check_interval(self, expr, scope)
             case tree.Expectation():
                 return self._expectation(expr, scope)
             case tree.TupleExpr():

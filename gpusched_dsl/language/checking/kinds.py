@@ -9,6 +9,7 @@ from gpusched_dsl.language.checked import (
     Element,
     Fallback,
     IfThenElse,
+    IntervalType,
     LetRef,
     Logical,
     Numeric,
@@ -41,6 +42,8 @@ def describe(kind: ValueType) -> str:
             return "a condition"
         case TextType():
             return "a text"
+        case IntervalType():
+            return "an interval"
 
 
 def describe_all(kinds: tuple[ValueType, ...]) -> str:

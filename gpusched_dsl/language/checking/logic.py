@@ -8,6 +8,7 @@ from gpusched_dsl.language.checked import (
     Constant,
     Element,
     IndexedSetRef,
+    IntervalType,
     Logic,
     Logical,
     Membership,
@@ -68,6 +69,8 @@ def check_comparison(checker: Checker, expr: tree.Compare, scope: Scope) -> Type
     checked = [checker.check(operand, scope) for operand in expr.operands]
     operands = [c for c in checked if c is not None]
     if len(operands) < len(checked) or not _one_way(checker, expr):
+        return None
+    if any(isinstance(c.type, IntervalType) and not checker.is_number(c) for c in operands):
         return None
     if any(isinstance(c.type, Element) for c in operands):
         fitted = _elements(checker, expr, operands)

@@ -60,6 +60,7 @@ CODES: dict[str, str] = {
     "GSM1219": "constraint without a variable",
     "GSM1220": "strict comparison of variables",
     "GSM1221": "number in the place of a condition",
+    "GSM1222": "not an interval",
     # 13xx units
     "GSM1301": "unknown unit",
     "GSM1302": "incompatible units",

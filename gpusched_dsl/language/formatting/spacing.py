@@ -11,8 +11,9 @@ _PAIRS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 _CLOSING = frozenset(_PAIRS.values())
 _OPERANDS = frozenset(("NAME", "NUMBER", "STRING", "UNIT_SIGN", "TRUE", "FALSE", *_CLOSING))
 _SIMPLE = frozenset(("NAME", "NUMBER"))
-_AGGREGATES = ("SUM", "PROD", "MIN", "MAX", "NORM", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX", "ALL_DIFFERENT")
-_CALLED = frozenset(("NAME", *_AGGREGATES, "SOS1", "SOS2"))
+_AGGREGATES = ("SUM", "PROD", "MIN", "MAX", "NORM", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX", "ALL_DIFFERENT",
+               "SOS1", "SOS2", "NO_OVERLAP", "CUMULATIVE")  # fmt: skip
+_CALLED = frozenset(("NAME", *_AGGREGATES))
 _SIGNS = frozenset(("PLUS", "MINUS"))
 _SUBSCRIPT_BEGINS = frozenset(("LSQB", "COMMA", "DOTS"))
 _SUBSCRIPT_ENDS = frozenset(("RSQB", "COMMA", "DOTS"))

@@ -25,6 +25,7 @@ class DeclarationBuilder(ExpressionBuilder):
             "report": self._report,
             "var_decl": self._var_decl,
             "random_decl": self._random_decl,
+            "interval_decl": self._interval_decl,
             "objective_of_terms": self._objective_of_terms,
             "objective_named": self._objective_named,
             "objective_short": self._objective_short,
@@ -148,6 +149,23 @@ class DeclarationBuilder(ExpressionBuilder):
             unit=parts.unit(),
             distribution=self.call(distribution.children[0]) if isinstance(distribution, Tree) else None,
             doc=parts.doc(_doc_of(distribution)),
+        )
+
+    def _interval_decl(self, children: Children, span: Span) -> tree.LetDecl:
+        name, indexing, *docs, start, length, presence = children
+        first, last = self.span(start), self.span(length if presence is None else presence)
+        value = tree.IntervalExpr(
+            span=self.source.span(first.start, last.end),
+            start=self.expr(start),
+            length=self.expr(length),
+            presence=self._value(presence),
+        )
+        return tree.LetDecl(
+            span=span,
+            name=self.identifier(name),
+            indexing=self.optional_indexing(indexing),
+            value=value,
+            doc=DeclarationParts(self, docs).doc(),
         )
 
     def _objective_of_terms(self, children: Children, span: Span) -> tree.ObjectiveDecl:

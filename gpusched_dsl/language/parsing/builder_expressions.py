@@ -37,6 +37,7 @@ class ExpressionBuilder:
             "membership": self._membership,
             "integer_range": self._range,
             "aggregate": self._aggregate,
+            "cumulative": self._cumulative,
             "number": self._number,
             "text": self._text,
             "truth": self._truth,
@@ -148,6 +149,12 @@ class ExpressionBuilder:
     def _aggregate(self, children: Children, span: Span) -> tree.Expr:
         op, indexing, body = children
         return tree.Aggregate(span=span, op=str(op), indexing=self.indexing(indexing), body=self.optional(body))
+
+    def _cumulative(self, children: Children, span: Span) -> tree.Expr:
+        op, indexing, body, _, limit = children
+        return tree.Aggregate(
+            span=span, op=str(op), indexing=self.indexing(indexing), body=self.expr(body), limit=self.expr(limit)
+        )
 
     # --- atoms ------------------------------------------------------------------------------------------------------
 

@@ -19,9 +19,8 @@ TABLES = "gsm.tables.json.gz"
 
 # Terminals that begin blocks, terminals that begin aggregates, and the other half of each bracket.
 BLOCKS = frozenset(("IMPORT", "MODEL", "SCENARIO", "TEST", "POLICY", "ONLINE", "CAMPAIGN"))
-AGGREGATES = frozenset(
-    ("SUM", "PROD", "MIN", "MAX", "NORM", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX", "ALL_DIFFERENT", "SOS1", "SOS2")
-)
+_SUMS = frozenset(("SUM", "PROD", "MIN", "MAX", "NORM", "ANY", "ALL", "COUNT", "ARGMIN", "ARGMAX"))
+AGGREGATES = _SUMS | {"ALL_DIFFERENT", "SOS1", "SOS2", "NO_OVERLAP", "CUMULATIVE"}
 OPENER_OF = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 CLOSER_OF = {"LPAR": ("RPAR", ")"), "LSQB": ("RSQB", "]"), "LBRACE": ("RBRACE", "}")}
 

@@ -52,6 +52,8 @@ class ParamDecl(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetDecl(Statement):
+    """A named expression; an `interval` is one with an `IntervalExpr` as its value."""
+
     name: Identifier
     value: Expr
     indexing: Indexing | None = None

@@ -124,3 +124,12 @@ class ArrayExpr(Expr):
 
     items: tuple[Expr, ...]
     unit: UnitNode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalExpr(Expr):
+    """The value of an `interval`: `start s[j] length p[j] optional on x[j]`."""
+
+    start: Expr
+    length: Expr
+    presence: Expr | None = None

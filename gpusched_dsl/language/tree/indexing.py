@@ -36,11 +36,15 @@ class Indexing(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate(Expr):
-    """`op` is one of `sum prod min max norm any all count argmin argmax`. `count[...]` may lack a body."""
+    """`op` is one of `sum prod min max norm any all count argmin argmax`. `count[...]` may lack a body.
+
+    `cumulative[j in Jobs] (task[j], gpus[j]) <= capacity` has a tuple for a body, and a `limit`.
+    """
 
     op: str
     indexing: Indexing
     body: Expr | None
+    limit: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ _OVER = {
     "sum": r"\sum", "prod": r"\prod", "min": r"\min", "max": r"\max", "any": r"\bigvee", "all": r"\bigwedge",
     "all_different": r"\operatorname*{all\,different}",
     "sos1": r"\operatorname*{SOS1}", "sos2": r"\operatorname*{SOS2}",
+    "no_overlap": r"\operatorname*{no\,overlap}", "cumulative": r"\operatorname*{cumulative}",
     "argmin": r"\operatorname*{arg\,min}", "argmax": r"\operatorname*{arg\,max}",
 }  # fmt: skip
 _PAIRS = {
@@ -167,7 +168,13 @@ class Formulas:
         assert expr.body is not None
         if expr.op == "norm":
             return rf"\left\lVert\left({self.of(expr.body)}\right)_{{{below}}}\right\rVert", ATOM
-        return rf"{_OVER[expr.op]}_{{{below}}} {self.of(expr.body, OVER)}", OVER
+        text = rf"{_OVER[expr.op]}_{{{below}}} {self.of(expr.body, OVER)}"
+        return (text, OVER) if expr.limit is None else (rf"{text} \leq {self.of(expr.limit, SUM)}", COMPARE)
+
+    def _IntervalExpr(self, expr: tree.IntervalExpr) -> tuple[str, int]:
+        start, length = self.of(expr.start, SUM), self.of(expr.length, OVER)
+        text = rf"\left[{start},\ {start} + {length}\right)"
+        return (text, ATOM) if expr.presence is None else (rf"{text} \text{{ if }} {self.of(expr.presence)}", IMPLIES)
 
     def _TupleExpr(self, expr: tree.TupleExpr) -> tuple[str, int]:
         return f"({', '.join(self.of(i) for i in expr.items)})", ATOM

@@ -11,9 +11,11 @@ import numpy as np
 from gpusched_dsl.ir.definitions import (
     Affines,
     Conditions,
+    Cumulative,
     Definition,
     Distinct,
     MinMax,
+    NoOverlap,
     PartialExpectation,
     Piecewise,
     Power,
@@ -90,7 +92,7 @@ class Draft:
 
     def define(self, name: str, kind: type[Definition], entries: Entries, **data: Any) -> list[int]:
         """One block of definitions and the numbers of its results; `data` are the fields of the kind."""
-        ends = (0.0, 1.0, True) if kind in (Reified, Distinct) else (-np.inf, np.inf, False)
+        ends = (0.0, 1.0, True) if kind in (Reified, Distinct, NoOverlap, Cumulative) else (-np.inf, np.inf, False)
         results = self._columns(self.auxiliary, name, len(entries), *ends)
         starts = np.concatenate(([0], np.cumsum([len(e) for e in entries]))).astype(np.int64)
         made = kind(
@@ -130,6 +132,14 @@ class Draft:
 
     def distinct(self, name: str, entries: Entries) -> list[int]:
         return self.define(name, Distinct, entries)
+
+    def no_overlap(self, name: str, entries: Entries) -> list[int]:
+        """Entries of start, length and presence of every interval."""
+        return self.define(name, NoOverlap, entries)
+
+    def cumulative(self, name: str, entries: Entries) -> list[int]:
+        """Entries of start, length, presence and demand of every interval, and behind them the capacity."""
+        return self.define(name, Cumulative, entries)
 
     # --- the problem -------------------------------------------------------------------------------------------------
 

@@ -59,6 +59,14 @@ def random_problem(
         column = int(rng.choice(declared))
         return {column: 1.0, None: 1.0 - draft.lower[column]}
 
+    def intervals(each: int) -> list[Affine]:
+        """Two or three, with a binary for their presence."""
+        found: list[Affine] = []
+        for _ in range(int(rng.integers(2, 4))):
+            found += [affine(discrete), affine(discrete), int(rng.choice(x))]
+            found += [affine(discrete)] * (each - 3)
+        return found
+
     for number in range(blocks):
         kind = str(rng.choice(kinds))
         name, size = f"{kind}_{number}", int(rng.integers(1, 3))
@@ -91,6 +99,10 @@ def random_problem(
                 fixed = not y
             case "distinct":
                 made = draft.distinct(name, [[affine(discrete) for _ in range(int(rng.integers(1, 4)))]] * size)
+            case "no_overlap":
+                made = draft.no_overlap(name, [intervals(3) for _ in range(size)])
+            case "cumulative":
+                made = draft.cumulative(name, [[*intervals(4), affine(discrete)] for _ in range(size)])
             case _:
                 ends = [sorted(rng.integers(-3, 4, 2).tolist()) for _ in range(size)]
                 sides = [(a if rng.random() < 0.6 else -np.inf, b if rng.random() < 0.6 else np.inf) for a, b in ends]
