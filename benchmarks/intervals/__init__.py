@@ -1,0 +1,1 @@
+"""Job shops and gangs on named nodes: intervals by each backend."""
