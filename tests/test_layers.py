@@ -30,6 +30,7 @@ LAYERS = [
     "gpusched_dsl.explaining",
     "gpusched_dsl.workflows",
     "gpusched_dsl.campaigns",
+    "gpusched_dsl.drivers",
     "gpusched_dsl.interface",
     "gpusched_dsl",
     "gpusched_dsl.cli",

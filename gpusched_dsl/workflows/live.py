@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from gpusched_dsl.language.units import UNITS, convertible, number_factor
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.journal.chain import Json
 from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.live.clock import LiveClock, start_of
 from gpusched_dsl.online.live.stream import run_live
 from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.run_config import RunConfig
 
 
-def run_live_loop(
-    workspace: Workspace,
-    source: str,
-    out: BinaryIO,
-    config: RunConfig,
-    *,
-    start: str | None = None,
-    report_from: int | None = None,
-    defect: Defect = plain_defect,
-) -> bool:
-    """Read events from `source` and write decisions to `out` until the events end; return whether the run has ended.
+@dataclass(frozen=True, eq=False)
+class LiveParts:
+    """What a live run consists of: its setup, the header of its journal, its clock."""
 
-    `start` is the date at time 0; `defect` makes the diagnostic of an internal error. Raises DiagnosticError with all
-    errors in text, data and names, and as `run_live` does.
-    """
+    setup: RunSetup
+    header: Mapping[str, Json]
+    clock: LiveClock
+
+    @property
+    def name(self) -> str:
+        return self.setup.online.name
+
+    def make_loop(self, steps: StepJournal | None) -> LiveEventLoop:
+        """A loop at the beginning of the run, which finds recorded steps in `steps`."""
+        loop = loop_of(self.setup, journal=steps)
+        assert isinstance(loop, LiveEventLoop)
+        return loop
+
+
+def live_parts(workspace: Workspace, config: RunConfig, *, start: str | None = None) -> LiveParts:
+    """Check and read everything for a live run; `start` is the date at time 0. Raises DiagnosticError."""
     date = None if start is None else start_of(start)
     setup = setup_of(workspace, config, external=True).stateless()
     unit, instance = setup.online.unit, setup.base.instance
@@ -50,13 +60,26 @@ def run_live_loop(
         start=start,
     )  # fmt: skip
     seconds = number_factor(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None
+    return LiveParts(setup, header, LiveClock(str(setup.clock), seconds, date))
 
-    def make_loop(steps: StepJournal | None) -> LiveEventLoop:
-        loop = loop_of(setup, journal=steps)
-        assert isinstance(loop, LiveEventLoop)
-        return loop
 
+def run_live_loop(
+    workspace: Workspace,
+    source: str,
+    out: BinaryIO,
+    config: RunConfig,
+    *,
+    start: str | None = None,
+    report_from: int | None = None,
+    defect: Defect = plain_defect,
+) -> bool:
+    """Read events from `source` and write decisions to `out` until the events end; return whether the run has ended.
+
+    `start` is the date at time 0; `defect` makes the diagnostic of an internal error. Raises DiagnosticError with all
+    errors in text, data and names, and as `run_live` does.
+    """
+    parts = live_parts(workspace, config, start=start)
     return run_live(
-        make_loop, source, out, name=setup.online.name, clock=LiveClock(str(setup.clock), seconds, date),
-        journal=config.journal, header=header, report_from=report_from, defect=defect,
+        parts.make_loop, source, out, name=parts.name, clock=parts.clock, journal=config.journal,
+        header=parts.header, report_from=report_from, defect=defect,
     )  # fmt: skip

@@ -310,6 +310,18 @@ CODES: dict[str, str] = {
     "GSM5310": "inputs of a run changed",
     "GSM5311": "no such campaign",
     "GSM5312": "no run matches",
+    # 54xx drivers of clusters
+    "GSM5401": "cluster file cannot be read",
+    "GSM5402": "wrong entry of a cluster file",
+    "GSM5403": "mapping does not fit the model",
+    "GSM5404": "unknown driver",
+    "GSM5405": "cluster does not answer",
+    "GSM5406": "job is left out",
+    "GSM5407": "cluster has refused an action",
+    "GSM5408": "cluster contradicts the plan",
+    "GSM5409": "record of a driver run cannot be used",
+    "GSM5410": "guard rail stops actions",
+    "GSM5411": "nothing to compare with a cluster",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "invalid command line",

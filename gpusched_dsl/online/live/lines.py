@@ -9,12 +9,31 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.messages import LONGEST_LINE
 
 _CHUNK = 1 << 16  # bytes
+
+
+class LineSource(Protocol):
+    """Lines for a live run; `number` is that of the last line that was given."""
+
+    number: int
+
+    def next(self) -> bytes | None:
+        """Wait for the next line and return it; None at the end."""
+        ...
+
+    def is_ready(self) -> bool:
+        """Return whether the next line, or the end, is available without waiting."""
+        ...
+
+    def peek(self) -> bytes | None:
+        """The next line without taking it, after `is_ready`; None at the end."""
+        ...
 
 
 class LineReader:

@@ -20,7 +20,7 @@ from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import quarantine_of, split_quarantined
 from gpusched_dsl.online.journal.records import External
 from gpusched_dsl.online.live.clock import LiveClock
-from gpusched_dsl.online.live.lines import LineReader
+from gpusched_dsl.online.live.lines import LineSource
 from gpusched_dsl.online.live.messages import (
     Acknowledged,
     AnyEvent,
@@ -120,7 +120,7 @@ class LiveRun:
         self._ended = False
         self._steps = 0
 
-    def run(self, lines: LineReader) -> bool:
+    def run(self, lines: LineSource) -> bool:
         """Continue after the recorded steps, then read all lines; return whether the run has ended, else it can be
         resumed.
 
@@ -187,7 +187,7 @@ class LiveRun:
 
     # --- events in ---------------------------------------------------------------------------------------------------
 
-    def _gather(self, lines: LineReader) -> bool:
+    def _gather(self, lines: LineSource) -> bool:
         """Apply the next events: those at one time that are available together. Return False at the end of
         the lines.
         """

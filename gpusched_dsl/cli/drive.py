@@ -1,0 +1,160 @@
+"""`gsdsl drive`: watches a real cluster and plans for it, changes it with `--act`, reports what plans would save."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.crash import crash_diagnostic
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.instance import read_workspace
+from gpusched_dsl.cli.kernels import announce_compiling
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.tables import show_with_note
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.text.numbers import count_text
+from gpusched_dsl.policies.library import is_policy
+
+if TYPE_CHECKING:
+    from gpusched_dsl.drivers.protocol import Action, DrivenCluster
+    from gpusched_dsl.drivers.settings import DriveSettings
+    from gpusched_dsl.language.workspace import Workspace
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.drivers.settings import read_settings
+
+    _check(options)
+    settings, cluster = read_settings(Path(options.file))
+    workspace = read_workspace(settings.model, options.allow_outside, output)
+    if options.check:
+        return _show_observation(workspace, settings, cluster, output)
+    if is_policy(workspace, settings.method):
+        announce_compiling(output)
+    if options.report:
+        return _report(workspace, settings, options, output)
+    return _drive(workspace, settings, cluster, options, output)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Reject contradictory options and unwritable files."""
+    chosen = [name for name in ("act", "check", "report") if getattr(options, name)]
+    if len(chosen) > 1:
+        message = f"`--{chosen[0]}` and `--{chosen[1]}` exclude each other"
+        raise UsageError("GSM6002", message, "choose one of them")
+    for name in ("html", "json", "methods"):
+        if getattr(options, name) and not options.report:
+            raise UsageError("GSM6002", f"`--{name}` belongs to the report", "add `--report`")
+    if options.rounds is not None and (options.check or options.report):
+        raise UsageError("GSM6002", "`--rounds` is only for a run", "remove it")
+    if options.html == options.json == STDOUT:
+        raise UsageError("GSM6002", "several documents cannot all go to standard output", "give the others files")
+    check_targets(options.html, options.json)
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+def _drive(
+    workspace: Workspace, settings: DriveSettings, cluster: DrivenCluster, options: argparse.Namespace, output: Output
+) -> int:
+    from gpusched_dsl.drivers.drive import DriveOptions, drive
+
+    acts = options.act
+    mode = "changes the cluster" if acts else "watches only (add `--act` to change the cluster)"
+    output.note(f"{settings.method} plans for {settings.driver} and {mode}; records are in {settings.folder}")
+
+    def show(action: Action) -> None:
+        would = "" if acts else "would "
+        where = f" on {', '.join(action.allocation)}" if action.allocation else ""
+        output.note(f"{would}{action.kind} job {action.job}{where}   ({action.reason})")
+
+    with _stop_on_signals() as stop:
+        summary = drive(
+            workspace,
+            settings,
+            cluster,
+            DriveOptions(acts, options.rounds, stop.is_set, wait=stop.wait, on_action=show),
+            report=lambda diagnostic: output.report([diagnostic], counted=False),
+            defect=lambda failure: crash_diagnostic(failure, sys.argv),
+        )
+    made = "made" if acts else "would have been made"
+    output.say(
+        f"{count_text(summary.rounds, 'observation')}, {count_text(summary.events, 'event')}, "
+        f"{count_text(summary.plans, 'plan')}; {count_text(summary.changes, 'change')} {made}"
+    )
+    if summary.left_out:
+        output.say(f"left out: {count_text(len(summary.left_out), 'job')}")
+    return exits.OK
+
+
+@contextmanager
+def _stop_on_signals() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set; a second Ctrl-C interrupts at once."""
+    stop = threading.Event()
+
+    def ask(number: int, frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# --- checks and reports ----------------------------------------------------------------------------------------------
+
+
+def _show_observation(workspace: Workspace, settings: DriveSettings, cluster: DrivenCluster, output: Output) -> int:
+    """Observe once and print the nodes, and the jobs with their data or the reason why they are left out."""
+    from gpusched_dsl.drivers.inspection import inspect
+
+    found = inspect(workspace, settings, cluster)
+    for line in found.node_lines():
+        output.say_wrapped(line)
+    output.say()
+    if found.jobs:
+        show_with_note(found.grid(), output, indent="")
+    else:
+        output.say("no jobs")
+    output.report(found.warnings)
+    return exits.OK
+
+
+def _report(workspace: Workspace, settings: DriveSettings, options: argparse.Namespace, output: Output) -> int:
+    """Compare what the cluster did with the methods, over everything that was recorded."""
+    from gpusched_dsl.drivers.report import shadow_comparison
+
+    if STDOUT in (options.html, options.json):
+        output.only_diagnostics()
+    found = shadow_comparison(workspace, settings, options.methods or (settings.method,))
+    comparison = found.runs
+    show_with_note(comparison.grid(), output)
+    output.say()
+    lines = (*comparison.footer(), *found.summary())
+    for line in lines:
+        output.say_wrapped(line)
+    output.report(_diagnostics(comparison.rows))
+    if options.json is not None:
+        write_document(comparison.json_text(), options.json, output)
+    if options.html is not None:
+        from gpusched_dsl.reporting.pages.run_page import page
+
+        write_document(page(comparison.results, comparison.grid(), lines), options.html, output)
+    return exits.OK if len(comparison.results) > 1 else exits.BAD_INPUT
+
+
+def _diagnostics(rows: object) -> list[Diagnostic]:
+    return [diagnostic for row in rows for diagnostic in row.diagnostics]  # type: ignore[attr-defined]

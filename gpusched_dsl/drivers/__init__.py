@@ -1,0 +1,1 @@
+"""Drivers of real clusters: observations in, actions out, through the live loop."""

@@ -1,0 +1,152 @@
+"""Does actions under guard rails: records the intent, acts, records the outcome.
+
+In shadow mode the intents are recorded and nothing is done.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpusched_dsl.drivers.protocol import Action, ActionRefused, ClusterUnavailable, DrivenCluster
+from gpusched_dsl.drivers.reconcile import Contradiction, Difference
+from gpusched_dsl.drivers.records import RecordFile
+from gpusched_dsl.drivers.settings import GuardSettings
+
+HOUR = 3600.0
+Tell = Callable[[str, str], None]  # code, message
+
+
+@dataclass
+class Actuator:
+    """`now` is the wall clock in seconds; `tell` is called once for each new problem. `refused` counts refusals of
+    the same action; its job is left out after `attempts`.
+    """
+
+    cluster: DrivenCluster
+    record: RecordFile
+    guard: GuardSettings
+    freeze: Path
+    acts: bool
+    now: Callable[[], float]
+    tell: Tell
+    on_action: Callable[[Action], None] = lambda action: None
+    done: int = 0
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _times: deque[float] = field(default_factory=deque)
+    _told: set[str] = field(default_factory=set)
+    _shadow: dict[str, Any] = field(default_factory=dict)
+    _number: int = 0
+
+    def __post_init__(self) -> None:
+        """Continue the record: the number of changes in the last hour, and refusals."""
+        unfinished: dict[int, str] = {}
+        for line in self.record.lines():
+            number = int(line["n"])
+            self._number = max(self._number, number)
+            if "result" in line:
+                unfinished.pop(number, None)
+            elif line.get("shadow"):
+                self._shadow[line["job"]] = _signature(line)
+            else:
+                self._times.append(float(line["at"]))
+                unfinished[number] = line["job"]
+        for number in unfinished:  # the process was killed in between: the next observation shows what happened
+            self.record.append({"n": number, "result": "unknown", "at": self.now()})
+
+    def apply(self, found: Difference) -> tuple[str, ...]:
+        """Do what is permitted; return the jobs whose action was refused too often."""
+        for contradiction in found.contradictions:
+            if self.acts or contradiction.stops_all:  # in shadow mode jobs always run elsewhere
+                self._tell_once("GSM5408", contradiction.about, contradiction.message)
+        if not self.acts:
+            self._note(found.actions)
+            return ()
+        if stopped := _stopping(found.contradictions):
+            self._tell_once("GSM5408", "stopped", f"no action is done: {stopped.message}")
+            return ()
+        if self.freeze.exists():
+            if found.actions:
+                self._tell_once("GSM5410", "frozen", f"no action is done while `{self.freeze}` exists")
+            return ()
+        return self._do(found.actions)
+
+    def _do(self, actions: Sequence[Action]) -> tuple[str, ...]:
+        given_up: list[str] = []
+        failed: set[str] = set()
+        for action in actions:
+            if action.job in failed:
+                continue
+            if not self._has_budget():
+                limit = self.guard.changes_per_hour
+                self._tell_once("GSM5410", "limit", f"the limit of {limit} changes per hour is reached; actions wait")
+                break
+            try:
+                self._do_one(action)
+            except ActionRefused as refusal:
+                failed.add(action.job)
+                key = (action.job, action.kind.value)
+                self.refused[key] += 1
+                self._tell_once("GSM5407", f"{key}", f"`{action.kind}` of job `{action.job}` was refused: {refusal}")
+                if self.refused[key] >= self.guard.attempts:
+                    given_up.append(action.job)
+            except ClusterUnavailable as failure:
+                self._tell_once("GSM5405", "unavailable", f"the cluster does not answer: {failure}")
+                break  # observe before anything else is done
+        return tuple(given_up)
+
+    def _do_one(self, action: Action) -> None:
+        number = self._begin(action, shadow=False)
+        self._times.append(self.now())
+        try:
+            self.cluster.act(action)
+        except ActionRefused as refusal:
+            self.record.append({"n": number, "result": "refused", "message": str(refusal), "at": self.now()})
+            raise
+        except ClusterUnavailable as failure:
+            self.record.append({"n": number, "result": "unknown", "message": str(failure), "at": self.now()})
+            raise
+        self.done += 1
+        self.on_action(action)
+        self.refused.pop((action.job, action.kind.value), None)
+        self.record.append({"n": number, "result": "done", "at": self.now()})
+
+    def _note(self, actions: Sequence[Action]) -> None:
+        """Record the actions of shadow mode that differ from the last one of their job."""
+        for action in actions:
+            signature = [action.kind.value, dict(action.allocation)]
+            if self._shadow.get(action.job) != signature:
+                self._begin(action, shadow=True)
+                self._shadow[action.job] = signature
+                self.done += 1
+                self.on_action(action)
+
+    def _begin(self, action: Action, *, shadow: bool) -> int:
+        self._number += 1
+        line: dict[str, Any] = {
+            "n": self._number, "at": self.now(), "job": action.job, "action": action.kind.value,
+            "nodes": dict(action.allocation), "reason": action.reason,
+        }  # fmt: skip
+        self.record.append({**line, "shadow": True} if shadow else line)
+        return self._number
+
+    def _has_budget(self) -> bool:
+        while self._times and self._times[0] <= self.now() - HOUR:
+            self._times.popleft()
+        return len(self._times) < self.guard.changes_per_hour
+
+    def _tell_once(self, code: str, about: str, message: str) -> None:
+        if f"{about} {message}" not in self._told:
+            self._told.add(f"{about} {message}")
+            self.tell(code, message)
+
+
+def _stopping(contradictions: Sequence[Contradiction]) -> Contradiction | None:
+    return next((c for c in contradictions if c.stops_all), None)
+
+
+def _signature(line: dict[str, Any]) -> list[Any]:
+    return [line["action"], line["nodes"]]

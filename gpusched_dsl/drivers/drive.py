@@ -1,0 +1,295 @@
+"""Drives a cluster through the live loop and its journal: observations become events, decisions become actions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gpusched_dsl.drivers.actuator import Actuator
+from gpusched_dsl.drivers.events import Content, EventMaker, KnownState, event_content
+from gpusched_dsl.drivers.history import HistoryWriter
+from gpusched_dsl.drivers.mapping import JobMapping, check_mapping
+from gpusched_dsl.drivers.protocol import Action, DrivenCluster, JobState, Observation
+from gpusched_dsl.drivers.reconcile import WantedState, difference
+from gpusched_dsl.drivers.records import RECORD, RecordFile
+from gpusched_dsl.drivers.settings import FREEZE, DriveSettings
+from gpusched_dsl.drivers.source import ClusterLines
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.quarantine import split_quarantined
+from gpusched_dsl.online.journal.steps import JournalSteps
+from gpusched_dsl.online.live.clock import start_of
+from gpusched_dsl.online.live.messages import Acknowledged, AnyRecord, Decided, Failed, Quarantined
+from gpusched_dsl.online.live.session import LiveRun
+from gpusched_dsl.online.live.trial import Defect, plain_defect
+from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.workflows.live import LiveParts, live_parts
+
+JOURNAL, ACTIONS, HISTORY, ORIGIN = "run.db", "actions.jsonl", "cluster.jsonl", "drive.json"
+Report = Callable[[Diagnostic], None]
+
+
+@dataclass(frozen=True)
+class DriveOptions:
+    """`acts`: change the cluster, else only watch. The run ends after `rounds` observations, or if `stop` says so.
+
+    `wait` passes a number of seconds; `on_action` is called with every change, in shadow mode with those not made.
+    """
+
+    acts: bool = False
+    rounds: int | None = None
+    stop: Callable[[], bool] = lambda: False
+    now: Callable[[], float] = time.time
+    wait: Callable[[float], object] = time.sleep
+    on_action: Callable[[Action], None] = lambda action: None
+
+
+@dataclass
+class DriveSummary:
+    """What a driver run did: observations, events, plans, changes (in shadow mode: those it would have made)."""
+
+    rounds: int = 0
+    events: int = 0
+    plans: int = 0
+    changes: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def config_of(settings: DriveSettings, method: str | None = None) -> RunConfig:
+    """The configuration of the runs of a cluster file."""
+    return RunConfig(
+        online=settings.online, scenario=settings.scenario, method=method or settings.method,
+        fallback=settings.fallback, time_limit=settings.time_limit, seed=settings.seed,
+        journal=settings.folder / JOURNAL,
+    )  # fmt: skip
+
+
+def drive(
+    workspace: Workspace,
+    settings: DriveSettings,
+    cluster: DrivenCluster,
+    options: DriveOptions,
+    *,
+    report: Report,
+    on_record: Callable[[Any], None] = lambda record: None,
+    defect: Defect = plain_defect,
+) -> DriveSummary:
+    """Drive the cluster of a cluster file until the run ends; the same call continues it.
+
+    `report` gets warnings as they occur, `on_record` the records of the live run. Raises DiagnosticError for errors in
+    text, data and the cluster file, for records that cannot be used, and as the journal does.
+    """
+    start = start_of_run(settings, options.now)
+    parts = live_parts(workspace, config_of(settings), start=start.isoformat())
+    mapping = mapping_of(settings, parts, start)
+    return _Drive(settings, cluster, options, report, on_record, parts, mapping).run(defect)
+
+
+def mapping_of(settings: DriveSettings, parts: LiveParts, start: datetime) -> JobMapping:
+    """The mapping of a cluster file, checked against the model. Raises DiagnosticError."""
+    if parts.clock.seconds is None:
+        message = f"the clock of `{parts.setup.online.name}` is no time, so it cannot follow a cluster"
+        raise DiagnosticError([Diagnostic("GSM5403", message, parts.setup.online.span, help="give it a unit of time")])
+    online = parts.setup.online
+    mapping = JobMapping(online.base, online, settings.derived, settings.sources, start.timestamp())
+    given = parts.setup.base.instance.scenario.assignments
+    check_mapping(mapping, settings.spans, settings.jobs_span, given)
+    return mapping
+
+
+def start_of_run(settings: DriveSettings, now: Callable[[], float], *, create: bool = True) -> datetime:
+    """Time 0 of the run: that of the folder, else that of the cluster file, else now. Raises DiagnosticError."""
+    path = settings.folder / ORIGIN
+    try:
+        if path.exists():
+            found: str = msgspec.json.decode(path.read_bytes(), type=dict[str, str])["start"]
+            return _with_zone(start_of(found))
+        start = (
+            datetime.fromtimestamp(int(now()), UTC) if settings.start is None else _with_zone(start_of(settings.start))
+        )
+        if create:
+            settings.folder.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(msgspec.json.encode({"start": start.isoformat()}) + b"\n")
+        return start
+    except (OSError, msgspec.MsgspecError, KeyError) as failure:
+        help = "use another `folder` in the cluster file"
+        raise DiagnosticError([Diagnostic(RECORD, f"`{path}` cannot be used: {failure}", help=help)]) from failure
+
+
+def _with_zone(start: datetime) -> datetime:
+    return start if start.tzinfo is not None else start.astimezone()
+
+
+class _Drive:
+    """One run of a driver over a folder of records."""
+
+    def __init__(
+        self,
+        settings: DriveSettings,
+        cluster: DrivenCluster,
+        options: DriveOptions,
+        report: Report,
+        on_record: Callable[[Any], None],
+        parts: LiveParts,
+        mapping: JobMapping,
+    ) -> None:
+        self._settings, self._cluster, self._options = settings, cluster, options
+        self._report, self._on_record, self._parts, self._mapping = report, on_record, parts, mapping
+        self.summary = DriveSummary()
+        self._given_up: list[str] = []
+        self._down = False
+        assert parts.clock.seconds is not None
+        self._start, self._unit_seconds = mapping.start, parts.clock.seconds
+
+    def run(self, defect: Defect) -> DriveSummary:
+        folder, guard = self._settings.folder, self._settings.guard
+        with ExitStack() as stack:
+            journal = stack.enter_context(Journal.open(folder / JOURNAL, self._parts.header))
+            actions, history = RecordFile(folder / ACTIONS), RecordFile(folder / HISTORY)
+            stack.callback(actions.close)
+            stack.callback(history.close)
+            loop = self._parts.make_loop(JournalSteps(journal))
+            self._actuator = Actuator(
+                self._cluster, actions, guard, folder / FREEZE, self._options.acts, self._options.now, self._tell,
+                self._options.on_action,
+            )  # fmt: skip
+            self._history = HistoryWriter(history, self._mapping.values)
+            self._maker = EventMaker(
+                _known_of(journal), self._mapping.values, self._node_names(loop), self._leave_out,
+                acting=self._options.acts, checkpoints=guard.checkpoints, left_out=self.summary.left_out,
+            )  # fmt: skip
+            self._loop = loop
+            self._lines = ClusterLines(
+                self._cluster, self._maker, self._settings.interval, self._to_clock, self._settle, self._observed,
+                self._unavailable, self._extra, self._options.rounds, self._options.stop, self._options.now,
+                self._options.wait,
+            )  # fmt: skip
+            run = LiveRun(loop, self._receive, self._parts.name, self._parts.clock, journal, None, defect)
+            run.run(self._lines)
+        self.summary.rounds, self.summary.changes = self._lines.rounds_done, self._actuator.done
+        return self.summary
+
+    # --- events in ---------------------------------------------------------------------------------------------------
+
+    def _to_clock(self, seconds: float) -> float:
+        return max(0.0, (seconds - self._start) / self._unit_seconds)
+
+    def _node_names(self, loop: LiveEventLoop) -> tuple[str, ...]:
+        return tuple(str(label) for label in loop.base.store.universes[loop.places_root].labels)
+
+    def _observed(self, observation: Observation, now: float) -> None:
+        if self._down:
+            self._down = False
+            self._tell("GSM5405", "the cluster answers again", Severity.NOTE)
+        self._history.write(observation, now)
+
+    def _unavailable(self, message: str) -> None:
+        if not self._down:
+            self._down = True
+            self._tell("GSM5405", f"the cluster cannot be observed: {message}")
+
+    def _extra(self, observation: Observation, contents: list[Content], now: float) -> list[Content]:
+        """Add withdrawals of jobs that were given up, a tick if a plan is due, and before them which jobs of the plan
+        have not started.
+        """
+        given_up, self._given_up = self._given_up, []
+        contents = contents + [event_content("withdrawal", f"refused {job}", now, job=job) for job in given_up]
+        loop, world, clock = self._loop, self._loop.world, self._to_clock(now)
+        due = float(world.request.min(initial=np.inf))
+        if np.isfinite(loop.period) and len(world.present()):
+            due = min(due, max(loop.last_plan_time, 0.0) + loop.period)
+        if due <= clock:
+            contents.append(event_content("tick", f"tick {loop.events}", now))
+        if not contents or not self._options.acts or self._settings.guard.checkpoints:
+            return contents
+        return [*self._not_started(observation, now), *contents]
+
+    def _not_started(self, observation: Observation, now: float) -> list[Content]:
+        """Jobs that run according to the plan, but still wait in the cluster, have made no progress."""
+        loop, world = self._loop, self._loop.world
+        labels = loop.base.store.universes[loop.jobs_root].labels
+        found = []
+        for code in world.running.tolist():
+            name = str(labels[code])
+            job = observation.jobs.get(name)
+            if job is not None and job.state in (JobState.PENDING, JobState.BLOCKED) and not job.allocation:
+                found.append(event_content("progress", f"waits {name} {loop.events}", now, job=name, fraction=0.0))
+        return found
+
+    def _leave_out(self, job: str, why: str) -> None:
+        self._tell("GSM5406", f"job `{job}` is left out: {why}")
+
+    # --- records and actions out -------------------------------------------------------------------------------------
+
+    def _receive(self, line: bytes) -> None:
+        record = _decode(line)
+        self._on_record(record)
+        match record:
+            case Failed(id=str() as id):
+                self._event_refused(id, record.message)
+            case Quarantined():
+                self._event_refused(record.id, record.message)
+            case Decided() if not record.again:
+                self.summary.plans += 1
+            case Acknowledged(id=id) if id in self._lines.contents:
+                self._maker.known.learn(self._lines.contents.pop(id))
+                self.summary.events += 1
+
+    def _event_refused(self, id: str, message: str) -> None:
+        content = self._lines.contents.pop(id, None)
+        if content is not None and "job" in content:
+            self._maker.leave_out(str(content["job"]), message)
+        elif content is not None:
+            self._tell("GSM5407", f"the event `{id}` was refused: {message}")
+
+    def _settle(self, observation: Observation) -> None:
+        """Compare the cluster with the plan and act."""
+        found = difference(self._plan(), observation, preempt=self._settings.guard.preempt)
+        for job in self._actuator.apply(found):
+            why = f"its action was refused {self._settings.guard.attempts} times"
+            self._maker.leave_out(job, why)
+            self._given_up.append(job)
+
+    def _plan(self) -> WantedState:
+        """The plan in effect, with the names of the cluster."""
+        loop, world = self._loop, self._loop.world
+        universes = loop.base.store.universes
+        jobs, places = universes[loop.jobs_root].labels, universes[loop.places_root].labels
+        kinds = universes[loop.setup.kinds_root].labels if loop.setup.kinds_root != loop.places_root else None
+        parts = world.parts
+        allocations: dict[str, dict[str, int]] = {}
+        types: dict[str, str] = {}
+        rows = zip(parts.job.tolist(), parts.place.tolist(), parts.kind.tolist(), parts.uses.tolist(), strict=True)
+        for job, place, kind, uses in rows:
+            node = str(places[place])
+            allocations.setdefault(str(jobs[job]), {})[node] = round(uses)
+            if kinds is not None and kind >= 0:
+                types[node] = str(kinds[kind])
+        present = (str(jobs[job]) for job in world.present().tolist())
+        return WantedState(allocations, tuple(present), len(loop.steps), types)
+
+    def _tell(self, code: str, message: str, severity: Severity = Severity.WARNING) -> None:
+        self._report(Diagnostic(code, message, severity=severity))
+
+
+def _known_of(journal: Journal) -> KnownState:
+    """What the run was told according to its journal."""
+    known = KnownState()
+    accepted, quarantined = split_quarantined(journal.external())
+    for external in accepted:
+        if external.id not in quarantined:
+            known.learn(external.content)
+    return known
+
+
+_decode = msgspec.json.Decoder(AnyRecord).decode

@@ -1,0 +1,124 @@
+"""The protocol of a driver: what a cluster shows of its jobs and nodes, and what can be done to a job.
+
+A driver holds no decision and remembers no plan. It observes the complete state each time, so an event that comes late,
+twice or never changes nothing: the run compares states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
+
+Field: TypeAlias = str | int | float
+Allocation: TypeAlias = Mapping[str, int]  # GPUs by node
+
+
+class JobState(StrEnum):
+    """The state of a job. A `blocked` job must not start yet: it waits for another job, or for a time."""
+
+    BLOCKED = "blocked"
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"  # successfully
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def has_ended(self) -> bool:
+        return self in (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedJob:
+    """One job of the cluster. Times are in seconds since 1970 by the clock of the cluster, None if unknown.
+
+    `gpus` are those that the job requests, `allocation` those that it occupies now, also while it ends, and `ran_on`
+    those of a job that has ended, by node. A pending job is `held` if the cluster must not start it; if it may start
+    only on certain nodes, these are `pinned`. `restarts` counts how often it was put back into the queue. `fields` are
+    everything else that a mapping can read. If the job cannot be managed, `unsupported` says why.
+    """
+
+    name: str
+    state: JobState
+    gpus: int = 0
+    held: bool = False
+    pinned: tuple[str, ...] = ()
+    allocation: Allocation = field(default_factory=dict)
+    ran_on: Allocation = field(default_factory=dict)
+    submitted: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    restarts: int = 0
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    unsupported: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedNode:
+    """One node. A node that is not `up` starts no jobs; `gpu_type` is "" if it is unknown."""
+
+    name: str
+    gpus: int
+    up: bool = True
+    gpu_type: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The state of the cluster: jobs and nodes by name."""
+
+    jobs: Mapping[str, ObservedJob]
+    nodes: Mapping[str, ObservedNode]
+
+
+class ActionKind(StrEnum):
+    START = "start"
+    HOLD = "hold"
+    REQUEUE = "requeue"
+    RESIZE = "resize"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A change of one job. `start` and `resize` have the wanted GPUs by node; the reason is told to the cluster."""
+
+    kind: ActionKind
+    job: str
+    allocation: Allocation = field(default_factory=dict)
+    reason: str = ""
+
+
+class ClusterUnavailable(Exception):
+    """The cluster does not answer, or not completely. It is unknown whether an action was done."""
+
+
+class ActionRefused(Exception):
+    """The cluster has refused an action."""
+
+
+class DrivenCluster(Protocol):
+    """A cluster. `fields` names what a mapping can read of a job besides the attributes of `ObservedJob`."""
+
+    fields: frozenset[str]
+
+    def observe(self) -> Observation:
+        """Return the complete state. Raises ClusterUnavailable."""
+        ...
+
+    def act(self, action: Action) -> None:
+        """Do an action and return when the cluster has accepted it.
+
+        start: let a pending job run on exactly these nodes. hold: do not start a pending job. requeue: stop a running
+        job and put it into the queue, held. resize: change the GPUs of a pending job. If only a part of an action is
+        done, the job must not have started. Raises ActionRefused, and ClusterUnavailable.
+        """
+        ...
+
+
+class ClusterFactory(Protocol):
+    """Makes a cluster from its section of the cluster file. Raises DiagnosticError and ValueError (a wrong setting)."""
+
+    def __call__(self, settings: Mapping[str, Any]) -> DrivenCluster: ...

@@ -1,0 +1,139 @@
+"""From the plan and an observation to actions: the difference between the wanted and the observed state.
+
+Actions follow from the present difference only, never from what was decided or done before. So an action that was lost,
+refused or half done is made again, and one that was done is not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpusched_dsl.drivers.protocol import Action, ActionKind, Allocation, JobState, Observation, ObservedJob
+
+
+@dataclass(frozen=True)
+class WantedState:
+    """The wanted state: the allocation of each job that should run, and all jobs that the run knows.
+
+    `kinds` are the node types that the plan uses, by node, where the model names them.
+    """
+
+    allocations: Mapping[str, Allocation]
+    jobs: tuple[str, ...]
+    step: int = 0
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A difference that no permitted action removes. One of a node stops all actions."""
+
+    about: str
+    message: str
+    stops_all: bool = False
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The actions towards the plan, in order, and what contradicts it. `waiting` are starts without free GPUs yet."""
+
+    actions: tuple[Action, ...]
+    contradictions: tuple[Contradiction, ...]
+    waiting: tuple[str, ...] = ()
+
+
+def difference(plan: WantedState, observation: Observation, *, preempt: bool) -> Difference:
+    """Compare a plan with a cluster. Actions that free GPUs come before starts; starts keep the order of the plan."""
+    contradictions = [*_node_contradictions(plan, observation)]
+    stops: list[Action] = []
+    starts: list[Action] = []
+    reason = f"gsdsl step {plan.step}"
+    for name in plan.jobs:
+        job = observation.jobs.get(name)
+        if job is None or job.state.has_ended or job.state is JobState.BLOCKED or job.unsupported:
+            continue
+        wanted = plan.allocations.get(name)
+        if job.state is JobState.RUNNING:
+            if wanted is not None and _same(wanted, job.allocation):
+                continue
+            where = "wait" if wanted is None else f"run on {_nodes(wanted)}"
+            if preempt:
+                stops.append(Action(ActionKind.REQUEUE, name, reason=f"{reason}: to {where}"))
+            else:
+                message = f"job `{name}` runs on {_nodes(job.allocation)}, but the plan lets it {where}"
+                contradictions.append(Contradiction(name, message))
+        elif wanted is None:
+            if not job.held:
+                stops.append(Action(ActionKind.HOLD, name, reason=f"{reason}: to wait"))
+        elif not _is_released(job, wanted) or (job.gpus and job.gpus != sum(wanted.values())):
+            if job.gpus and job.gpus != sum(wanted.values()):
+                text = f"{reason}: {sum(wanted.values())} GPUs"
+                starts.append(Action(ActionKind.RESIZE, name, wanted, text))
+            starts.append(Action(ActionKind.START, name, wanted, f"{reason}: to run on {_nodes(wanted)}"))
+    return _with_room(plan, observation, stops, starts, contradictions)
+
+
+def free_gpus(plan: WantedState, observation: Observation) -> Counter[str]:
+    """The GPUs of each node that no job occupies, and none that was released for the node will occupy."""
+    free = Counter({name: node.gpus if node.up else 0 for name, node in observation.nodes.items()})
+    for job in observation.jobs.values():
+        if job.state is JobState.PENDING and not job.held and job.pinned:
+            wanted = plan.allocations.get(job.name)
+            free.subtract(wanted if wanted is not None and _is_released(job, wanted) else {})
+        free.subtract(job.allocation)
+    return free
+
+
+def _with_room(
+    plan: WantedState,
+    observation: Observation,
+    stops: list[Action],
+    starts: list[Action],
+    contradictions: list[Contradiction],
+) -> Difference:
+    """Keep the starts that have their GPUs free; the others wait for the next observation."""
+    free, actions, waiting = free_gpus(plan, observation), [*stops], []
+    for action in starts:
+        if any(free[node] < gpus for node, gpus in action.allocation.items()):
+            if action.kind is ActionKind.START:
+                waiting.append(action.job)
+            continue
+        if action.kind is ActionKind.START:
+            free.subtract(action.allocation)
+        actions.append(action)
+    return Difference(tuple(actions), tuple(contradictions), tuple(waiting))
+
+
+def _node_contradictions(plan: WantedState, observation: Observation) -> list[Contradiction]:
+    """Nodes with fewer GPUs, or of another type, than the plan uses."""
+    used: Counter[str] = Counter()
+    for allocation in plan.allocations.values():
+        used.update(allocation)
+    found = []
+    for name in sorted(used):
+        node = observation.nodes.get(name)
+        if node is None or not node.up:
+            continue  # it failed after the plan: the next plan knows
+        if used[name] > node.gpus:
+            message = f"the plan uses {used[name]} GPUs of `{name}`, which has {node.gpus}"
+            found.append(Contradiction(name, message, stops_all=True))
+        kind = plan.kinds.get(name)
+        types = {other.gpu_type for other in observation.nodes.values()}
+        if kind in types and node.gpu_type and kind != node.gpu_type:
+            message = f"the plan uses `{name}` as `{kind}`, but its GPUs are `{node.gpu_type}`"
+            found.append(Contradiction(name, message, stops_all=True))
+    return found
+
+
+def _is_released(job: ObservedJob, wanted: Allocation) -> bool:
+    return not job.held and set(job.pinned) == set(wanted)
+
+
+def _same(wanted: Allocation, observed: Allocation) -> bool:
+    return dict(wanted) == dict(observed)
+
+
+def _nodes(allocation: Allocation) -> str:
+    return ", ".join(f"{node} ({gpus} GPU{'' if gpus == 1 else 's'})" for node, gpus in allocation.items()) or "no node"

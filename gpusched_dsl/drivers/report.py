@@ -1,0 +1,20 @@
+"""The shadow report of a cluster file: the recorded history, compared with methods."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from gpusched_dsl.drivers.comparison import ShadowComparison, compare_with_cluster
+from gpusched_dsl.drivers.drive import HISTORY, config_of, start_of_run
+from gpusched_dsl.drivers.observed_jobs import read_history
+from gpusched_dsl.drivers.records import read_records
+from gpusched_dsl.drivers.settings import DriveSettings
+from gpusched_dsl.language.workspace import Workspace
+
+
+def shadow_comparison(workspace: Workspace, settings: DriveSettings, methods: Sequence[str]) -> ShadowComparison:
+    """Compare everything that was recorded so far, also while a run continues. Raises DiagnosticError."""
+    history = read_history(read_records(settings.folder / HISTORY))
+    start = start_of_run(settings, time.time, create=False)
+    return compare_with_cluster(workspace, config_of(settings), history, start.timestamp(), methods)

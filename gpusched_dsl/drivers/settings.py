@@ -1,0 +1,136 @@
+"""The cluster file: the driver, the model, how jobs become data, and the guard rails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpusched_dsl.drivers.positions import Positions
+from gpusched_dsl.drivers.protocol import DrivenCluster
+from gpusched_dsl.drivers.registry import driver
+from gpusched_dsl.drivers.toml_reader import WRONG, TableReader, read_toml
+from gpusched_dsl.drivers.value_source import COMMON_FIELDS, ValueSource, read_source
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.source import Span
+
+FREEZE = "freeze"  # the file in the folder that stops all actions
+
+
+@dataclass(frozen=True)
+class GuardSettings:
+    """`changes_per_hour` limits actions. Running jobs are stopped only with `preempt`. `attempts` are those of one
+    action before its job is left out. With `checkpoints`, jobs that were put back keep their progress.
+    """
+
+    changes_per_hour: int = 60
+    preempt: bool = False
+    attempts: int = 3
+    checkpoints: bool = False
+
+
+@dataclass(frozen=True)
+class DriveSettings:
+    """The content of a cluster file. Paths are absolute; `interval` is in seconds."""
+
+    path: Path
+    model: Path
+    folder: Path
+    driver: str
+    cluster_settings: Mapping[str, Any]
+    online: str | None
+    scenario: str | None
+    method: str
+    fallback: str | None
+    time_limit: float | None
+    interval: float
+    start: str | None
+    seed: int
+    derived: Mapping[str, ValueSource]
+    sources: Mapping[str, ValueSource]
+    spans: Mapping[str, Span]  # of the entries of [jobs]
+    jobs_span: Span
+    guard: GuardSettings
+
+
+def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[DriveSettings, DrivenCluster]:
+    """Read a cluster file and make its cluster (or use `cluster`). Raises DiagnosticError (GSM5401, GSM5402, GSM5404)
+    with everything wrong in the file.
+    """
+    table, source = read_toml(path)
+    found, places = Diagnostics(), Positions(source)
+    top = TableReader(table, (), places, found)
+    name = top.need("driver", str, 'name it: `driver = "slurm"`') or ""
+    model = top.need("model", str, 'name the file of the scenario: `model = "cluster.gsm"`') or ""
+    folder = path.parent.resolve()
+    section = top.get(name, dict, {}) or {}
+    if cluster is None and name:
+        cluster = _make_cluster(name, section, top, found)
+    fields = COMMON_FIELDS | (cluster.fields if cluster is not None else frozenset())
+    derived_reader, jobs_reader = top.sub("fields"), top.sub("jobs")
+    derived: dict[str, ValueSource] = {}
+    if cluster is not None:
+        for field in derived_reader.table:
+            derived[field] = read_source(derived_reader, field, folder, fields | derived.keys())
+    known = fields | derived.keys()
+    sources = {n: read_source(jobs_reader, n, folder, known) for n in jobs_reader.table} if cluster is not None else {}
+    guard = _read_guard(top.sub("guard"))
+    settings = DriveSettings(
+        path=path,
+        model=folder / model,
+        folder=folder / (top.get("folder", str) or "shadow"),
+        driver=name,
+        cluster_settings=section,
+        online=top.get("online", str),
+        scenario=top.get("scenario", str),
+        method=top.get("method", str) or "highs",
+        fallback=top.get("fallback", str),
+        time_limit=_positive(top, "time_limit", None),
+        interval=_positive(top, "interval", 5.0) or 5.0,
+        start=top.get("start", str),
+        seed=top.get("seed", int, 0) or 0,
+        derived=derived,
+        sources=sources,
+        spans={n: jobs_reader.value_span(n) for n in jobs_reader.table},
+        jobs_span=jobs_reader.span,
+        guard=guard,
+    )
+    top.finish()
+    found.raise_if_errors()
+    assert cluster is not None
+    return settings, cluster
+
+
+def _make_cluster(name: str, section: Mapping[str, Any], top: TableReader, found: Diagnostics) -> DrivenCluster | None:
+    try:
+        return driver(name, top.value_span("driver"))(section)
+    except DiagnosticError as error:
+        for diagnostic in error.diagnostics:
+            found.add(diagnostic)
+    except ValueError as wrong:  # `key: reason`
+        key, _, reason = str(wrong).partition(": ")
+        span = top.sub(name).value_span(key) if key in section else top.sub(name).span
+        found.add(Diagnostic(WRONG, f"`{key}` {reason}", span))
+    return None
+
+
+def _read_guard(reader: TableReader) -> GuardSettings:
+    default = GuardSettings()
+    guard = GuardSettings(
+        changes_per_hour=int(_positive(reader, "changes_per_hour", default.changes_per_hour) or 0),
+        preempt=bool(reader.get("preempt", bool, default.preempt)),
+        attempts=int(_positive(reader, "attempts", default.attempts) or 1),
+        checkpoints=bool(reader.get("checkpoints", bool, default.checkpoints)),
+    )
+    reader.finish()
+    return guard
+
+
+def _positive(reader: TableReader, name: str, default: float | None) -> float | None:
+    value = reader.get(name, float, default)
+    if value is not None and not value > 0:
+        reader.error(name, f"`{name}` must be positive")
+        return default
+    return value

@@ -1,0 +1,1 @@
+"""Slurm: its jobs and nodes by the command line or by REST."""

@@ -1,0 +1,118 @@
+"""Slurm as a cluster: observed by commands or by REST, changed by `scontrol`."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusched_dsl.drivers.protocol import Action, ActionKind, ClusterUnavailable, Observation
+from gpusched_dsl.drivers.slurm.commands import Commands
+from gpusched_dsl.drivers.slurm.json_values import UnknownJson
+from gpusched_dsl.drivers.slurm.observe import FIELDS, observation_of
+from gpusched_dsl.drivers.slurm.rest import RestInterface
+
+_VERSION = re.compile(r"v0\.0\.\d+$")
+_KEYS: Mapping[str, type | tuple[type, ...]] = {
+    "partition": str, "api": str, "version": str, "token_file": str, "user": str, "commands": str,
+    "timeout": (int, float),
+}  # fmt: skip
+
+
+@dataclass
+class SlurmCluster:
+    """Jobs and nodes of one partition, or of all. With `rest`, observations need no command of Slurm."""
+
+    partition: str | None = None
+    commands: Commands = field(default_factory=Commands)
+    rest: RestInterface | None = None
+    fields: frozenset[str] = FIELDS
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> SlurmCluster:
+        """Read the section [slurm]. Raises ValueError with `key: reason` for a wrong entry."""
+        for key, value in settings.items():
+            kind = _KEYS.get(key)
+            if kind is None:
+                raise ValueError(f"{key}: is unknown; known are {', '.join(_KEYS)}")
+            if isinstance(value, bool) or not isinstance(value, kind):
+                raise ValueError(f"{key}: must be a {'number' if key == 'timeout' else 'text'}")
+        timeout = float(settings.get("timeout", 30.0))
+        if not timeout > 0:
+            raise ValueError("timeout: must be positive")
+        commands = Commands(settings.get("commands"), timeout)
+        address = settings.get("api", "commands")
+        if address == "commands":
+            return cls(settings.get("partition"), commands)
+        if not address.startswith(("http://", "https://", "unix:/")):
+            raise ValueError('api: must be "commands", "http://host:port", "https://..." or "unix:/path"')
+        version = settings.get("version", "")
+        if not _VERSION.match(version):
+            raise ValueError('version: is needed with REST, such as "v0.0.40"')
+        rest = RestInterface(address, version, settings.get("token_file"), settings.get("user"), timeout)
+        return cls(settings.get("partition"), commands, rest)
+
+    # --- observe -----------------------------------------------------------------------------------------------------
+
+    def observe(self) -> Observation:
+        """Read the nodes, then the jobs: a job that ends in between seems to be there, and not a free node."""
+        nodes = self._records("nodes")
+        jobs = self._records("jobs")
+        try:
+            return observation_of(jobs, nodes, self.partition, time.time())
+        except UnknownJson as unknown:
+            raise ClusterUnavailable(f"this gsdsl cannot read the JSON of this Slurm: {unknown}") from unknown
+
+    def _records(self, what: str) -> Sequence[Mapping[str, Any]]:
+        if self.rest is not None:
+            return _list_of(self.rest.get(what), what)
+        if what == "jobs":
+            return _list_of(self.commands.json(("squeue", "--json")), what)
+        document = self.commands.json(("sinfo", "--json"))
+        if "nodes" not in document:  # since 23.02 `sinfo` groups nodes, and `scontrol` lists them
+            document = self.commands.json(("scontrol", "show", "nodes", "--json"))
+        return _list_of(document, what)
+
+    # --- act ---------------------------------------------------------------------------------------------------------
+
+    def act(self, action: Action) -> None:
+        """Change a job by `scontrol`. A start places a held job first and releases it last."""
+        change, job = self.commands.change, action.job
+        match action.kind:
+            case ActionKind.START:
+                nodes = ",".join(action.allocation)
+                change(("scontrol", "update", f"JobId={job}", f"ReqNodeList={nodes}", _reason(action)))
+                change(("scontrol", "update", f"JobId={job}", "StartTime=now"))
+                change(("scontrol", "release", job))
+            case ActionKind.HOLD:
+                change(("scontrol", "hold", job))
+            case ActionKind.REQUEUE:
+                change(("scontrol", "update", f"JobId={job}", _reason(action)))
+                change(("scontrol", "requeuehold", job))
+            case ActionKind.RESIZE:
+                gpus = sum(action.allocation.values()) // max(len(action.allocation), 1)
+                change(("scontrol", "update", f"JobId={job}", f"TresPerNode=gpu:{gpus}"))
+
+
+def _reason(action: Action) -> str:
+    return f"AdminComment={action.reason}"
+
+
+def _list_of(document: Mapping[str, Any], what: str) -> Sequence[Mapping[str, Any]]:
+    """The records of a document. Raises ClusterUnavailable with the errors that it has."""
+    errors = document.get("errors")
+    if errors:
+        raise ClusterUnavailable(f"Slurm reports: {_error_text(errors)}")
+    records = document.get(what)
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        raise ClusterUnavailable(f"the JSON of Slurm has no list of {what}")
+    return records
+
+
+def _error_text(errors: Any) -> str:
+    first = errors[0] if isinstance(errors, list) and errors else errors
+    if isinstance(first, dict):
+        return str(first.get("error") or first.get("description") or first)
+    return str(first)

@@ -1,0 +1,87 @@
+"""The REST interface of Slurm (slurmrestd) over TCP or a Unix socket: reads its documents."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from gpusched_dsl.drivers.protocol import ClusterUnavailable
+
+LARGEST = 1 << 30  # bytes of a document
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+@dataclass(frozen=True)
+class RestInterface:
+    """`address` is `http://host:port` or `unix:/path/of/socket`; `version` that of the interface, such as v0.0.40.
+
+    The token is the content of `token_file`, else SLURM_JWT of the environment; a socket needs none.
+    """
+
+    address: str
+    version: str
+    token_file: str | None = None
+    user: str | None = None
+    timeout: float = 30.0
+
+    def get(self, what: str) -> dict[str, Any]:
+        """The document of `jobs` or `nodes`. Raises ClusterUnavailable."""
+        path = f"/slurm/{self.version}/{what}"
+        connection = self._connect()
+        try:
+            connection.request("GET", path, headers=self._headers())
+            response = connection.getresponse()
+            body = response.read(LARGEST + 1)
+        except (OSError, http.client.HTTPException) as failure:
+            raise ClusterUnavailable(f"{self.address} does not answer: {failure}") from failure
+        finally:
+            connection.close()
+        if response.status != 200:
+            shown = body[:200].decode(errors="replace").strip()
+            raise ClusterUnavailable(f"{self.address}{path} answers {response.status} {response.reason}: {shown}")
+        try:
+            document = json.loads(body)
+        except ValueError as failure:
+            raise ClusterUnavailable(f"{self.address}{path} sent no JSON: {failure}") from failure
+        if not isinstance(document, dict):
+            raise ClusterUnavailable(f"{self.address}{path} sent no JSON object")
+        return document
+
+    def _connect(self) -> http.client.HTTPConnection:
+        parts = urlsplit(self.address)
+        if parts.scheme == "unix":
+            return _UnixConnection(parts.path, self.timeout)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        return kind(parts.hostname or "localhost", parts.port, timeout=self.timeout)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Accept": "application/json"}
+        token = os.environ.get("SLURM_JWT")
+        if self.token_file is not None:
+            try:
+                token = Path(self.token_file).read_text(encoding="utf-8").strip()
+            except OSError as failure:
+                raise ClusterUnavailable(f"cannot read the token `{self.token_file}`: {failure.strerror}") from failure
+        if token:
+            headers["X-SLURM-USER-TOKEN"] = token
+        if self.user:
+            headers["X-SLURM-USER-NAME"] = self.user
+        return headers

@@ -1,0 +1,120 @@
+"""The examples of docs/slurm.md are correct: its model, its cluster file, and on a real Slurm each of its commands."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from simulated_cluster import SimulatedCluster
+from slurm_service import NEEDS_SLURM, PATH, slurm_service
+
+from gpusched_dsl.cli import main
+from gpusched_dsl.cli.arguments.commands import build_parser
+from gpusched_dsl.drivers.protocol import JobState
+from gpusched_dsl.drivers.settings import GuardSettings, read_settings
+from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
+from gpusched_dsl.drivers.slurm.observe import FIELDS
+from gpusched_dsl.drivers.value_source import COMMON_FIELDS
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "slurm.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def write_files(folder: Path) -> None:
+    (folder / "cluster.gsm").write_text(blocks("gsm")[0], encoding="utf-8")
+    (folder / "cluster.toml").write_text(blocks("toml")[0], encoding="utf-8")
+
+
+def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    assert main(["fmt", "--check", "cluster.gsm"]) == 0
+    assert main(["check", "cluster.gsm"]) == 0
+    settings, cluster = read_settings(tmp_path / "cluster.toml")
+    assert isinstance(cluster, SlurmCluster)
+    mapped = sorted(settings.sources)
+    assert (settings.method, mapped) == (
+        "SJF",
+        ["deadline", "exec_time", "needs", "submitted", "weight"],
+    )
+    head = blocks("toml")[0].split("[jobs]")[0].replace('"slurm"', '"simulated"').replace("[slurm]\n", "[simulated]\n")
+    (tmp_path / "speeds.csv").write_text("family,type,gpus,seconds\nbert,h200,1,2\n")
+    (tmp_path / "mapped.toml").write_text(head + blocks("toml")[1])
+    simulated = SimulatedCluster({})
+    assert sorted(read_settings(tmp_path / "mapped.toml", simulated)[0].derived) == ["family", "steps"]
+    rest = SlurmCluster.from_settings(tomllib.loads(blocks("toml")[2])["slurm"])
+    assert rest.rest is not None
+
+
+def test_the_tables_are_complete() -> None:
+    for guard in fields(GuardSettings):
+        default = str(guard.default).lower()
+        assert f"| `{guard.name} = {default}` |" in PAGE
+    for name in FIELDS | COMMON_FIELDS:
+        assert f"`{name}`" in PAGE
+
+
+def test_every_option_is_on_the_page_of_commands() -> None:
+    text = (DOCS / "cli.md").read_text(encoding="utf-8")
+    section = text[text.index("\n## drive\n") :].split("\n## ", 2)[1]
+    own = {option for action in build_parser()[1]["drive"]._actions for option in action.option_strings}
+    common = {"-h", "--help", "--diagnostics", "--color", "-q", "--quiet", "--debug"}
+    assert {option for option in own - common if option not in section} == set()
+
+
+@pytest.mark.slow
+@NEEDS_SLURM
+def test_every_command_runs_on_a_real_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check, watch while jobs run, report, then act on a held job in another folder."""
+    write_files(tmp_path)
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    check, watch, report, act = (block.split()[1:] for block in blocks("sh"))
+    with slurm_service(folder, nodes=8, gpus=4, cpus=32, port=17400) as service:
+        monkeypatch.setenv("SLURM_CONF", service.environment["SLURM_CONF"])
+        monkeypatch.setenv("PATH", PATH)
+
+        def gsdsl(words: list[str], seconds: float | None = None) -> subprocess.CompletedProcess[str]:
+            """Run a command to its end, or stop it after some seconds."""
+            started = subprocess.Popen(
+                [sys.executable, "-m", "gpusched_dsl.cli", *words], cwd=tmp_path, env=service.environment, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+            if seconds is not None:
+                time.sleep(seconds)
+                started.send_signal(signal.SIGTERM)
+            out, error = started.communicate(timeout=300)
+            assert started.returncode == 0, error
+            return subprocess.CompletedProcess(words, 0, out, error)
+
+        def submit(*options: str) -> str:
+            words = ("sbatch", "--parsable", "--gres=gpu:4", "-n1", "--mem=10", "-t", "2", "--comment", "due=4h")
+            return service.run(*words, "--output=/dev/null", *options, "--wrap", "sleep 3")
+
+        waiting = submit("--begin=now+1hour")
+        assert "nodes: 8, 8 of them up with 32 GPUs" in gsdsl(check).stdout
+        jobs = [submit() for _ in range(10)]
+        assert "plan" in gsdsl(watch, 40.0).stdout
+        shown = gsdsl(report).stdout
+        assert "would have" in shown
+        assert (tmp_path / "report.html").stat().st_size > 100_000
+        text = (tmp_path / "cluster.toml").read_text().replace("interval = 5 ", 'folder = "acting"\ninterval = 1 ')
+        (tmp_path / "cluster.toml").write_text(text)
+        held = submit("--hold")
+        assert f"start job {held} on g" in gsdsl(act, 25.0).stderr
+        seen = SlurmCluster("main").observe()
+        assert seen.jobs[held].state in (JobState.RUNNING, JobState.DONE)
+        assert {seen.jobs[name].state for name in jobs} == {JobState.DONE}
+        assert str(seen.jobs[held].fields["admin_comment"]).startswith("gsdsl step")
+        assert seen.jobs[waiting].state in (JobState.PENDING, JobState.BLOCKED)

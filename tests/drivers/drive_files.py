@@ -1,0 +1,71 @@
+"""A small cluster with its model and cluster file, and a run of the driver on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from simulated_cluster import SimulatedCluster
+
+from gpusched_dsl.drivers.drive import DriveOptions, DriveSummary, drive
+from gpusched_dsl.drivers.settings import DriveSettings, read_settings
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.workspace import load_workspace
+
+MODEL = """import "gsdsl:trace_replay/policies.gsm";
+scenario Cluster for TraceReplay "Two nodes" {
+  Nodes = { g1, g2 };
+  gpus[n in Nodes] = 4;
+  Jobs = { };
+}
+online Live for TraceReplay {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion, failure, recovery;
+  carry remaining[j] = remaining[j];
+  carry clock = now;
+}
+"""
+CLUSTER = """driver = "simulated"
+model = "cluster.gsm"
+online = "Live"
+method = "FIFO"
+interval = 5
+
+[jobs]
+submitted = "submitted"
+needs = "gpus"
+exec_time = { field = "comment", match = "length=([0-9.]+)", unit = "s" }
+
+[guard]
+changes_per_hour = 1000
+"""
+
+
+def write_files(folder: Path, model: str = MODEL, cluster: str = CLUSTER) -> Path:
+    (folder / "cluster.gsm").write_text(model)
+    path = folder / "cluster.toml"
+    path.write_text(cluster)
+    return path
+
+
+def settings_of(path: Path, cluster: SimulatedCluster) -> DriveSettings:
+    return read_settings(path, cluster)[0]
+
+
+def run_driver(
+    path: Path,
+    cluster: SimulatedCluster,
+    rounds: int,
+    *,
+    acts: bool = True,
+    told: list[Diagnostic] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> DriveSummary:
+    diagnostics = Diagnostics()
+    settings = settings_of(path, cluster)
+    workspace = load_workspace(settings.model, diagnostics)
+    diagnostics.raise_if_errors()
+    found = [] if told is None else told
+    options = DriveOptions(acts, rounds, stop, cluster.now, cluster.sleep)
+    return drive(workspace, settings, cluster, options, report=found.append)

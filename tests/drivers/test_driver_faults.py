@@ -1,0 +1,274 @@
+"""Faults between plan and cluster: afterwards journal, cluster and model agree, and every job has run once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from drive_files import CLUSTER, run_driver, write_files
+from simulated_cluster import EPOCH, SimulatedCluster
+
+from gpusched_dsl.drivers.drive import ACTIONS, JOURNAL
+from gpusched_dsl.drivers.protocol import Action, ActionKind, ClusterUnavailable, JobState
+from gpusched_dsl.drivers.records import read_records
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.online.journal.chain import unpack
+
+ROUNDS = 30
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def new_cluster(jobs: int = 6) -> SimulatedCluster:
+    """Two nodes of four GPUs, and more jobs than fit at once."""
+    cluster = SimulatedCluster({"g1": 4, "g2": 4})
+    for number in range(1, jobs + 1):
+        length = 12 + number
+        cluster.submit(str(number), 2 + 2 * (number % 2), length, at=3 * number, comment=f"length={length}")
+    return cluster
+
+
+def events_of(path: Path) -> list[dict[str, object]]:
+    """The events in the journal; the run is over, so nobody else has it open."""
+    connection = sqlite3.connect(path.parent / "shadow" / JOURNAL)
+    rows = connection.execute("SELECT content FROM event ORDER BY seq").fetchall()
+    connection.close()
+    return [unpack(row[0])["content"] for row in rows]
+
+
+def check_agreement(path: Path, cluster: SimulatedCluster, lost: frozenset[str] = frozenset()) -> None:
+    """Every job but the `lost` ones has run to its end, once but for the times that it was put back."""
+    events = events_of(path)
+    arrived = [event["job"] for event in events if event["kind"] == "arrival"]
+    ended = [event["job"] for event in events if event["kind"] in ("completion", "withdrawal")]
+    assert sorted(arrived) == sorted(set(arrived)) == sorted(cluster.jobs)
+    assert sorted(ended) == sorted(cluster.jobs)
+    for job in cluster.jobs.values():
+        if job.name in lost:
+            assert job.starts == 0
+            continue
+        assert job.state is JobState.DONE
+        assert job.starts == job.restarts + 1
+    assert not any(job.allocation for job in cluster.jobs.values())
+    lines = list(read_records(path.parent / "shadow" / ACTIONS))
+    begun = {line["n"] for line in lines if "action" in line}
+    assert begun == {line["n"] for line in lines if "result" in line}
+
+
+def run_killed(path: Path, cluster: SimulatedCluster, told: list[Diagnostic] | None = None) -> int:
+    """Run until all jobs have ended, starting again after each kill; return the number of kills."""
+    kills = 0
+    while True:
+        try:
+            run_driver(path, cluster, ROUNDS, told=told)
+            return kills
+        except Killed:
+            kills += 1
+
+
+def test_without_faults(tmp_path: Path) -> None:
+    cluster, path = new_cluster(), write_files(tmp_path)
+    summary = run_driver(path, cluster, ROUNDS)
+    check_agreement(path, cluster)
+    assert (summary.changes, summary.left_out) == (6, {})
+    assert [action.kind for action in cluster.actions] == [ActionKind.START] * 6
+    assert all(action.reason.startswith("gsdsl step ") for action in cluster.actions)
+
+
+@pytest.mark.parametrize("moment", ["before", "half", "after"])
+@pytest.mark.parametrize("number", [1, 4])
+def test_the_process_is_killed_at_an_action(moment: str, number: int, tmp_path: Path) -> None:
+    cluster, path = new_cluster(), write_files(tmp_path)
+    seen: list[Action] = []
+
+    def fault(action: Action, when: str) -> None:
+        if when == moment:
+            seen.append(action)
+            if len(seen) == number:
+                raise Killed
+
+    cluster.fault = fault
+    assert run_killed(path, cluster) == 1
+    check_agreement(path, cluster)
+    unknown = [line for line in read_records(path.parent / "shadow" / ACTIONS) if line.get("result") == "unknown"]
+    assert len(unknown) == 1
+
+
+@pytest.mark.parametrize("moment", ["before", "half", "after"])
+def test_the_cluster_does_not_answer_at_an_action(moment: str, tmp_path: Path) -> None:
+    cluster, path = new_cluster(), write_files(tmp_path)
+    seen: list[Action] = []
+
+    def fault(action: Action, when: str) -> None:
+        if when == moment:
+            seen.append(action)
+            if len(seen) == 2:
+                raise ClusterUnavailable("timed out")
+
+    cluster.fault = fault
+    run_driver(path, cluster, ROUNDS)
+    check_agreement(path, cluster)
+
+
+def test_the_controller_restarts(tmp_path: Path) -> None:
+    cluster, path, told = new_cluster(), write_files(tmp_path), list[Diagnostic]()
+
+    def switch(down: bool) -> Callable[[], None]:
+        return lambda: setattr(cluster, "down", down)
+
+    cluster.at = [(EPOCH + 8, switch(True)), (EPOCH + 33, switch(False))]
+    run_driver(path, cluster, ROUNDS, told=told)
+    check_agreement(path, cluster)
+    assert [d.code for d in told] == ["GSM5405", "GSM5405"]
+    assert told[0].message == "the cluster cannot be observed: no answer"
+
+
+def test_an_action_is_refused_once(tmp_path: Path) -> None:
+    cluster, path, told = new_cluster(), write_files(tmp_path), list[Diagnostic]()
+    answers = iter(["try later"])
+    cluster.refuse = lambda action: next(answers, None) if action.job == "2" else None
+    run_driver(path, cluster, ROUNDS, told=told)
+    check_agreement(path, cluster)
+    assert [(d.code, d.message) for d in told] == [("GSM5407", "`start` of job `2` was refused: try later")]
+
+
+def test_an_action_is_always_refused(tmp_path: Path) -> None:
+    """The job is left out, and its GPUs go to others: the model does not wait for it for ever."""
+    cluster, path, told = new_cluster(), write_files(tmp_path), list[Diagnostic]()
+    cluster.refuse = lambda action: "not allowed" if action.job == "2" else None
+    summary = run_driver(path, cluster, ROUNDS, told=told)
+    check_agreement(path, cluster, frozenset({"2"}))
+    assert summary.left_out == {"2": "its action was refused 3 times"}
+
+
+def test_jobs_are_shown_late_or_not_for_a_while(tmp_path: Path) -> None:
+    cluster, path = new_cluster(), write_files(tmp_path)
+    cluster.at = [
+        (EPOCH + 4, lambda: cluster.hidden.update({"1", "2"})),
+        (EPOCH + 22, lambda: cluster.hidden.update({"4"})),
+        (EPOCH + 13, lambda: cluster.hidden.clear()),
+        (EPOCH + 27, lambda: cluster.hidden.clear()),
+    ]
+    run_driver(path, cluster, ROUNDS)
+    check_agreement(path, cluster)
+
+
+def test_the_end_of_a_job_is_never_shown(tmp_path: Path) -> None:
+    cluster, path = new_cluster(), write_files(tmp_path)
+    cluster.forgets_ended = True
+    run_driver(path, cluster, ROUNDS + 10)
+    check_agreement(path, cluster)
+
+
+@pytest.mark.parametrize("skew", [-7200.0, 7200.0])
+def test_clocks_differ(skew: float, tmp_path: Path) -> None:
+    cluster, path = new_cluster(), write_files(tmp_path)
+    cluster.skew = skew
+    run_driver(path, cluster, ROUNDS)
+    check_agreement(path, cluster)
+
+
+def test_our_clock_is_set_back(tmp_path: Path) -> None:
+    cluster, path = new_cluster(), write_files(tmp_path)
+    run_driver(path, cluster, 3)
+    for job in cluster.jobs.values():
+        job.submitted -= 1000
+        job.started = None if job.started is None else job.started - 1000
+    cluster.time -= 1000
+    run_driver(path, cluster, ROUNDS)
+    check_agreement(path, cluster)
+
+
+@pytest.mark.parametrize("vanishes", [False, True])
+def test_a_node_fails_or_vanishes(vanishes: bool, tmp_path: Path) -> None:
+    cluster, path = new_cluster(), write_files(tmp_path)
+    node = cluster.nodes["g2"]
+
+    def fail() -> None:
+        cluster.fail("g2")
+        if vanishes:
+            cluster.nodes.pop("g2")
+
+    def recover() -> None:
+        cluster.nodes["g2"] = replace(node)
+
+    cluster.at = [(EPOCH + 13, fail), (EPOCH + 50, recover)]
+    run_driver(path, cluster, 2 * ROUNDS)
+    check_agreement(path, cluster)
+    assert sum(job.restarts for job in cluster.jobs.values()) > 0
+    nodes = [(event["kind"], event["node"]) for event in events_of(path) if "node" in event]
+    assert nodes == [("node_down", "g2"), ("node_up", "g2")]
+
+
+def test_a_node_fails_between_two_observations(tmp_path: Path) -> None:
+    """Nobody sees that it was down, only that its job waits again."""
+    cluster, path = new_cluster(), write_files(tmp_path)
+    cluster.at = [(EPOCH + 16, lambda: (cluster.fail("g1"), cluster.recover("g1")))]
+    run_driver(path, cluster, 2 * ROUNDS)
+    check_agreement(path, cluster)
+    assert any(event["kind"] == "progress" and event["fraction"] == 0 for event in events_of(path))
+
+
+def test_somebody_else_starts_a_job(tmp_path: Path) -> None:
+    """A job that the plan did not start keeps its GPUs, and nothing is started on them."""
+    cluster, path, told = new_cluster(4), write_files(tmp_path), list[Diagnostic]()
+    cluster.submit("9", 4, 40, held=False, comment="length=40")
+    cluster.jobs["9"].pinned = ("g1",)
+    summary = run_driver(path, cluster, ROUNDS, told=told)
+    assert summary.left_out == {"9": "somebody else has started it"}
+    assert all(job.state is JobState.DONE and job.starts == 1 for job in cluster.jobs.values())
+    started = min(job.started or 0.0 for job in cluster.jobs.values() if "g1" in job.ran_on and job.name != "9")
+    assert started >= EPOCH + 40
+
+
+def test_a_freeze_file_stops_all_actions(tmp_path: Path) -> None:
+    cluster, path, told = new_cluster(), write_files(tmp_path), list[Diagnostic]()
+    (tmp_path / "shadow").mkdir()
+    freeze = tmp_path / "shadow" / "freeze"
+    freeze.touch()
+    run_driver(path, cluster, 6, told=told)
+    assert (cluster.actions, [d.code for d in told]) == ([], ["GSM5410"])
+    freeze.unlink()
+    run_driver(path, cluster, ROUNDS)
+    check_agreement(path, cluster)
+
+
+def test_the_number_of_changes_per_hour_is_limited(tmp_path: Path) -> None:
+    """The limit holds over a restart of the process, and an hour later changes go on."""
+    text = CLUSTER.replace("changes_per_hour = 1000", "changes_per_hour = 2")
+    cluster, path, told = new_cluster(), write_files(tmp_path, cluster=text), list[Diagnostic]()
+    run_driver(path, cluster, 20, told=told)
+    run_driver(path, cluster, 20)
+    assert len(cluster.actions) == 2
+    assert told[0].message == "the limit of 2 changes per hour is reached; actions wait"
+    for _ in range(2):
+        cluster.time += 3600.0
+        run_driver(path, cluster, 20)
+    assert len(cluster.actions) == 6
+
+
+def test_a_node_with_fewer_gpus_than_the_model_stops_all_actions(tmp_path: Path) -> None:
+    cluster, path, told = new_cluster(), write_files(tmp_path), list[Diagnostic]()
+    cluster.nodes["g1"] = replace(cluster.nodes["g1"], gpus=2)
+    run_driver(path, cluster, 6, told=told)
+    assert cluster.actions == []
+    assert told[0].message == "the plan uses 4 GPUs of `g1`, which has 2"
+    assert told[1].message == "no action is done: the plan uses 4 GPUs of `g1`, which has 2"
+
+
+def test_shadow_mode_changes_nothing(tmp_path: Path) -> None:
+    cluster, path = new_cluster(), write_files(tmp_path)
+    cluster.starts_by_itself = True
+    for job in cluster.jobs.values():
+        job.held = False
+    summary = run_driver(path, cluster, ROUNDS, acts=False)
+    assert cluster.actions == []
+    assert {job.state for job in cluster.jobs.values()} == {JobState.DONE}
+    assert summary.plans > 6
+    lines = list(read_records(path.parent / "shadow" / ACTIONS))
+    assert all(line["shadow"] for line in lines)

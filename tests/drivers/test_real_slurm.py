@@ -1,0 +1,265 @@
+"""The driver on a real Slurm: eight nodes, faults, and the decisions of the simulator."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from slurm_service import NEEDS_SLURM, PATH, PROGRAMS, SlurmService, slurm_service
+
+from gpusched_dsl.drivers.protocol import JobState, Observation
+from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
+from gpusched_dsl.drivers.slurm.rest import RestInterface
+
+pytestmark = [pytest.mark.slow, NEEDS_SLURM]
+NODES, GPUS = 8, 4
+MODEL = f"""import "gsdsl:trace_replay/policies.gsm";
+scenario Cluster for TraceReplay {{
+  Nodes = {{ {", ".join(f"g{n}" for n in range(1, NODES + 1))} }};
+  gpus[n in Nodes] = {GPUS};
+  Jobs = {{ }};
+}}
+online Live for TraceReplay {{
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion, failure, recovery;
+  carry remaining[j] = remaining[j];
+  carry clock = now;
+}}
+"""
+CLUSTER = """driver = "slurm"
+model = "cluster.gsm"
+online = "Live"
+method = "FIFO"
+interval = 1
+
+[slurm]
+partition = "main"
+
+[jobs]
+submitted = "submitted"
+needs = "gpus"
+exec_time = { field = "comment", match = "length=([0-9.]+)", unit = "s" }
+
+[guard]
+changes_per_hour = 5000
+"""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmService]:
+    folder = tmp_path_factory.mktemp("slurm")
+    with (
+        slurm_service(folder, nodes=NODES, gpus=GPUS, cpus=32, port=17300) as started,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("SLURM_CONF", started.environment["SLURM_CONF"])
+        patch.setenv("PATH", PATH)
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def no_jobs(service: SlurmService) -> Iterator[None]:
+    """Begin with an empty queue."""
+    yield
+    service.run("scancel", "-u", service.run("whoami"), check=False)
+    end = time.monotonic() + 30
+    while service.run("squeue", "-h") and time.monotonic() < end:
+        time.sleep(0.5)
+
+
+def write_files(folder: Path, cluster: str = CLUSTER) -> Path:
+    (folder / "cluster.gsm").write_text(MODEL)
+    (folder / "cluster.toml").write_text(cluster)
+    return folder / "cluster.toml"
+
+
+def submit(service: SlurmService, gpus: int, seconds: float, *, held: bool = True) -> str:
+    words = ["sbatch", "--parsable", f"--gres=gpu:{gpus}", "-n1", "--mem=10", f"--comment=length={seconds}",
+             "--output=/dev/null", "--wrap", f"sleep {seconds}"]  # fmt: skip
+    return service.run(*words, *(["-H"] if held else []))
+
+
+def command(path: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "gpusched_dsl.cli", "drive", str(path), *options]
+
+
+def driver(service: SlurmService, path: Path, *options: str) -> subprocess.Popen[str]:
+    """A process that drives the cluster."""
+    log = (path.parent / "drive.log").open("a")
+    return subprocess.Popen(
+        command(path, *options), stdout=log, stderr=log, text=True, env=service.environment, start_new_session=True
+    )
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+
+
+def wait_until_done(names: list[str], seconds: float) -> Observation:
+    """Wait until all jobs have ended; return the last observation."""
+    until = time.monotonic() + seconds
+    while True:
+        seen = SlurmCluster("main").observe()
+        if all(seen.jobs[name].state.has_ended for name in names):
+            return seen
+        assert time.monotonic() < until, {n: seen.jobs[n] for n in names if not seen.jobs[n].state.has_ended}
+        time.sleep(1.0)
+
+
+def overloaded(seen: Observation, names: list[str]) -> list[tuple[str, float]]:
+    """Nodes and times at which more GPUs were used than there are."""
+    found = []
+    stays = [seen.jobs[name] for name in names]
+    for at in {job.started for job in stays}:
+        used: dict[str, int] = {}
+        for job in stays:
+            if job.started is not None and job.ended is not None and job.started <= at < job.ended:  # type: ignore[operator]
+                for node, gpus in job.ran_on.items():
+                    used[node] = used.get(node, 0) + gpus
+        found += [(node, at) for node, gpus in used.items() if gpus > GPUS]
+    return found  # type: ignore[return-value]
+
+
+def trace(jobs: int) -> list[tuple[int, float]]:
+    """GPUs and seconds of jobs: a published mix of sizes, compressed in time."""
+    sizes, lengths = (1, 1, 2, 1, 4, 2, 1, 1), (2, 3, 1, 4, 2, 1, 3, 2, 1)
+    return [(sizes[n % len(sizes)], float(lengths[n % len(lengths)])) for n in range(jobs)]
+
+
+def test_observations_by_commands_and_by_rest_agree(service: SlurmService, tmp_path: Path) -> None:
+    name = submit(service, 2, 20, held=False)
+    held = submit(service, 1, 1)
+    seen = SlurmCluster("main").observe()
+    until = time.monotonic() + 20
+    while seen.jobs[name].state is not JobState.RUNNING and time.monotonic() < until:
+        time.sleep(0.5)
+        seen = SlurmCluster("main").observe()
+    assert (seen.jobs[name].state, sum(seen.jobs[name].allocation.values())) == (JobState.RUNNING, 2)
+    assert (seen.jobs[held].state, seen.jobs[held].held) == (JobState.PENDING, True)
+    assert [(n.name, n.gpus, n.up) for n in seen.nodes.values()] == [(f"g{n}", GPUS, True) for n in range(1, NODES + 1)]
+    if PROGRAMS["slurmrestd"] is None:
+        pytest.skip("slurmrestd is not installed: the REST interface is not compared")
+    folder = service.folder / "rest"
+    folder.mkdir()
+    folder.chmod(0o777)
+    service.start(
+        "slurmrestd", "slurmrestd", "-s", "v0.0.38", "-a", "rest_auth/local", f"unix:{folder}/socket",
+        user="nobody" if os.getuid() == 0 else None,
+    )  # fmt: skip
+    rest = SlurmCluster("main", rest=RestInterface(f"unix:{folder}/socket", "v0.0.38"))
+    until = time.monotonic() + 20
+    while not (folder / "socket").exists() and time.monotonic() < until:
+        time.sleep(0.2)
+    assert rest.observe() == SlurmCluster("main").observe()
+
+
+def test_two_hundred_jobs_end_as_in_the_simulator(service: SlurmService, tmp_path: Path) -> None:
+    """Every job ends once, as in the simulation of the same arrivals and lengths, and in the same order of starts."""
+    path = write_files(tmp_path)
+    jobs = trace(200)
+    names = [submit(service, gpus, seconds) for gpus, seconds in jobs]
+    process = driver(service, path, "--act")
+    try:
+        seen = wait_until_done(names, 300)
+        time.sleep(3.0)
+    finally:
+        end(process)
+    simulated = simulate(path, names, jobs)
+    assert {name: seen.jobs[name].state for name in names} == dict.fromkeys(simulated, JobState.DONE)
+    assert overloaded(seen, names) == []
+    assert {seen.jobs[name].restarts for name in names} == {0}
+    real = {name: seen.jobs[name].started or 0.0 for name in names}
+    first = min(real.values())
+    # FIFO starts in the order of submission; the clock of Slurm has seconds, and plans wait for an observation
+    order = [real[name] for name in names]
+    assert all(later >= earlier - 1.0 for earlier, later in itertools.pairwise(order))
+    assert sorted(simulated, key=lambda n: (simulated[n][0], int(n))) == names
+    assert max(job.ended or 0.0 for job in seen.jobs.values()) - first >= max(e for _, e in simulated.values()) - 2.0
+
+
+def simulate(path: Path, names: list[str], jobs: list[tuple[int, float]]) -> dict[str, tuple[float, float]]:
+    """The start and end in seconds of each job in a simulated cluster without delays."""
+    import gpusched_dsl
+
+    rows = "\n".join(f"    {n} {g} {s / 3600!r}" for n, (g, s) in zip(names, jobs, strict=True))
+    text = MODEL.replace("  Jobs = { };", f"  table Jobs: needs exec_time[h] =\n{rows} ;")
+    simulated = path.parent / "simulated.gsm"
+    simulated.write_text(text)
+    result = gpusched_dsl.load(simulated).run(online="Live", method="FIFO")
+    table: Any = result.jobs
+    columns = zip(table["job"], table["start"], table["end"], strict=True)
+    return {str(job): (start * 3600, finish * 3600) for job, start, finish in columns}
+
+
+def test_killed_drivers_and_a_killed_controller(service: SlurmService, tmp_path: Path) -> None:
+    """The driver is killed four times and the controller once; every job still runs once."""
+    path = write_files(tmp_path)
+    names = [submit(service, gpus, seconds) for gpus, seconds in trace(60)]
+    for pause in (3.0, 5.0, 4.0, 6.0):
+        process = driver(service, path, "--act")
+        time.sleep(pause)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+    process = driver(service, path, "--act")
+    try:
+        time.sleep(4.0)
+        service.kill("slurmctld")
+        time.sleep(4.0)
+        service.start_controller()
+        seen = wait_until_done(names, 240)
+    finally:
+        end(process)
+    assert {seen.jobs[name].state for name in names} == {JobState.DONE}
+    assert {seen.jobs[name].restarts for name in names} == {0}
+    assert overloaded(seen, names) == []
+
+
+def test_a_node_fails(service: SlurmService, tmp_path: Path) -> None:
+    """Slurm puts the jobs of a failed node back, and the plan starts them elsewhere."""
+    path = write_files(tmp_path)
+    names = [submit(service, 4, 12) for _ in range(4)]
+    process = driver(service, path, "--act")
+    try:
+        until = time.monotonic() + 60
+        running: list[str] = []
+        while not running and time.monotonic() < until:
+            time.sleep(1.0)
+            seen = SlurmCluster("main").observe()
+            running = [n for name in names for n in seen.jobs[name].allocation]
+        service.run("scontrol", "update", f"nodename={running[0]}", "state=down", "reason=test")
+        seen = wait_until_done(names, 240)
+    finally:
+        end(process)
+        service.run("scontrol", "update", f"nodename={running[0]}", "state=resume", check=False)
+    assert {seen.jobs[name].state for name in names} == {JobState.DONE}
+    assert sum(seen.jobs[name].restarts for name in names) == 1
+
+
+def test_a_shadow_run_and_its_report(service: SlurmService, tmp_path: Path) -> None:
+    """Slurm schedules on its own; the driver changes nothing, and reports what FIFO and SJF would have cost."""
+    path = write_files(tmp_path)
+    process = driver(service, path)
+    time.sleep(8.0)
+    names = [submit(service, gpus, seconds, held=False) for gpus, seconds in trace(30)]
+    try:
+        wait_until_done(names, 180)
+        time.sleep(3.0)
+    finally:
+        end(process)
+    page = tmp_path / "report.html"
+    done = subprocess.run(
+        command(path, "--report", "--methods", "FIFO,SJF", "--html", str(page)),
+        capture_output=True, text=True, env=service.environment, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "compared: 30 jobs" in done.stdout
+    assert page.read_text().startswith("<!DOCTYPE html>")

@@ -1,0 +1,164 @@
+"""A real Slurm for tests: a controller and several nodes on the loopback interface of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
+NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo", "squeue", "scontrol")
+PROGRAMS = {name: shutil.which(name, path=PATH) for name in (*NEEDED, "slurmrestd")}
+ABSENT = [name for name in NEEDED if PROGRAMS[name] is None]
+NEEDS_SLURM = pytest.mark.skipif(bool(ABSENT), reason=f"Slurm is not installed: no {', '.join(ABSENT)}")
+
+
+@dataclass
+class SlurmService:
+    """A running cluster in a folder; `gpus` of each node, 0 for none."""
+
+    folder: Path
+    nodes: int
+    gpus: int
+    port: int
+    cpus: int
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": PATH}
+
+    def run(self, *command: str, check: bool = True) -> str:
+        """Run a command of Slurm and return its output."""
+        program = str(PROGRAMS.get(command[0]) or shutil.which(command[0], path=PATH))
+        done = subprocess.run(
+            [program, *command[1:]], capture_output=True, text=True, env=self.environment, check=False, timeout=60
+        )
+        assert done.returncode == 0 or not check, done.stderr
+        return done.stdout.strip()
+
+    def start(self, name: str, *command: str, user: str | None = None) -> None:
+        """Start a process of the cluster under a name."""
+        log = (self.folder / "log" / f"{name}.out").open("ab")
+        program = str(PROGRAMS[command[0]])
+        words = [program, *command[1:]] if user is None else ["runuser", "-u", user, "--", program, *command[1:]]
+        self.running[name] = subprocess.Popen(
+            words, stdout=log, stderr=log, env=self.environment, start_new_session=True
+        )
+        log.close()
+
+    def start_controller(self, *, clear: bool = False) -> None:
+        self.start("slurmctld", "slurmctld", "-D", *(["-c"] if clear else []))
+
+    def kill(self, name: str) -> None:
+        """Kill a process and wait for its end."""
+        started = self.running.pop(name)
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait(10)
+
+    def wait_for_nodes(self, seconds: float = 60.0) -> None:
+        end, shown = time.monotonic() + seconds, ""
+        while time.monotonic() < end:
+            shown = self.run("sinfo", "-h", "-o", "%T", check=False)
+            if shown == "idle":
+                return
+            time.sleep(0.5)
+        logs = "\n".join(p.read_text(errors="replace")[-2000:] for p in (self.folder / "log").iterdir())
+        pytest.fail(f"Slurm did not start: {shown}\n{logs}")
+
+    def end(self) -> None:
+        for started in self.running.values():
+            started.terminate()
+        for started in self.running.values():
+            try:
+                started.wait(10)
+            except subprocess.TimeoutExpired:
+                started.kill()
+
+
+@contextlib.contextmanager
+def slurm_service(
+    folder: Path, *, nodes: int = 3, gpus: int = 0, cpus: int = 4, port: int = 17200
+) -> Iterator[SlurmService]:
+    """A cluster that runs until the end of the block."""
+    for name in ("state", "log", "run", "spool", "dev"):
+        (folder / name).mkdir()
+    key = folder / "munge.key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o600)
+    for shared in (folder, folder / "run"):
+        shared.chmod(0o711)
+    service = SlurmService(folder, nodes, gpus, port, cpus)
+    (folder / "slurm.conf").write_text(_configuration(service), encoding="utf-8")
+    (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n", encoding="utf-8")
+    for number in range(gpus):
+        (folder / "dev" / f"gpu{number}").touch()
+    devices = f"File={folder}/dev/gpu[0-{gpus - 1}]"
+    resources = f"AutoDetect=off\nNodeName=g[1-{nodes}] Name=gpu Type=h200 {devices}\n" if gpus else ""
+    (folder / "gres.conf").write_text(resources, encoding="utf-8")
+    try:
+        service.start(
+            "munged", "munged", "--foreground", "--force", f"--socket={folder}/run/munge.sock", f"--key-file={key}",
+            f"--pid-file={folder}/run/munged.pid", f"--log-file={folder}/log/munged.log",
+            f"--seed-file={folder}/run/munged.seed", "--num-threads=2",
+        )  # fmt: skip
+        time.sleep(1.0)
+        service.start_controller(clear=True)
+        time.sleep(1.0)
+        for number in range(1, nodes + 1):
+            service.start(f"slurmd-g{number}", "slurmd", "-D", "-N", f"g{number}")
+        service.wait_for_nodes()
+        yield service
+    finally:
+        service.end()
+
+
+def _configuration(service: SlurmService) -> str:
+    folder, port, nodes, cpus = service.folder, service.port, service.nodes, service.cpus
+    user, host = getpass.getuser(), socket.gethostname().partition(".")[0]
+    gres = f" Gres=gpu:h200:{service.gpus}" if service.gpus else ""
+    return f"""
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/run/munge.sock
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmctldPidFile={folder}/run/slurmctld.pid
+SlurmdPidFile={folder}/run/slurmd-%n.pid
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldLogFile={folder}/log/slurmctld.log
+SlurmdLogFile={folder}/log/slurmd-%n.log
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+{"GresTypes=gpu" if service.gpus else ""}
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+MpiDefault=none
+SwitchType=switch/none
+ReturnToService=2
+KillWait=2
+MinJobAge=3600
+JobRequeue=1
+SlurmdParameters=config_overrides
+NodeName=g[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{port + 1}-{port + nodes}] CPUs={cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=4000{gres} State=UNKNOWN
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""  # noqa: E501
