@@ -115,11 +115,12 @@ def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...],
     """Announce the compilation of kernels if a method is a policy; unknown names end the command."""
     from gpusched_dsl.compiling.build import check_solvable
     from gpusched_dsl.online.open import run_scenario
+    from gpusched_dsl.online.planners.program import is_program
     from gpusched_dsl.workflows.method import choose_method
 
     name = run_scenario(workspace, config.scenario, config.online)
     scenario, _ = check_solvable(workspace, name, dict(config.settings))
-    chosen_methods = [choose_method(workspace, name, scenario.model) for name in methods]
+    chosen_methods = [choose_method(workspace, name, scenario.model) for name in methods if not is_program(name)]
     if any(method.is_policy for method in chosen_methods):
         announce_compiling(output)
 

@@ -23,11 +23,12 @@ from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.offered_load import warn_of_load
 from gpusched_dsl.online.planners.controllers import controllers_of, with_controllers
 from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.planners.program import ProgramPlanner, is_program
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_record import BY_CONTROLLERS, BY_SLOT, BY_SOLVER, RECORDED, RunOutcome
+from gpusched_dsl.online.run_record import BY_CONTROLLERS, BY_PROGRAM, BY_SLOT, BY_SOLVER, RECORDED, RunOutcome
 from gpusched_dsl.solving.methods import method_named
 
 
@@ -100,6 +101,8 @@ def setup_of(workspace: Workspace, config: RunConfig, *, external: bool = False)
     _check_window(block, external)
     base = Base(instance, allowed.limits())
     fallback = None if spare is None else planner_named(workspace, spare, block, config)
+    planner = _with_data(planner, base)
+    fallback = None if fallback is None else _with_data(fallback, base)
     count = controllers_of(planner, block, base, config.controllers)
     planner = with_controllers(planner, count, block, base.limits)
     fallback = None if fallback is None else with_controllers(fallback, count, block, base.limits)
@@ -122,7 +125,7 @@ def loop_of(
     if setup.controllers > 1:
         against: tuple[str, ...] = (BY_CONTROLLERS,)
     elif policy is None:
-        against = (BY_SOLVER,)
+        against = (BY_PROGRAM,) if is_program(setup.planner.name) else (BY_SOLVER,)
     else:
         against = (RECORDED,) if recorded else (BY_SLOT,) if setup.window is not None else ()
     if setup.window is not None:
@@ -162,11 +165,17 @@ def _check_window(online: CheckedOnline, external: bool) -> None:
         raise DiagnosticError([Diagnostic("GSM1621", message, window.span, help=help)])
 
 
+def _with_data(planner: Planner, base: Base) -> Planner:
+    return planner.with_data(base) if isinstance(planner, ProgramPlanner) else planner
+
+
 def planner_named(workspace: Workspace, method: str, online: CheckedOnline, config: RunConfig) -> Planner:
-    """A policy or a solver as a planner; raises DiagnosticError for unknown names.
+    """A policy, a solver or a program as a planner; raises DiagnosticError for unknown names.
 
     A solver works in a process of its own, which begins to start: no crash of it ends the run.
     """
+    if is_program(method):
+        return ProgramPlanner(method, online)
     found = method_named(workspace, method, online.base)
     if isinstance(found, CheckedPolicy):
         return PolicyPlanner(found, config.permissions)

@@ -24,6 +24,7 @@ from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import loop_of, run_scenario, setup_of
+from gpusched_dsl.online.planners.program import is_program
 from gpusched_dsl.online.planners.protocol import AS_BEFORE
 from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
 from gpusched_dsl.online.progress import CostSamples
@@ -123,7 +124,11 @@ def _drive(
         loop = loop_of(setup, journal=None if recorder is None else recorder.steps, stop=stop, on_plan=observe)
         if tell is not None:
             tell(loop)
-        outcome, errors = _run_to_end(loop)
+        try:
+            outcome, errors = _run_to_end(loop)
+        finally:
+            if is_program(setup.planner.name):
+                setup.planner.close()
         info = replace(info, warnings=(*info.warnings, *errors))
         if recorder is not None:
             info = replace(info, resumed_steps=recorder.resumed, warnings=(*info.warnings, *recorder.diagnostics()))

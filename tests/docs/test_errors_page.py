@@ -120,6 +120,9 @@ ELSEWHERE = {
     "GSM7009": "online/test_offered_load.py::test_a_search_under_load_is_warned_of",
     "GSM7010": "online/test_controllers.py::test_what_cannot_be_divided",
     "GSM7011": "policies/gangs/test_gang_runs.py::test_a_part_of_a_gang_ends_the_run",
+    "GSM7012": "online/test_programs.py::test_cheats_are_refused",
+    "GSM7013": "online/test_programs.py::test_programs_that_fail",
+    "GSM7014": "online/test_foresight.py::test_a_policy_that_reads_the_real_ends_is_found",
 }
 
 

@@ -356,6 +356,9 @@ CODES: dict[str, str] = {
     "GSM7009": "plans for one decision each, under load",
     "GSM7010": "run cannot be divided among controllers",
     "GSM7011": "plan with a part of a gang",
+    "GSM7012": "decision of a program is refused",
+    "GSM7013": "program fails",
+    "GSM7014": "method reads the future",
     # 90xx defects
     "GSM9002": "value is better than its bound",
     "GSM9003": "fast replay differs from the simulation by events",

@@ -1,0 +1,1 @@
+"""A leaderboard of online GPU scheduling with proved bounds: frozen tracks, entries, a referee, rendered pages."""

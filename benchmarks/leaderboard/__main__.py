@@ -1,0 +1,97 @@
+"""`python -m benchmarks.leaderboard`: freezes tracks, examines and runs entries, and renders the pages.
+
+python -m benchmarks.leaderboard    render docs/leaderboard.md and docs/performance.md
+python -m benchmarks.leaderboard run [--entry NAME] [--track NAME] [--missing]
+python -m benchmarks.leaderboard check NAME [--track NAME]
+python -m benchmarks.leaderboard freeze [--track NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from benchmarks.leaderboard.entries import Entry, read_entries
+from benchmarks.leaderboard.evaluate import Run, bound_of, evaluate, examine, read_results, store
+from benchmarks.leaderboard.page import PAGE, PERFORMANCE, ROOT, render, render_runs, traps, with_runs
+from benchmarks.leaderboard.page import board_of as board
+from benchmarks.leaderboard.tracks import Frozen, Track, read_frozen, read_tracks, write_frozen
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.leaderboard", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("task", nargs="?", default="render", choices=("render", "run", "check", "freeze"))
+    parser.add_argument("name", nargs="?", help="the entry to check")
+    parser.add_argument("--entry", action="append", help="only this entry; may be repeated")
+    parser.add_argument("--track", action="append", help="only this track; may be repeated")
+    parser.add_argument("--missing", action="store_true", help="only runs that are not stored")
+    options = parser.parse_args()
+    tracks = [track for track in read_tracks() if options.track is None or track.name in options.track]
+    wanted = [options.name] if options.name else options.entry
+    entries = [entry for entry in read_entries() if wanted is None or entry.name in wanted]
+    if options.task == "freeze":
+        freeze(tracks)
+    elif options.task == "check":
+        return check(tracks, entries)
+    elif options.task == "run":
+        run(tracks, entries, missing=options.missing)
+    else:
+        return write_pages()
+    return 0
+
+
+def freeze(tracks: Sequence[Track]) -> None:
+    """Compute hashes and bounds; those of other tracks stay."""
+    frozen = read_frozen()
+    for track in tracks:
+        frozen[track.name] = Frozen(track.content_hash(), {seed: bound_of(track, seed) for seed in track.seeds})
+        print(track.name, frozen[track.name].bounds, flush=True)
+        write_frozen({each.name: frozen[each.name] for each in read_tracks() if each.name in frozen})
+
+
+def check(tracks: Sequence[Track], entries: Sequence[Entry]) -> int:
+    """Run entries once on each of their tracks, and test whether they read the future; return 1 if one is refused."""
+    refused = 0
+    for entry in entries:
+        for track in tracks:
+            if entry.enters(track.name, track.family):
+                found = evaluate(track, track.seeds[0], entry)
+                code = found.refused or examine(track, track.seeds[0], entry)
+                refused |= bool(code)
+                print(f"{track.name:20} {entry.name:24} {code or f'passes, {found.cost:.6g} $'}", flush=True)
+    return refused
+
+
+def run(tracks: Sequence[Track], entries: Sequence[Entry], *, missing: bool) -> None:
+    """Run entries on their tracks, and store the results of each track when they are complete."""
+    known = set(read_results().select("track", "seed", "entry").iter_rows()) if missing else set()
+    for track in tracks:
+        found: list[Run] = []
+        for entry in entries:
+            if not entry.enters(track.name, track.family):
+                continue
+            here = [evaluate(track, seed, entry) for seed in track.seeds if (track.name, seed, entry.name) not in known]
+            found += here
+            if here:
+                costs = " ".join(one.refused or f"{one.cost:.5g}" for one in here)
+                seconds = sum(one.cpu_seconds for one in here)
+                print(f"{track.name:20} {entry.name:24} {seconds:7.1f} CPU s  {costs}", flush=True)
+        store(found)
+
+
+def write_pages() -> int:
+    """Render both pages; return 1 if a trap has no warning."""
+    tracks, entries, frozen, results = read_tracks(), read_entries(), read_frozen(), read_results()
+    PAGE.write_text(render(tracks, entries, frozen, results), encoding="utf-8")
+    page = PERFORMANCE.read_text(encoding="utf-8")
+    PERFORMANCE.write_text(with_runs(page, render_runs(tracks, entries, frozen, results)), encoding="utf-8")
+    print(f"wrote {PAGE.relative_to(ROOT)} and {PERFORMANCE.relative_to(ROOT)}")
+    for entry, track in (found := traps(tracks, board(tracks, frozen, results))):
+        print(f"trap without a warning: {entry} on {track}")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
