@@ -12,12 +12,13 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from drive_files import mapping_for
 from simulated_cluster import SimulatedCluster
 from slurm_service import NEEDS_SLURM, PATH, slurm_service
 
 from gpusched_dsl.cli import main
 from gpusched_dsl.cli.arguments.commands import build_parser
-from gpusched_dsl.drivers.protocol import JobState
+from gpusched_dsl.drivers.protocol import JobState, ObservedJob
 from gpusched_dsl.drivers.settings import GuardSettings, read_settings
 from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.drivers.slurm.observe import FIELDS
@@ -48,6 +49,11 @@ def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "SJF",
         ["deadline", "exec_time", "needs", "submitted", "weight"],
     )
+    mapping = mapping_for(tmp_path / "cluster.toml")
+    fields_of_job = {"time_limit": 7200.0, "comment": "due=4h", "qos": "high"}
+    job = ObservedJob("7", JobState.PENDING, 2, submitted=mapping.start, fields=fields_of_job)
+    values = {"submitted": 0.0, "needs": 2, "exec_time": 2.0, "deadline": 4.0, "weight": 4}
+    assert mapping.values(job) == pytest.approx(values)
     head = blocks("toml")[0].split("[jobs]")[0].replace('"slurm"', '"simulated"').replace("[slurm]\n", "[simulated]\n")
     (tmp_path / "speeds.csv").write_text("family,type,gpus,seconds\nbert,h200,1,2\n")
     (tmp_path / "mapped.toml").write_text(head + blocks("toml")[1])

@@ -7,11 +7,14 @@ from pathlib import Path
 
 from simulated_cluster import SimulatedCluster
 
-from gpusched_dsl.drivers.drive import DriveOptions, DriveSummary, drive
+from gpusched_dsl.drivers.drive import DriveOptions, DriveSummary, config_of, drive, mapping_of
+from gpusched_dsl.drivers.mapping import JobMapping
 from gpusched_dsl.drivers.settings import DriveSettings, read_settings
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
+from gpusched_dsl.online.live.clock import start_of
+from gpusched_dsl.workflows.live import live_parts
 
 MODEL = """import "gsdsl:trace_replay/policies.gsm";
 scenario Cluster for TraceReplay "Two nodes" {
@@ -51,6 +54,16 @@ def write_files(folder: Path, model: str = MODEL, cluster: str = CLUSTER) -> Pat
 
 def settings_of(path: Path, cluster: SimulatedCluster) -> DriveSettings:
     return read_settings(path, cluster)[0]
+
+
+def mapping_for(path: Path, cluster: SimulatedCluster | None = None) -> JobMapping:
+    """The mapping of a cluster file, checked against its model."""
+    settings, _ = read_settings(path, cluster)
+    diagnostics = Diagnostics()
+    workspace = load_workspace(settings.model, diagnostics)
+    diagnostics.raise_if_errors()
+    start = start_of(settings.start or "2027-01-15T08:00:00Z")
+    return mapping_of(settings, live_parts(workspace, config_of(settings), start=start.isoformat()), start)
 
 
 def run_driver(

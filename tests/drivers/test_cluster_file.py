@@ -5,18 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from drive_files import CLUSTER, MODEL, run_driver, write_files
+from drive_files import CLUSTER, MODEL, mapping_for, run_driver, write_files
 from simulated_cluster import EPOCH, SimulatedCluster
 
-from gpusched_dsl.drivers.drive import config_of, mapping_of
 from gpusched_dsl.drivers.protocol import JobState, ObservedJob
 from gpusched_dsl.drivers.settings import read_settings
 from gpusched_dsl.drivers.value_source import NoValue
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.online.live.clock import start_of
-from gpusched_dsl.workflows.live import live_parts
 
 CAPACITY = """import "gsdsl:capacity_planning/online.gsm";
 scenario Cluster for CapacityPlanning {
@@ -41,15 +37,6 @@ deadline = { field = "comment", match = "due=([0-9.]+)h", unit = "h", after = "s
 weight = { field = "comment", match = "(gold|free)", values = { gold = 4, free = 0.5 }, default = 1 }
 """  # noqa: E501
 SPEEDS = "family,type,gpus,seconds\nbert,h200,1,36\nbert,h200,2,20\ncnn,h200,1,18\n"
-
-
-def mapping_for(path: Path, cluster: SimulatedCluster):  # type: ignore[no-untyped-def]
-    settings, _ = read_settings(path, cluster)
-    diagnostics = Diagnostics()
-    workspace = load_workspace(settings.model, diagnostics)
-    diagnostics.raise_if_errors()
-    start = start_of(settings.start or "1970-01-01T00:00:00Z")
-    return mapping_of(settings, live_parts(workspace, config_of(settings), start=start.isoformat()), start)
 
 
 def test_values_of_jobs(tmp_path: Path) -> None:

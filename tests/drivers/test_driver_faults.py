@@ -80,6 +80,7 @@ def test_without_faults(tmp_path: Path) -> None:
     assert all(action.reason.startswith("gsdsl step ") for action in cluster.actions)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("moment", ["before", "half", "after"])
 @pytest.mark.parametrize("number", [1, 4])
 def test_the_process_is_killed_at_an_action(moment: str, number: int, tmp_path: Path) -> None:
@@ -99,6 +100,7 @@ def test_the_process_is_killed_at_an_action(moment: str, number: int, tmp_path: 
     assert len(unknown) == 1
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("moment", ["before", "half", "after"])
 def test_the_cluster_does_not_answer_at_an_action(moment: str, tmp_path: Path) -> None:
     cluster, path = new_cluster(), write_files(tmp_path)
@@ -128,6 +130,7 @@ def test_the_controller_restarts(tmp_path: Path) -> None:
     assert told[0].message == "the cluster cannot be observed: no answer"
 
 
+@pytest.mark.slow
 def test_an_action_is_refused_once(tmp_path: Path) -> None:
     cluster, path, told = new_cluster(), write_files(tmp_path), list[Diagnostic]()
     answers = iter(["try later"])
@@ -146,6 +149,7 @@ def test_an_action_is_always_refused(tmp_path: Path) -> None:
     assert summary.left_out == {"2": "its action was refused 3 times"}
 
 
+@pytest.mark.slow
 def test_jobs_are_shown_late_or_not_for_a_while(tmp_path: Path) -> None:
     cluster, path = new_cluster(), write_files(tmp_path)
     cluster.at = [
@@ -158,6 +162,7 @@ def test_jobs_are_shown_late_or_not_for_a_while(tmp_path: Path) -> None:
     check_agreement(path, cluster)
 
 
+@pytest.mark.slow
 def test_the_end_of_a_job_is_never_shown(tmp_path: Path) -> None:
     cluster, path = new_cluster(), write_files(tmp_path)
     cluster.forgets_ended = True
@@ -165,6 +170,7 @@ def test_the_end_of_a_job_is_never_shown(tmp_path: Path) -> None:
     check_agreement(path, cluster)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("skew", [-7200.0, 7200.0])
 def test_clocks_differ(skew: float, tmp_path: Path) -> None:
     cluster, path = new_cluster(), write_files(tmp_path)
@@ -173,6 +179,7 @@ def test_clocks_differ(skew: float, tmp_path: Path) -> None:
     check_agreement(path, cluster)
 
 
+@pytest.mark.slow
 def test_our_clock_is_set_back(tmp_path: Path) -> None:
     cluster, path = new_cluster(), write_files(tmp_path)
     run_driver(path, cluster, 3)
@@ -184,6 +191,7 @@ def test_our_clock_is_set_back(tmp_path: Path) -> None:
     check_agreement(path, cluster)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("vanishes", [False, True])
 def test_a_node_fails_or_vanishes(vanishes: bool, tmp_path: Path) -> None:
     cluster, path = new_cluster(), write_files(tmp_path)
@@ -205,6 +213,7 @@ def test_a_node_fails_or_vanishes(vanishes: bool, tmp_path: Path) -> None:
     assert nodes == [("node_down", "g2"), ("node_up", "g2")]
 
 
+@pytest.mark.slow
 def test_a_node_fails_between_two_observations(tmp_path: Path) -> None:
     """Nobody sees that it was down, only that its job waits again."""
     cluster, path = new_cluster(), write_files(tmp_path)
@@ -238,6 +247,7 @@ def test_a_freeze_file_stops_all_actions(tmp_path: Path) -> None:
     check_agreement(path, cluster)
 
 
+@pytest.mark.slow
 def test_the_number_of_changes_per_hour_is_limited(tmp_path: Path) -> None:
     """The limit holds over a restart of the process, and an hour later changes go on."""
     text = CLUSTER.replace("changes_per_hour = 1000", "changes_per_hour = 2")

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from slurm_service import NEEDS_SLURM, PATH, PROGRAMS, SlurmService, slurm_service
 
-from gpusched_dsl.drivers.protocol import JobState, Observation
+from gpusched_dsl.drivers.protocol import ClusterUnavailable, JobState, Observation
 from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.drivers.slurm.rest import RestInterface
 
@@ -54,10 +55,11 @@ changes_per_hour = 5000
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmService]:
-    folder = tmp_path_factory.mktemp("slurm")
+def service() -> Iterator[SlurmService]:
+    """A cluster in a folder that other users reach: slurmrestd does not run as root."""
     with (
-        slurm_service(folder, nodes=NODES, gpus=GPUS, cpus=32, port=17300) as started,
+        tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder,
+        slurm_service(Path(folder), nodes=NODES, gpus=GPUS, cpus=32, port=17300) as started,
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("SLURM_CONF", started.environment["SLURM_CONF"])
@@ -159,7 +161,12 @@ def test_observations_by_commands_and_by_rest_agree(service: SlurmService, tmp_p
     until = time.monotonic() + 20
     while not (folder / "socket").exists() and time.monotonic() < until:
         time.sleep(0.2)
-    assert rest.observe() == SlurmCluster("main").observe()
+    try:
+        assert rest.observe() == SlurmCluster("main").observe()
+    finally:
+        service.kill("slurmrestd")
+    with pytest.raises(ClusterUnavailable, match="does not answer"):
+        rest.observe()
 
 
 def test_two_hundred_jobs_end_as_in_the_simulator(service: SlurmService, tmp_path: Path) -> None:
@@ -236,7 +243,7 @@ def test_a_node_fails(service: SlurmService, tmp_path: Path) -> None:
             seen = SlurmCluster("main").observe()
             running = [n for name in names for n in seen.jobs[name].allocation]
         service.run("scontrol", "update", f"nodename={running[0]}", "state=down", "reason=test")
-        seen = wait_until_done(names, 240)
+        seen = wait_until_done(names, 100)  # Slurm alone would start it again after two minutes
     finally:
         end(process)
         service.run("scontrol", "update", f"nodename={running[0]}", "state=resume", check=False)

@@ -124,6 +124,15 @@ def test_jobs_that_cannot_be_managed(change: dict[str, Any], reason: str) -> Non
     assert observation_of([{**JOBS_22[1], **change}], NODES_22, None).jobs["2"].unsupported == reason
 
 
+def test_a_job_that_was_put_back_is_not_released() -> None:
+    """Slurm delays it; only a new start lets it run at once."""
+    job = {**JOBS_22[0], "job_state": "PENDING", "eligible_time": 1795466000, "state_reason": "None"}
+    assert observation_of([job], NODES_22, None, now=1795465900.0).jobs["1"].held
+    assert not observation_of([job], NODES_22, None, now=1795466001.0).jobs["1"].held
+    first = observation_of([{**job, "restart_cnt": 0}], NODES_22, None, now=1795465900.0).jobs["1"]
+    assert first.state is JobState.BLOCKED
+
+
 def test_gpus() -> None:
     assert gpus("gpu:h200:8(S:0-1),gpu:a100:2") == (10, "")
     assert gpus("cpu=1,gres/gpu=4,gres/gpu:h200=4") == (4, "h200")

@@ -82,9 +82,9 @@ def _job(record: Mapping[str, Any], now: float) -> ObservedJob:
     state, completing = _state(record, name)
     reason = text(record, "state_reason")
     priority = number(record, "priority")
-    held = state is JobState.PENDING and (priority == 0 or reason in ("JobHeldUser", "JobHeldAdmin"))
-    restarts = int(number(record, "restart_cnt") or 0)
-    if state is JobState.PENDING and (reason in BLOCKED or (not restarts and _begins_later(record, reason, now))):
+    restarts, later = int(number(record, "restart_cnt") or 0), _begins_later(record, reason, now)
+    held = state is JobState.PENDING and (later or priority == 0 or reason in ("JobHeldUser", "JobHeldAdmin"))
+    if state is JobState.PENDING and (reason in BLOCKED or (later and not restarts)):
         state = JobState.BLOCKED
     nodes = _hosts(text(record, "nodes")) if state is not JobState.PENDING else ()
     wanted, gpu_type, unsupported = _wanted(record)
@@ -136,7 +136,7 @@ def _state(record: Mapping[str, Any], name: str) -> tuple[JobState, bool]:
 
 
 def _begins_later(record: Mapping[str, Any], reason: str, now: float) -> bool:
-    """Whether the user has set a time to begin. Slurm also delays jobs that were put back; those may start at once."""
+    """Whether a job is to begin later: its user said so, or it was put back, and then it may start at once."""
     eligible = date(record, "eligible_time")
     return reason == "BeginTime" or (eligible is not None and 0.0 < now < eligible)
 
