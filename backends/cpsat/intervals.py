@@ -68,16 +68,14 @@ class IntervalText:
                     continue
                 numbers.append(self._interval(times.linear(at), times.linear(at + 1), literal))
                 if cumulative:
-                    demand = self._single(amounts.linear(at + 3))
-                    self._nonnegative(demand, literal)
-                    demands.append(demand)
+                    demands.append(self._usable(self._single(amounts.linear(at + 3)), literal))
             begin = end
             if not cumulative:
                 self._constrain(f"no_overlap{{intervals:{numbers}}}")
                 continue
             assert isinstance(definition, Cumulative)
             capacity = self._single(amounts.linear(int(definition.capacities[entry])))
-            self._nonnegative(capacity, "")
+            self._nonnegative(capacity)
             rows = "".join(f" demands{_text(d)}" for d in demands)
             self._constrain(f"cumulative{{capacity{_text(capacity)} intervals:{numbers}{rows}}}")
 
@@ -102,21 +100,20 @@ class IntervalText:
             return f"enforcement_literal:{variable} "
         return f"enforcement_literal:{variables[0] if constant == 0 else -variables[0] - 1} "
 
-    def _usable(self, length: Linear, literal: str) -> Linear:
-        """The length of a present interval, which CP-SAT wants as an expression that is never negative."""
-        low, high = self._range(length)
+    def _usable(self, amount: Linear, literal: str) -> Linear:
+        """A length or demand of a present interval, which CP-SAT wants as an expression that is never negative."""
+        low, high = self._range(amount)
         if low >= 0:
-            return length
+            return amount
         number = self._add_variable(0, max(high, 0))
-        self._equate(length, number, literal)
+        self._equate(amount, number, literal)
         return (number,), (1,), 0
 
-    def _nonnegative(self, value: Linear, literal: str) -> None:
+    def _nonnegative(self, value: Linear) -> None:
         if self._range(value)[0] < 0:
             variables, coefficients, constant = value
-            most = 2**63 - 1
-            inside = f"vars:{list(variables)} coeffs:{list(coefficients)} domain:[{-constant}, {most}]"
-            self._constrain(f"linear{{{inside}}}", literal)
+            inside = f"vars:{list(variables)} coeffs:{list(coefficients)} domain:[{-constant}, {2**63 - 1}]"
+            self._constrain(f"linear{{{inside}}}")
 
     def _single(self, value: Linear) -> Linear:
         """The value as an expression of at most one variable."""

@@ -685,13 +685,15 @@ class _Generator:
             fixed = number(self.random.choice((0, 1, 1, 2, 2, 3)))
             return fixed if self.chance(0.5) else self.formula(own, 0, False, WHOLE)
 
+        around, self.pairs = self.pairs, []  # indices that an interval does not know
         presence = self.compared(own, 0, WHOLE) if self.chance(0.5) else None
-        start, length = self.formula(own, 1, False, WHOLE), amount()
+        start, length, demand = self.formula(own, 1, False, WHOLE), amount(), amount()
+        self.pairs = around
         over = Indexing((Iter((index,), source),))
         if self.chance(0.5):
             return Scheduled(f"iv{self.fresh()}", over, start, length, presence)
         limit = number(self.random.randint(0, 4)) if self.chance(0.6) else self.formula(scope, 0, False, WHOLE)
-        return Scheduled(f"iv{self.fresh()}", over, start, length, presence, amount(), limit)
+        return Scheduled(f"iv{self.fresh()}", over, start, length, presence, demand, limit)
 
     def special_ordered(self, scope: Scope, reads: int) -> Node:
         op = self.random.choice(("sos1", "sos2"))

@@ -60,7 +60,8 @@ def text_of(model: Model) -> str:
     lines += [_random(r) for r in model.randoms]
     lines += [_variable(v) for v in model.variables]
     lines += [_let(x) for x in model.lets]
-    lines += [_interval(n) for n in walk(model) if isinstance(n, Scheduled)]
+    # A condition may stand in several constraints.
+    lines += dict.fromkeys(_interval(n) for n in walk(model) if isinstance(n, Scheduled))
     if model.option:
         lines.append(f"  option rule in {{ {', '.join(CHOICES)} }} default {CHOICES[0]};")
     lines += [_objective(o, at) for at, o in enumerate(model.objectives)]

@@ -82,8 +82,8 @@ def test_models_are_solved_right(first: int) -> None:
 
 
 def test_models_with_intervals_are_solved_right() -> None:
-    counts = check(range(BLOCK), 1, TIMES, WITH_CPSAT)
-    assert counts["right"] >= 0.6 * BLOCK, counts
+    counts = check(range(10), 1, TIMES, WITH_CPSAT)
+    assert counts["right"] >= 6, counts
 
 
 @pytest.mark.slow

@@ -149,6 +149,7 @@ WRONG = [
     ("GSM1220", "x != y", "constraint c: n >= 1 => x != y;"),
     ("GSM1220", "x > 1", "let big = if x > 1 then 1 else 0;"),
     ("GSM1221", "1", "constraint c: y <= 1 => 1;"),
+    ("GSM1222", "due[j]", "constraint c: no_overlap[j in Jobs] due[j];"),
     # 13xx units
     ("GSM1301", "hr", "param wait_time in hr;"),
     ("GSM1301", "hr", "constraint c: x * 1[hr] >= 2[h];"),

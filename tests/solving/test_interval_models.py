@@ -93,7 +93,7 @@ def random_shop(seed: int) -> Operations:
 @pytest.mark.parametrize("kind", ["integer", ""])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_small_job_shops(backend: str, kind: str) -> None:
-    for seed in range(2):
+    for seed in range(1):
         jobs = random_shop(seed)
         result = gs.loads(shop(jobs, kind)).solve(backend=backend, gap=0)
         assert (result.status, result.objective) == ("optimal", pytest.approx(best_end(jobs))), seed

@@ -23,6 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gpusched_dsl.compiling.analysis.integrality import integer_affines
 from gpusched_dsl.compiling.passes.interval_pairs import (
     Intervals,
     entries_not_taken,
@@ -255,9 +256,10 @@ def weighted(
     def values(point: Floats) -> Floats:
         return factors[0].values(point) * factors[1].values(point)
 
+    integer = integer_affines(factors[1], intervals.builder.integer)
     columns = intervals.builder.add_columns(
-        intervals.name(what), intervals.index(entry[both]), np.minimum(low, 0.0), np.maximum(high, 0.0), False, values,
-        intervals.definition.span,
+        intervals.name(what), intervals.index(entry[both]), np.minimum(low, 0.0), np.maximum(high, 0.0), integer,
+        values, intervals.definition.span,
     )  # fmt: skip
     rows.add(both, columns, 1.0)
     pair = RowBuilder(2 * len(both)).add_affines(2 * np.arange(len(both)), factors[0], 1.0)

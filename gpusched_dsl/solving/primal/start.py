@@ -93,7 +93,9 @@ def _search_is_wanted(problem: Problem, backend: Backend, options: SolveOptions,
 def _is_supported(problem: Problem, backend: Backend) -> bool:
     """Whether the searches support this problem, and the backend uses their results."""
     able = backend.capabilities
-    return able.warm_start and able.time_limit and problem.is_mip and problem.is_linear and len(problem.objectives) <= 1
+    if not (able.warm_start and able.time_limit and able.continuous):  # searches solve relaxations
+        return False
+    return problem.is_mip and problem.is_linear and len(problem.objectives) <= 1
 
 
 def _complete(

@@ -41,7 +41,7 @@ def fits(intervals: list[tuple[float, float, float, float]], capacity: float) ->
 def test_truth() -> None:
     rng = np.random.default_rng(1)
     seen = set()
-    for _ in range(300):
+    for _ in range(120):
         count = int(rng.integers(1, 5))
         draft = Draft()
         times = [float(rng.integers(-8, 9)) / 4 for _ in range(count)]
@@ -157,7 +157,7 @@ def check_forms(seed: int) -> None:
 @pytest.mark.parametrize("most", [0, 400])
 def test_forms(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interval_slots, "MOST_VALUES", most)
-    for seed in range(12):
+    for seed in range(4):
         check_forms(seed)
 
 
@@ -181,7 +181,7 @@ def check_among_others(seed: int) -> None:
 
 
 def test_forms_among_other_terms() -> None:
-    for seed in range(10):
+    for seed in range(3):
         check_among_others(seed)
 
 
@@ -205,7 +205,7 @@ def check_natively(seed: int) -> None:
 
 
 def test_native_conditions() -> None:
-    for seed in range(10):
+    for seed in range(5):
         check_natively(seed)
 
 
