@@ -34,6 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("markexpr") == "not slow":
         settings.load_profile("quick")
         os.environ.setdefault("GSDSL_PYTHON_KERNELS", "1")
+    else:
+        os.environ.setdefault("GSDSL_COMPILED_KERNELS", "1")
 
 
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen by their marks

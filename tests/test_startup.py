@@ -80,6 +80,16 @@ def test_reading_policies_loads_no_compiler_and_no_solver(arguments: list[str], 
     assert not modules & {"numba", "llvmlite", *SOLVERS - {"scipy"}}
 
 
+def test_a_small_decision_loads_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GSDSL_PYTHON_KERNELS", raising=False)
+    monkeypatch.delenv("GSDSL_COMPILED_KERNELS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "first.gsm").write_text(POLICY, encoding="utf-8")
+    code, modules = modules_after("solve", "first.gsm", "--scenario", "Figure1", "--method", "First", cwd=tmp_path)
+    assert code == 0
+    assert not modules & {"numba", "llvmlite"}
+
+
 SOLVES = """
 import sys, gpusched_dsl as gs
 text = "model M { param a; var x integer >= 0; minimize f: x; constraint c: x >= a; } scenario S for M { a = 1.5; }"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.language.text.numbers import seconds_text
 
@@ -11,13 +9,17 @@ LEAST_SECONDS = 1.0  # shorter compilations are not reported
 
 
 def announce_compiling(output: Output) -> None:
-    """Announce the compilation before the first policy of an installation runs."""
-    if not output.shows_progress or os.environ.get("GSDSL_PYTHON_KERNELS") or "NUMBA_CACHE_DIR" in os.environ:
-        return
-    from gpusched_dsl.policies.kernels.compiled import cache_folder
+    """Announce that a policy waits for the compiler, which only happens for large data."""
+    from gpusched_dsl.policies.kernels import machine_code
 
-    if not any(cache_folder().rglob("*.nbc")):
-        output.note("compiling the heuristic kernels: only once, up to a minute")
+    told: list[bool] = []
+
+    def tell() -> None:
+        if output.shows_progress and not told:
+            output.note("compiling the heuristic kernels: only once, up to a minute")
+            told.append(True)
+
+    machine_code.announcements[:] = [tell]
 
 
 def report_compiling(seconds: float, output: Output) -> None:

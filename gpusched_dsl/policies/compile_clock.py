@@ -6,26 +6,34 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from gpusched_dsl.policies.kernels import machine_code
+
 EVENT = "numba:compile"
 
 
 class CompileClock:
-    """A context with the `seconds` of compilation during it; 0 if kernels run as Python."""
+    """A context with the `seconds` of compilation during it, in this process; 0 if kernels run as Python."""
 
     def __init__(self) -> None:
         self._events: Any = None
         self._listener: Any = None
 
     def __enter__(self) -> CompileClock:
-        if "numba" in sys.modules:  # kernels are imported before they run; without it they are plain Python
-            self._events = import_module("numba.core.event")
-            self._listener = self._events.TimingListener()
-            self._events.register(EVENT, self._listener)
+        if "numba" in sys.modules:
+            self._listen(import_module("numba.core.event"))
+        else:
+            machine_code.when_loaded.append(self._listen)
         return self
+
+    def _listen(self, events: Any) -> None:
+        self._events, self._listener = events, events.TimingListener()
+        events.register(EVENT, self._listener)
 
     def __exit__(self, *error: object) -> None:
         if self._listener is not None:
             self._events.unregister(EVENT, self._listener)
+        if self._listen in machine_code.when_loaded:
+            machine_code.when_loaded.remove(self._listen)
 
     @property
     def seconds(self) -> float:

@@ -16,8 +16,9 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.controllers import Group, merge, split
 from gpusched_dsl.policies.group_messages import GroupTask, answer_from, task_bytes
+from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
-from gpusched_dsl.policies.search import Found, SearchSettings, never, search, warm_up
+from gpusched_dsl.policies.search import Found, SearchSettings, never, search
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import Instructions, Schedule, Workload, empty_schedule
 
@@ -30,8 +31,9 @@ EARLY_SECONDS = 0.5  # before the time limit: a stop that is earlier has another
 class EngineResult:
     """The best schedule with its price: lateness, postponement, idle GPUs, running costs, in money.
 
-    `iterations`: drawn passes done, in the group that did the fewest. `seconds` are those of the run without those that
-    the compiler took. `elite`: the pool after the moves, cheapest first. `stopped`: it was asked to end early.
+    `iterations`: drawn passes done, in the group that did the fewest. `seconds` are those of the run without those in
+    which it waited for kernels to be compiled or loaded, `compile_seconds`. `elite`: the pool after the moves, cheapest
+    first. `stopped`: it was asked to end early.
     """
 
     schedule: Schedule
@@ -67,7 +69,7 @@ def run(
     start = empty_schedule(work) if initial is None else initial
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     began = time.perf_counter()
-    compile_seconds = warm_up(work, instructions, settings, start)
+    ready = ready_seconds()
     if settings.controllers <= 1:
         done = [search(work, instructions, settings, np.random.default_rng(root), start, stop, tell)]
         elite = done[0].elite
@@ -79,12 +81,13 @@ def run(
         if engine is None:
             done = _search_in_threads(groups, settings, streams, stop)
         else:
-            left = None if seconds is None else seconds - (time.perf_counter() - began - compile_seconds)
+            left = None if seconds is None else seconds - (time.perf_counter() - began)
             done = _search_on(engine, groups, settings, streams, stop, left)
         elite = [merge(work, groups, [found.elite[0] for found in done])]
     terms = [price_by_term(work, plan, PRICES[settings.price]) for plan in elite]
     for plan in elite:
         verify(work, plan)
+    compile_seconds = ready_seconds() - ready
     return EngineResult(
         schedule=elite[0],
         price=float(terms[0].sum()),

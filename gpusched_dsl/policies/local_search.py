@@ -7,12 +7,13 @@ Other packages may add moves: Python functions of `Workload`, `Schedule`, `Delta
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, copy_change, empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import (
     DeltaEvaluation,
@@ -43,6 +44,7 @@ _FUNCTIONS: Final[Mapping[str, Move]] = {
     "repack_two": repack_two,
 }
 BUILT_IN: Final[tuple[Move, ...]] = tuple(_FUNCTIONS[name] for name in MOVE_CODES)
+CALL_SECONDS: Final = 0.05  # about how long one call of a kernel takes, so that it may change over to machine code
 UNLIMITED: Final = np.iinfo(np.int64).max  # rounds: until no change is for the better
 
 
@@ -76,7 +78,7 @@ def improve(
         if len(functions) > len(named):
             _climb_with(work, now, delta, functions, rounds, (change, trial))
         else:
-            climb(work, now, delta, places, lengths, rounds, change, trial)
+            _climb(work, now, delta, (places, lengths), rounds, (change, trial))
         if delta.sums[0] < least - tolerance(least if np.isfinite(least) else 0.0):
             best, least = now, float(delta.sums[0])
         if stopped():
@@ -94,6 +96,27 @@ def shortest_minus_due(work: Workload) -> Floats:
 def copy_schedule(plan: Schedule) -> Schedule:
     """A schedule that may be changed without changing the given one."""
     return Schedule._make(array.copy() for array in plan)
+
+
+def _climb(
+    work: Workload,
+    plan: Schedule,
+    delta: DeltaEvaluation,
+    moves: tuple[Ints, Ints],
+    rounds: int,
+    buffers: tuple[ScheduleChange, ScheduleChange],
+) -> None:
+    """Run `climb` in short calls; how they are cut has no influence on the result."""
+    length = 1
+    while rounds > 0:
+        asked = min(length, rounds)
+        before = time.perf_counter()
+        made = climb(work, plan, delta, *moves, asked, *buffers)
+        if made < asked:
+            return
+        rounds -= made
+        taken = time.perf_counter() - before
+        length = max(1, min(2 * length, int(length * CALL_SECONDS / max(taken, 1e-9))))
 
 
 def _climb_with(

@@ -18,7 +18,6 @@ from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
 from gpusched_dsl.policies.plug_ins import plug_ins, run_passes, uses_added
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
-_warmed = False  # whether the kernels are there to be called
 _CALL_SECONDS = 0.05  # about how long one call of the kernels takes
 
 
@@ -120,22 +119,6 @@ def _improve(
     found += elite[len(found) :]
     costs = [float(price_by_term(work, plan, PRICES[settings.price]).sum()) for plan in found]
     return [found[at] for at in np.argsort(costs, kind="stable")], stopped
-
-
-def warm_up(work: Workload, instructions: Instructions, settings: SearchSettings, start: Schedule) -> float:
-    """Have the kernels compiled or read from their cache, if they are not yet; the seconds that this took."""
-    global _warmed
-    if _warmed:
-        return 0.0
-    before = time.perf_counter()
-    plan = _copy(start)
-    pool = make_pool(plan, 1)
-    look, scratch = look_up(work), make_scratch(work, instructions.node_list)
-    kind_of_price = PRICES[settings.price]
-    draw_passes(work, look, instructions, scratch, start, plan, pool, 0, 0, kind_of_price, np.random.default_rng(0))
-    price_by_term(work, start, kind_of_price)
-    _warmed = True
-    return time.perf_counter() - before
 
 
 def _copy(plan: Schedule) -> Schedule:

@@ -90,6 +90,6 @@ def _reasons(trace: ArrivalTrace, start: Floats) -> Ints:
 @functools.cache
 def _machine_code() -> Callable[..., Any]:
     """Return the compiled kernel; the function itself without a compiler. Imported late to save memory."""
-    from gpusched_dsl.policies.kernels.compiled import compiled
+    from gpusched_dsl.policies.kernels.compiled import compiled_at_once
 
-    return compiled(run_events)
+    return compiled_at_once(run_events)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +15,7 @@ from gpusched_dsl.policies.gangs.reader import GangCluster
 from gpusched_dsl.policies.gangs.workload import GangSchedule, GangWorkload
 from gpusched_dsl.policies.job_facts import JobFacts
 from gpusched_dsl.policies.job_roles import JobRoles, Users
+from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.future import make_future
 from gpusched_dsl.policies.kernels.gangs import (
     hold_running,
@@ -27,8 +27,6 @@ from gpusched_dsl.policies.max_min import order_of_ways, shares_of_time
 from gpusched_dsl.policies.standalone import known_times
 from gpusched_dsl.policies.verifying import BrokenSchedule
 from gpusched_dsl.policies.workload import NONE, Instructions
-
-_compiled: set[str] = set()
 
 
 def has_gangs(policy: CheckedPolicy) -> bool:
@@ -46,18 +44,13 @@ def run_gangs(
     limits: MemoryLimits,
     known: JobFacts | None = None,
 ) -> tuple[GangSchedule, float]:
-    """Return the schedule, and the seconds that compiling took; gangs that `start` runs stay.
+    """Return the schedule, and the seconds of waiting for kernels; gangs that `start` runs stay.
 
     Raises BrokenSchedule if a kernel makes one that is none, DiagnosticError (GSM3016) for shares that cannot be.
     """
     run = _Run(policy, gangs, lines, start, JobRoles(policy.model, gangs.cluster, store, limits), known or {})
-    began = time.perf_counter()
-    rule = policy.place[0].name
-    if rule not in _compiled:  # without a queue: only to have it compiled
-        run.schedule(lines.order[:0])
-        _compiled.add(rule)
-    ready = time.perf_counter()
-    return run.schedule(lines.order), ready - began
+    ready = ready_seconds()
+    return run.schedule(lines.order), ready_seconds() - ready
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,101 +1,192 @@
-"""Numba where it can be had and its cache written; the same functions as plain Python otherwise."""
+"""Kernels run as plain Python until machine code is worth its time, which another process compiles meanwhile.
+
+Both give the same results to the last bit, so it does not matter when a kernel changes over. Numba takes 0.2 s to load
+and up to a minute to compile kernels, while plain Python decides on 40 jobs in a second. So Numba is loaded when a
+kernel has run for a while. Machine code that is kept from an earlier run is loaded then; otherwise a child process
+compiles it, and the kernel changes over at the first call after that. Only large arguments wait for the compiler.
+
+With GSDSL_PYTHON_KERNELS=1 kernels stay plain Python, with GSDSL_COMPILED_KERNELS=1 they are compiled before they run.
+"""
 
 from __future__ import annotations
 
 import functools
-import hashlib
+import importlib.util
 import os
-import sys
+import threading
+import time
 import types
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from gpusched_dsl.language.blocks.policies import rule_table
+import numpy as np
+
+from gpusched_dsl.policies.kernels import background, machine_code
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+# Entries of all arrays of a call. Beyond the first, kept machine code is loaded at once; beyond the second, a call
+# waits for the compiler. 40 jobs on nine types of node have 6,000 entries, 1,000 jobs 250,000.
+LOADED_FROM: Final = 20_000
+COMPILED_FROM: Final = 200_000
+# Seconds of plain Python after which kept machine code is loaded, after which other is compiled in the background, and
+# after which a call waits for the compiler, if the background has failed.
+LOADED_AFTER: Final = 0.05
+REQUESTED_AFTER: Final = 0.2
+COMPILED_AFTER: Final = 30.0
 
-def cache_folder() -> Path:
-    """Where machine code is kept: a folder of its own for each version of the kernels.
-
-    Numba looks at the file of a function alone to tell whether what it kept is stale, not at the files of the functions
-    that it calls; the name of the folder depends on all of them, and on the tables whose rows number the rules.
-    """
-    sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
-    package = Path(__file__).parent.parent
-    arrays = (package / "workload.py", package / "gangs" / "workload.py")
-    tables = (*arrays, package / "rules.py", Path(rule_table.__file__))
-    sources += b"".join(path.read_bytes() for path in tables)
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    if not base:
-        base = str(Path("~/Library/Caches" if sys.platform == "darwin" else "~/.cache").expanduser())
-    return Path(base) / "gsdsl" / f"kernels-{hashlib.sha256(sources).hexdigest()[:16]}"
+_lock = threading.RLock()
+_ready_seconds = 0.0
 
 
-class Kernel:
+def ready_seconds() -> float:
+    """Return the seconds so far in which kernels were loaded or compiled while their callers waited."""
+    return _ready_seconds
+
+
+class Kernel(machine_code.Callee):
     """A function for two kinds of callers: `py_func` compiled with the entry that Python needs, and without.
 
     The entry takes all arrays of a workload apart, which takes the compiler far longer than most functions themselves,
-    so that functions called by other kernels alone go without.
+    so that functions called by other kernels alone go without (`inner`).
     """
 
-    def __init__(self, function: Callable[..., Any], compile_: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], at_once: bool) -> None:
         self.py_func = function
         functools.update_wrapper(self, function)
-        self.inner = compile_(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-        self._compile = compile_
-        self._entry: Callable[..., Any] | None = None
+        self._at_once = at_once or bool(os.environ.get("GSDSL_COMPILED_KERNELS"))
+        self._entry: Any = None
+        self._is_ready = False  # whether the entry has machine code for some types of arguments
+        self._plain: Callable[..., Any] | None = None
+        self._seconds = 0.0  # of plain Python
+        self._may_be_kept: bool | None = None
+        self._request: background.CompileRequest | None = None
+
+    @functools.cached_property
+    def inner(self) -> Any:
+        """The function compiled for other kernels."""
+        return machine_code.compiler()(self.py_func, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
     def __call__(self, *arguments: Any) -> Any:
-        if self._entry is None:
-            own = self.py_func
-            copy = types.FunctionType(own.__code__, own.__globals__, own.__name__, own.__defaults__, own.__closure__)
-            copy.__qualname__ = f"{own.__qualname__}_entry"  # what is kept of the two must not be mixed up
-            copy.__module__ = own.__module__
-            self._entry = self._compile(copy)
-        return self._entry(*arguments)
-
-
-def _compiler() -> Callable[[Any], Any] | None:
-    """Return a compiler of kernels with a disk cache if possible; None if GSDSL_PYTHON_KERNELS is set."""
-    if os.environ.get("GSDSL_PYTHON_KERNELS"):
-        return None
-    try:
-        import numba
-        from numba.extending import typeof_impl
-    except ImportError:
-        return None
-    cached = True
-    if "NUMBA_CACHE_DIR" not in os.environ:
-        folder = cache_folder()
+        if self._is_ready:
+            try:
+                return self._entry(*arguments)
+            except machine_code.NotCompiled:  # for arguments of these types
+                pass
+        if self._at_once or _entries(arguments) > COMPILED_FROM or self._loads(arguments):
+            return self._machine_code(arguments)(*arguments)
+        before = time.perf_counter()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010 (unknown to its types)
-        except OSError:  # a read-only installation without a home
-            cached = False
+            with np.errstate(all="ignore"):  # as in compiled code
+                return self._plain_function()(*arguments)
+        finally:
+            self._seconds += time.perf_counter() - before
+            if self._request is None and self._seconds > REQUESTED_AFTER and not self._may_be_kept:
+                self._request = background.request(self, self.signature(arguments))
 
-    def compile_(function: Any, **options: bool) -> Any:
-        try:
-            return numba.njit(cache=cached, nogil=True, **options)(function)  # type: ignore[call-overload]
-        except RuntimeError:  # no place for a cache
-            return numba.njit(nogil=True, **options)(function)  # type: ignore[call-overload]
+    def _loads(self, arguments: tuple[Any, ...]) -> bool:
+        """Return whether there is machine code for a small call, and it is time to load it."""
+        if self._request is not None:
+            if not self._request.is_done():
+                return False
+            if self._request.has_failed:
+                return self._seconds > COMPILED_AFTER
+            self._request = None
+            return machine_code.is_kept(self.entry(), self.signature(arguments))
+        if self._may_be_kept is None:
+            self._may_be_kept = machine_code.may_be_kept(self.py_func)
+        if not self._may_be_kept or (self._seconds < LOADED_AFTER and _entries(arguments) < LOADED_FROM):
+            return False
+        self._may_be_kept = machine_code.is_kept(self.entry(), self.signature(arguments))
+        return self._may_be_kept
 
-    @typeof_impl.register(Kernel)
-    def type_of(kernel: Kernel, _context: object) -> object:
-        return numba.types.Dispatcher(kernel.inner)
+    def signature(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the compiler's types of arguments."""
+        return tuple(self.entry().typeof_pyval(argument) for argument in arguments)
 
-    return lambda function: Kernel(function, compile_)
+    def entry(self) -> Any:
+        """The function compiled for Python; it compiles by `compile(signature)` alone."""
+        with _lock:
+            if self._entry is None:
+                own = self.py_func
+                copy = types.FunctionType(
+                    own.__code__, own.__globals__, own.__name__, own.__defaults__, own.__closure__
+                )
+                copy.__qualname__ = (
+                    own.__qualname__ + machine_code.ENTRY
+                )  # what is kept of the two must not be mixed up
+                copy.__module__ = own.__module__
+                self._entry = machine_code.never_compiling_by_itself(machine_code.compiler()(copy))
+            return self._entry
+
+    def _machine_code(self, arguments: tuple[Any, ...]) -> Any:
+        """The entry with machine code for the types of these arguments."""
+        global _ready_seconds
+        with _lock:
+            before = time.perf_counter()
+            entry = self.entry()
+            signature = self.signature(arguments)
+            if signature not in entry.overloads:
+                machine_code.announce(entry, signature)
+                entry.compile(signature)
+            self._is_ready = True
+            _ready_seconds += time.perf_counter() - before
+            return entry
+
+    def _plain_function(self) -> Callable[..., Any]:
+        if self._plain is None:
+            self._plain = _plain(self.py_func)
+        return self._plain
+
+
+_plain_globals: dict[str, dict[str, Any]] = {}
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls plain functions where it would call kernels, so that none decides anew."""
+    assert isinstance(function, types.FunctionType)
+    with _lock:
+        known = _plain_globals.get(function.__module__)
+        if known is None:
+            known = _plain_globals[function.__module__] = dict(function.__globals__)
+            for name, value in function.__globals__.items():
+                if isinstance(value, Kernel):
+                    known[name] = value._plain_function()
+        return types.FunctionType(
+            function.__code__, known, function.__name__, function.__defaults__, function.__closure__
+        )
+
+
+def _entries(arguments: tuple[Any, ...]) -> int:
+    """Return the number of entries of all arrays in arguments."""
+    total = 0
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            total += argument.size
+        elif isinstance(argument, tuple):
+            total += _entries(argument)
+    return total
+
+
+def _compiles() -> bool:
+    return not os.environ.get("GSDSL_PYTHON_KERNELS") and importlib.util.find_spec("numba") is not None
 
 
 if TYPE_CHECKING:
 
     def compiled(function: _Function) -> _Function:
-        """Compile on the first call. The function must not be called by keywords."""
+        """Compile when it is worth it. The function must not be called by keywords."""
+        return function
+
+    def compiled_at_once(function: _Function) -> _Function:
+        """Compile on the first call."""
         return function
 
 else:
-    _COMPILE = _compiler()
+    _COMPILES = _compiles()
 
     def compiled(function):
-        return function if _COMPILE is None else _COMPILE(function)
+        return Kernel(function, at_once=False) if _COMPILES else function
+
+    def compiled_at_once(function):
+        return Kernel(function, at_once=True) if _COMPILES else function
