@@ -10,6 +10,7 @@ import polars as pl
 
 from benchmarks.reproduction.claims import ROOT, Paper, read_papers
 from benchmarks.reproduction.page import PAGE, read_results, read_table, render
+from benchmarks.reproduction.verdict import factors_of
 from gpusched_dsl.cli import main as gsdsl
 
 
@@ -20,7 +21,7 @@ def main() -> int:
     papers = read_papers()
     if options.stores is not None:
         for paper in papers:
-            for campaign in sorted({claim.campaign for claim in paper.claims if claim.campaign}):
+            for campaign in paper.campaigns:
                 if (options.stores / campaign).is_dir():
                     store_results(paper, campaign, options.stores / campaign)
     PAGE.write_text(render([(paper, read_results(paper)) for paper in papers]), encoding="utf-8")
@@ -29,7 +30,10 @@ def main() -> int:
 
 
 def store_results(paper: Paper, campaign: str, store: Path) -> None:
-    """Write the executed runs of a campaign as a table beside the claims, with the measures that the campaign names."""
+    """Write the executed runs of a campaign as a table beside the claims, with the measures that the campaign names.
+
+    Runs of the table that the store does not have stay in it, in the order of the grid.
+    """
     with tempfile.TemporaryDirectory() as folder:
         exported = Path(folder) / "runs.csv"
         arguments = [
@@ -44,16 +48,31 @@ def store_results(paper: Paper, campaign: str, store: Path) -> None:
         ]
         if gsdsl([*arguments, "--quiet"]):
             raise SystemExit(f"`gsdsl campaign export` failed for {campaign}")
-        table = read_table(exported).filter(pl.col("state") != "missing")
+        grid = read_table(exported)
+    # Times in ms and short keys: the tables stay small, and a key still tells whether a run belongs to its inputs.
+    grid = grid.drop("objective", "bound", "gap", "online", "code", "diagnostic", strict=False)
+    grid = grid.with_columns(pl.col("seconds").round(3), pl.col("key").str.slice(0, 12))
+    table = grid.filter(pl.col("state") != "missing")
+    target = paper.results_file(campaign)
+    if target.is_file():
+        table = merged(table, read_table(target), grid)
     if not len(table):
         return
-    # Times in ms and short keys: the tables stay small, and a key still tells whether a run belongs to its inputs.
-    table = table.drop("objective", "bound", "gap", "online", "code", "diagnostic", strict=False)
-    table = table.with_columns(pl.col("seconds").round(3), pl.col("key").str.slice(0, 12))
-    target = paper.results_file(campaign)
     target.parent.mkdir(exist_ok=True)
     table.write_csv(target)
     print(f"{target.relative_to(ROOT)}: {len(table)} runs")
+
+
+def merged(new: pl.DataFrame, old: pl.DataFrame, grid: pl.DataFrame) -> pl.DataFrame:
+    """Return the new runs and the old runs of other places in the grid, in its order."""
+    place = [*factors_of(grid), "scenario", "method", "seed"]
+    if set(place) - set(old.columns):
+        return new
+    old = old.select(name for name in new.columns if name in old.columns)
+    types = {name: kind for name, kind in new.schema.items() if name in old.columns}
+    kept = old.cast(types).join(new, on=place, how="anti", nulls_equal=True)
+    rows = pl.concat([new, kept], how="diagonal")
+    return grid.select(place).join(rows, on=place, how="inner", nulls_equal=True, maintain_order="left")
 
 
 if __name__ == "__main__":

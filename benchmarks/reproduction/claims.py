@@ -15,11 +15,14 @@ SUFFIX = ".claims.toml"
 # ratio: mean of the best of `against` divided by the mean of `method`
 # order: whether `method` is less than every one of `against`
 # equal: whether `method` and `against` differ by less than `within` percent
-# most, mean: the largest value and the mean of `measure` for `method`: at most `published`
+# most, mean, median: the largest value, the mean and the median of `measure` for `method`: at most `published`
 # value: the mean of `measure` for `method`
-Kind = Literal["saving", "ratio", "order", "equal", "most", "mean", "value"]
+# growth: the exponent b of measure ~ factor^b for `method`; with `against`, that of the ratio of their measures
+# total: the sum of `measure` over all `runs` runs of a campaign; missing runs are extrapolated by powers of `factor`
+Kind = Literal["saving", "ratio", "order", "equal", "most", "mean", "median", "value", "growth", "total"]
 PAIRED = ("saving", "ratio", "order", "equal")
-KINDS = (*PAIRED, "most", "mean", "value")
+LIMITS = ("most", "mean", "median", "total")
+KINDS = (*PAIRED, *LIMITS, "value", "growth")
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,10 @@ class Claim:
     """A published statement, and how it is computed from a campaign; without `campaign` it cannot be repeated.
 
     `published` is a number or a range in `unit`; None for claims about an order. `where` selects runs by factors; the
-    other factors make up the cells. `exact`: methods without draws on one instance, so that differences are certain.
-    `reason` says why ours differs.
+    other factors make up the cells. With `factor` and `value`, a comparison is between values of that factor with one
+    method: `value` takes the place of `method`, and `against` lists other values. `exact`: methods without draws on one
+    instance, so that differences are certain. `reason` says why ours differs; `tests` are statements that follow from
+    it and are computed like claims. `proved`: it needs no test, since it follows from the sources.
     """
 
     place: str
@@ -40,10 +45,27 @@ class Claim:
     measure: str = ""
     method: str = ""
     against: tuple[str, ...] = ()
+    factor: str = ""
+    value: str = ""
     where: dict[str, Any] = field(default_factory=dict)
     within: float = 0.0
     exact: bool = False
+    runs: int = 0
     reason: str = ""
+    proved: bool = False
+    tests: tuple[Claim, ...] = ()
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods of the runs; none for a total over all methods."""
+        if not self.method:
+            return ()
+        return (self.method,) if self.value else (self.method, *self.against)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Ours first, then what it is compared with: methods, or values of the factor."""
+        return (self.value or self.method, *self.against)
 
 
 @dataclass(frozen=True)
@@ -54,6 +76,11 @@ class Paper:
     title: str
     setup: str
     claims: tuple[Claim, ...]
+
+    @property
+    def campaigns(self) -> list[str]:
+        """The campaigns that claims and their tests need."""
+        return sorted({c.campaign for claim in self.claims for c in (claim, *claim.tests) if c.campaign})
 
     @property
     def family(self) -> Path:
@@ -87,7 +114,9 @@ def _claim(row: dict[str, Any], path: Path) -> Claim:
     if published is not None:
         low, high = published if isinstance(published, list) else (published, published)
         row["published"] = (float(low), float(high))
-    row["against"] = tuple(row.get("against", ()))
+    row["against"] = tuple(str(name) for name in row.get("against", ()))
+    row["value"] = str(row.get("value", ""))
+    row["tests"] = tuple(_claim({"place": f"{row['place']}, test", **test}, path) for test in row.pop("test", ()))
     for name in ("claim", "reason"):
         row[name] = " ".join(row.get(name, "").split())
     claim = Claim(**row)
@@ -98,8 +127,14 @@ def _claim(row: dict[str, Any], path: Path) -> Claim:
         if not claim.reason:
             raise ValueError(f"{place}: a claim without a campaign needs a reason")
         return claim
-    if not (claim.method and claim.measure) or (claim.kind in PAIRED) != bool(claim.against):
-        raise ValueError(f"{place}: `method`, `measure` and, for a comparison, `against` are needed")
+    if not claim.measure or (not claim.method and claim.kind != "total"):
+        raise ValueError(f"{place}: `method` and `measure` are needed")
+    if (claim.kind in PAIRED) != bool(claim.against) and not (claim.kind == "growth" and len(claim.against) == 1):
+        raise ValueError(f"{place}: `against` is needed for a comparison, and only there")
+    if bool(claim.factor) != (bool(claim.value) or claim.kind in ("growth", "total")):
+        raise ValueError(f"{place}: `factor` is needed with `value`, `growth` and `total`, and only there")
+    if claim.kind == "total" and claim.runs <= 0:
+        raise ValueError(f"{place}: `runs` is needed: the number of runs of the campaign")
     if claim.kind not in ("order", "equal") and claim.published is None:
         raise ValueError(f"{place}: `published` is needed")
     return claim

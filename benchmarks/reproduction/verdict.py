@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from benchmarks.reproduction.claims import PAIRED, Claim
+from benchmarks.reproduction.powers import growth_exponents, total_over_runs
 from gpusched_dsl.reporting.bootstrap import Interval, mean_interval
 from gpusched_dsl.reporting.paired_differences import PairedDifference, paired_differences
 
@@ -35,15 +37,24 @@ def find(claim: Claim, results: pl.DataFrame | None) -> Finding:
         return Finding("not reproduced", detail="its runs are not stored")
     if claim.kind in PAIRED:
         return _paired(claim, runs)
+    if claim.kind == "growth":
+        return _growth(claim, runs)
+    if claim.kind == "total":
+        return _total(claim, runs)
     return _absolute(claim, runs)
 
 
 def selected(claim: Claim, results: pl.DataFrame) -> pl.DataFrame:
-    """Return the complete runs of the claim's methods and factors."""
-    runs = results.filter(pl.col("method").is_in([claim.method, *claim.against]), pl.col("state") == "done")
+    """Return the complete runs of the claim's methods and factors, with the compared method or value as `role`."""
+    runs = results.filter(pl.col("state") == "done")
+    if claim.methods:
+        runs = runs.filter(pl.col("method").is_in(claim.methods))
     for name, value in claim.where.items():
         runs = runs.filter(pl.col(name).is_in(value if isinstance(value, list) else [value]))
-    return runs.drop_nulls(claim.measure)
+    runs = runs.drop_nulls(claim.measure)
+    if not claim.value:
+        return runs.with_columns(role="method")
+    return runs.with_columns(role=pl.col(claim.factor).cast(pl.String)).filter(pl.col("role").is_in(claim.roles))
 
 
 def factors_of(results: pl.DataFrame) -> list[str]:
@@ -55,37 +66,37 @@ def _paired(claim: Claim, runs: pl.DataFrame) -> Finding:
     """Compare at equal seeds, each cell relative to the mean of its reference: the best of `against`, or `method`."""
     if claim.exact:
         runs = runs.with_columns(seed=pl.lit(None, pl.Int64))
-    methods, factors = [claim.method, *claim.against], factors_of(runs)
+    ours, factors = claim.roles[0], [name for name in factors_of(runs) if name != claim.factor]
     parts = runs.partition_by(factors, maintain_order=True) if factors else [runs]
-    complete = [part for part in map(_common_seeds, parts) if set(part["method"]) == set(methods)]
+    complete = [part for part in map(_common_seeds, parts) if set(part["role"]) == set(claim.roles)]
     if not complete:
         return Finding("not reproduced", detail="no cell has runs of all methods", runs=runs)
     if claim.kind == "order":
         return _order(claim, complete)
     scaled = []
     for number, part in enumerate(complete):
-        means = {name: float(part.filter(pl.col("method") == name)[claim.measure].mean() or 0.0) for name in methods}
-        best = min(claim.against, key=lambda name: means[name])
-        reference = means[claim.method] if claim.kind == "ratio" else means[best]
+        means = {name: _mean(part.filter(pl.col("role") == name)[claim.measure]) for name in claim.roles}
+        best = min(claim.against, key=means.__getitem__)
+        reference = means[ours] if claim.kind == "ratio" else means[best]
         if not reference:
             return Finding("not reproduced", detail="the mean of the reference is 0", runs=runs)
-        rows = part.filter(pl.col("method").is_in([claim.method, best]))
-        role = pl.when(pl.col("method") == claim.method).then(pl.lit("ours")).otherwise(pl.lit("theirs"))
+        rows = part.filter(pl.col("role").is_in([ours, best]))
+        role = pl.when(pl.col("role") == ours).then(pl.lit("ours")).otherwise(pl.lit("theirs"))
         scaled.append(rows.select(role.alias("method"), _instance(number), pl.col(claim.measure) / reference))
     pair = _difference(pl.concat(scaled), claim.measure, "ours", "theirs")
     runs = pl.concat(complete)
     if pair.mean is None:
         return Finding("not reproduced", detail="no common seeds", runs=runs)
     if claim.kind == "ratio":
-        ours, interval = 1.0 - pair.mean, _mapped(pair.interval, 1.0, -1.0)
-        return _compared(claim, ours, interval, pair, runs)
-    ours, interval = -100.0 * pair.mean, _mapped(pair.interval, 0.0, -100.0)
+        ratio, interval = 1.0 - pair.mean, _mapped(pair.interval, 1.0, -1.0)
+        return _compared(claim, ratio, interval, pair, runs)
+    saving, interval = -100.0 * pair.mean, _mapped(pair.interval, 0.0, -100.0)
     if claim.kind == "equal":
         reached = interval is not None and -claim.within <= interval.low and interval.high <= claim.within
-        near = abs(ours) <= claim.within
+        near = abs(saving) <= claim.within
         detail = "" if reached or not near else "the interval is wider than the claim allows"
-        return Finding("reproduced" if reached else "not reproduced", ours, interval, detail, runs)
-    return _compared(claim, ours, interval, pair, runs)
+        return Finding("reproduced" if reached else "not reproduced", saving, interval, detail, runs)
+    return _compared(claim, saving, interval, pair, runs)
 
 
 def _compared(
@@ -108,8 +119,10 @@ def _compared(
 
 def _order(claim: Claim, complete: list[pl.DataFrame]) -> Finding:
     """Whether `method` is below each of `against`: in all comparisons beyond chance, or in the means only."""
-    rows = pl.concat(part.select("method", _instance(number), claim.measure) for number, part in enumerate(complete))
-    pairs = {name: _difference(rows, claim.measure, claim.method, name) for name in claim.against}
+    rows = pl.concat(
+        part.select(_instance(number), claim.measure, method="role") for number, part in enumerate(complete)
+    )
+    pairs = {name: _difference(rows, claim.measure, claim.roles[0], name) for name in claim.against}
     runs = pl.concat(complete)
     missed = [name for name, pair in pairs.items() if pair.verdict != "better"]
     if not missed:
@@ -128,6 +141,9 @@ def _absolute(claim: Claim, runs: pl.DataFrame) -> Finding:
     if claim.kind == "most":
         largest = float(values.max())
         return Finding("reproduced" if largest <= high else "not reproduced", largest, None, "", runs)
+    if claim.kind == "median":
+        median = float(np.median(values))
+        return Finding("reproduced" if median <= high else "not reproduced", median, None, "", runs)
     ours, interval = float(values.mean()), mean_interval(values)
     if claim.kind == "mean":
         return Finding("reproduced" if ours <= high else "not reproduced", ours, interval, "", runs)
@@ -136,10 +152,38 @@ def _absolute(claim: Claim, runs: pl.DataFrame) -> Finding:
     return Finding("reproduced" if low <= ours <= high else "not reproduced", ours, interval, "", runs)
 
 
+def _growth(claim: Claim, runs: pl.DataFrame) -> Finding:
+    """Compare the exponent with the published one: in its range, or within `TOLERANCE` of a single number."""
+    assert claim.published is not None
+    exponents, used = growth_exponents(claim, runs, [name for name in factors_of(runs) if name != claim.factor])
+    if not len(exponents):
+        return Finding("not reproduced", detail=f"no seed has runs at two values of {claim.factor}", runs=runs)
+    ours, interval = float(exponents.mean()), mean_interval(exponents)
+    low, high = claim.published
+    if low == high:
+        low, high = low - TOLERANCE, high + TOLERANCE
+    detail = "" if low <= ours <= high else "larger" if ours > high else "smaller"
+    return Finding("not reproduced" if detail else "reproduced", ours, interval, detail, used)
+
+
+def _total(claim: Claim, runs: pl.DataFrame) -> Finding:
+    """Compare a total over all runs, stored or extrapolated, with the largest that the claim allows."""
+    assert claim.published is not None
+    total, arms = total_over_runs(claim, runs, factors_of(runs))
+    if total is None:
+        return Finding("not reproduced", detail=f"{arms} arms have runs of fewer than two sizes", runs=runs)
+    detail = "" if len(runs) == claim.runs else f"extrapolated from {len(runs)} of {claim.runs} runs"
+    return Finding("reproduced" if total <= claim.published[1] else "not reproduced", total, None, detail, runs)
+
+
+def _mean(values: pl.Series) -> float:
+    return float(values.to_numpy().astype(float).mean())
+
+
 def _common_seeds(part: pl.DataFrame) -> pl.DataFrame:
     """Keep the seeds at which every method of the cell has a value, so that all means are over equal instances."""
-    counts = part.group_by("seed").agg(pl.col("method").n_unique().alias("methods"))
-    whole = counts.filter(pl.col("methods") == part["method"].n_unique())["seed"]
+    counts = part.group_by("seed").agg(pl.col("role").n_unique().alias("roles"))
+    whole = counts.filter(pl.col("roles") == part["role"].n_unique())["seed"]
     return part.filter(pl.col("seed").is_in(whole.to_list(), nulls_equal=True))
 
 

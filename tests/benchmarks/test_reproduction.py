@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from benchmarks.reproduction.__main__ import merged
 from benchmarks.reproduction.claims import Claim, Paper, read_paper, read_papers
 from benchmarks.reproduction.page import PAGE, read_results, render
 from benchmarks.reproduction.verdict import factors_of, find
@@ -127,6 +129,119 @@ def test_a_limit_is_compared_with_the_largest_value() -> None:
     assert find(dataclasses.replace(limit, kind="mean"), SIX).verdict == "reproduced"  # 1.5
 
 
+# STS with and without sharing at two sizes: 0.8 and 0.6 of the cost, and twice the size costs eight times as much.
+SHARED = pl.DataFrame(
+    [
+        (size, share, "S", "STS", seed, "done", seed * size**3 * (1.0 if share == "off" else factor))
+        for size, factor in ((2, 0.8), (4, 0.6))
+        for share in ("off", "on")
+        for seed in range(1, 7)
+    ],
+    schema=["nodes", "share", "scenario", "method", "seed", "state", "total"],
+    orient="row",
+)
+SHARING = Claim("Figure 6", "", "%", (30.0, 30.0), "C", "saving", "total", "STS", ("off",), factor="share", value="on")
+
+
+def test_values_of_a_factor_are_compared_at_equal_sizes_and_seeds() -> None:
+    finding = find(SHARING, SHARED)
+    assert finding.ours == pytest.approx(30.0)  # the mean of 20 and 40
+    assert finding.verdict == "reproduced"
+    larger = find(dataclasses.replace(SHARING, where={"nodes": 4}), SHARED)
+    assert larger.ours == pytest.approx(40.0)
+    swapped = dataclasses.replace(SHARING, kind="order", published=None, value="off", against=("on",))
+    assert find(swapped, SHARED).detail == "not below on"
+
+
+def test_numbers_are_values_of_a_factor_too() -> None:
+    sizes = dataclasses.replace(SHARING, factor="nodes", value="2", against=("4",), published=(87.5, 87.5))
+    assert find(sizes, SHARED.filter(pl.col("share") == "off")).ours == pytest.approx(87.5)
+
+
+def test_growth_is_the_exponent_of_the_size() -> None:
+    growth = dataclasses.replace(
+        SHARING, kind="growth", factor="nodes", value="", against=(), published=(3.0, 3.0), where={"share": "off"}
+    )
+    finding = find(growth, SHARED)
+    assert finding.ours == pytest.approx(3.0)
+    assert finding.verdict == "reproduced"
+    slower = find(dataclasses.replace(growth, where={"share": "on"}), SHARED)
+    assert slower.ours == pytest.approx(math.log2(8 * 0.6 / 0.8))
+    assert (slower.verdict, slower.detail) == ("not reproduced", "smaller")
+    single = find(dataclasses.replace(growth, where={"nodes": 2}), SHARED)
+    assert single.detail == "no seed has runs at two values of nodes"
+
+
+def test_growth_of_a_ratio_pairs_seeds() -> None:
+    """`B` is 9 at every seed and size; `Ours` doubles with the size."""
+    double = SIX.with_columns(
+        size=pl.lit(2), total=pl.when(pl.col("method") == "Ours").then(pl.col("total") * 2).otherwise("total")
+    )
+    runs = pl.concat([SIX, double.cast(SIX.schema)])
+    growth = dataclasses.replace(CLAIM, kind="growth", factor="size", against=("B",), published=(1.0, 1.0))
+    assert find(growth, runs).ours == pytest.approx(1.0)
+    assert find(growth, runs).interval == (pytest.approx(1.0), pytest.approx(1.0))
+
+
+def test_a_total_extrapolates_missing_sizes_by_a_power_law() -> None:
+    """Two arms at sizes 1, 2 and 4 with two seeds each: 12 runs, of which one arm lacks the largest size."""
+    rows = [
+        (size, "S", method, seed, "done", scale * size**2.0)
+        for method, scale in (("A", 1.0), ("B", 10.0))
+        for size in (1, 2, 4)
+        for seed in (1, 2)
+        if (method, size) != ("B", 4)
+    ]
+    runs = pl.DataFrame(rows, schema=["size", "scenario", "method", "seed", "state", "seconds"], orient="row")
+    total = Claim("T", "", "s", (500.0, 500.0), "C", "total", "seconds", factor="size", runs=12)
+    finding = find(total, runs)
+    assert finding.ours == pytest.approx(2 * 11 * (1 + 4 + 16))
+    assert (finding.verdict, finding.detail) == ("reproduced", "extrapolated from 10 of 12 runs")
+    assert find(dataclasses.replace(total, published=(400.0, 400.0)), runs).verdict == "not reproduced"
+    assert find(total, runs.filter((pl.col("method") == "A") | (pl.col("size") == 1))).ours is None
+
+
+def test_a_median_ignores_one_slow_run() -> None:
+    median = dataclasses.replace(CLAIM, kind="median", published=(1.5, 1.5), against=())
+    assert find(median, SIX).ours == pytest.approx(1.5)
+
+
+def test_a_reason_is_tested_or_marked() -> None:
+    """A test of the reason appears with its verdict; a reason without one is marked, unless the sources prove it."""
+    claim = dataclasses.replace(CLAIM, published=(90.0, 90.0), reason="Because.")
+    test = dataclasses.replace(CLAIM, claim="Then it is half.", against=("A",), published=(40.0, 60.0))
+
+    runs = SIX.with_columns(seconds=pl.lit(1.0))
+
+    def page(claim: Claim) -> str:
+        return " ".join(render([(dataclasses.replace(PAPERS[0], claims=(claim,)), {"C": runs})]).split())
+
+    assert "Because. This reason was not examined." in page(claim)
+    assert "not examined." not in page(dataclasses.replace(claim, proved=True)).partition("## ")[2]
+    tested = page(dataclasses.replace(claim, tests=(test,)))
+    assert "*Test:* Then it is half. (expected: 40 to 60 %) Ours: 52.6 %" in tested
+    assert "**confirmed**" in tested
+    wrong = page(dataclasses.replace(claim, tests=(dataclasses.replace(test, published=(-9.0, -9.0)),)))
+    assert "**not confirmed (opposite direction)**" in wrong
+    missing = page(dataclasses.replace(claim, tests=(dataclasses.replace(test, campaign="D"),)))
+    assert "**not examined**" in missing
+
+
+def test_new_runs_join_the_stored_ones() -> None:
+    """Runs of a later store replace those of their place and keep the others that are still in the grid."""
+    grid = SIX.with_columns(state=pl.lit("missing"), total=None, key=pl.lit("new"))
+    old = SIX.with_columns(key=pl.lit("old"))
+    outside = old.head(1).with_columns(seed=pl.lit(99, dtype=pl.Int64))
+    new = SIX.filter(pl.col("seed") == 1).with_columns(total=pl.lit(5, dtype=SIX["total"].dtype), key=pl.lit("new"))
+    table = merged(new, pl.concat([old, outside]), grid)
+    assert table.select("size", "method", "seed").equals(SIX.select("size", "method", "seed"))
+    assert table.filter(pl.col("key") == "new").select("method", "seed", "total").rows() == [
+        ("Ours", 1, 5),
+        ("A", 1, 5),
+        ("B", 1, 5),
+    ]
+
+
 def test_claims_without_runs_are_not_reproduced() -> None:
     assert find(dataclasses.replace(CLAIM, campaign=""), None).detail == "not run"
     assert find(CLAIM, None).detail == "its runs are not stored"
@@ -138,8 +253,11 @@ def test_claims_without_runs_are_not_reproduced() -> None:
     [
         ('place = "T"', "needs a reason"),
         ('place = "T"\nkind = "gain"\ncampaign = "C"', "unknown kind `gain`"),
-        ('place = "T"\ncampaign = "C"\nmeasure = "m"\nmethod = "M"\npublished = 1', "`against` are needed"),
+        ('place = "T"\ncampaign = "C"\nmeasure = "m"\nmethod = "M"\npublished = 1', "`against` is needed"),
         ('place = "T"\ncampaign = "C"\nmeasure = "m"\nmethod = "M"\nagainst = ["A"]', "`published` is needed"),
+        ('place = "T"\ncampaign = "C"\nmeasure = "m"\nmethod = "M"\nagainst = ["A"]\nvalue = 1', "`factor` is needed"),
+        ('place = "T"\ncampaign = "C"\nmeasure = "m"\nkind = "total"\nfactor = "n"\npublished = 1', "`runs` is needed"),
+        ('place = "T"\ncampaign = "C"\nkind = "value"\npublished = 1', "`measure` are needed"),
     ],
 )
 def test_incomplete_claims_are_refused(row: str, message: str, tmp_path: Path) -> None:

@@ -1,0 +1,65 @@
+"""Power laws over a factor: how a measure grows, and totals over runs of which only some were executed."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from benchmarks.reproduction.claims import Claim
+from gpusched_dsl.ir.arrays import Floats
+
+
+def growth_exponents(claim: Claim, runs: pl.DataFrame, others: list[str]) -> tuple[Floats, pl.DataFrame]:
+    """Return the exponent of every instance with positive values at two values of the factor, and the runs used.
+
+    An instance is a seed with one combination of the `others`. It is the slope of log(measure) over log(factor) by
+    least squares; with `against`, the measure is that of the method divided by that of the other one.
+    """
+    keys = [*others, "seed", claim.factor]
+    wide = runs.select(*keys, "role", claim.measure).pivot("role", index=keys, values=claim.measure)
+    if set(claim.roles) - set(wide.columns):
+        return np.empty(0), runs.head(0)
+    value = pl.col(claim.roles[0]) if not claim.against else pl.col(claim.roles[0]) / pl.col(claim.against[0])
+    wide = wide.with_columns(value.alias("of")).filter(pl.col("of").is_finite() & (pl.col("of") > 0))
+    exponents, used = [], []
+    for part in wide.partition_by([*others, "seed"], maintain_order=True):
+        if len(part) < 2:
+            continue
+        exponents.append(slope(part[claim.factor].to_numpy().astype(float), part["of"].to_numpy()))
+        used.append(part.select(keys))
+    if not used:
+        return np.empty(0), runs.head(0)
+    return np.array(exponents), runs.join(pl.concat(used), on=keys, how="semi", nulls_equal=True, maintain_order="left")
+
+
+def total_over_runs(claim: Claim, runs: pl.DataFrame, factors: list[str]) -> tuple[float | None, int]:
+    """Return the total of the measure over all runs of the campaign, and how many arms cannot be extrapolated.
+
+    An arm is a method with one combination of the factors except `factor` (the size). All pairs of arm and size have
+    equally many runs. A pair without runs gets the value of a power law through the means of its arm; one with some
+    runs gets their mean.
+    """
+    others = [name for name in factors if name != claim.factor]
+    arms = runs.partition_by(["method", *others], maintain_order=True)
+    sizes = np.sort(runs[claim.factor].unique().to_numpy().astype(float))
+    per_pair = claim.runs / (len(arms) * len(sizes))
+    total, short = 0.0, 0
+    for arm in arms:
+        means = arm.group_by(claim.factor).agg(pl.col(claim.measure).mean().alias("of"))
+        known = dict(zip(means[claim.factor].to_list(), means["of"].to_list(), strict=True))
+        missing = [size for size in sizes if size not in known]
+        if missing and len(known) < 2:
+            short += 1
+            continue
+        total += per_pair * sum(known.values())
+        if missing:
+            size, of = np.array(list(known), dtype=float), np.array(list(known.values()))
+            power = slope(size, of)
+            level = np.log(of).mean() - power * np.log(size).mean()
+            total += per_pair * float(np.exp(level + power * np.log(missing)).sum())
+    return (None, short) if short else (total, 0)
+
+
+def slope(sizes: Floats, values: Floats) -> float:
+    """Return the slope of log(values) over log(sizes) by least squares."""
+    return float(np.polynomial.Polynomial.fit(np.log(sizes), np.log(values), 1).convert().coef[-1])
