@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +14,11 @@ import pytest
 from benchmarks.reproduction.__main__ import merged
 from benchmarks.reproduction.claims import Claim, Paper, read_paper, read_papers
 from benchmarks.reproduction.page import PAGE, read_results, render
+from benchmarks.reproduction.sample import sampled
 from benchmarks.reproduction.verdict import factors_of, find
+from gpusched_dsl.campaigns.plan import make_plan
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.workspace import workspace_from_text
 
 PAPERS = read_papers()
 CLAIM = Claim("Figure 1", "", "%", (50.0, 50.0), "C", "saving", "total", "Ours", ("A", "B"))
@@ -265,3 +270,23 @@ def test_incomplete_claims_are_refused(row: str, message: str, tmp_path: Path) -
     path.write_text(f'title = "t"\nsetup = "s"\n[[claim]]\nclaim = "c"\n{row}\n', encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_paper(path)
+
+
+def test_a_sample_has_the_same_share_of_every_size_and_all_methods() -> None:
+    source = """
+    model M { param size >= 0;  var x in 0..9;  minimize cost: x; }
+    scenario S for M { }
+    campaign C for M {
+      vary nodes in { 1, 2, 3, 4 };
+      vary seed in 1..5;
+      size = nodes;
+      solve S with highs as A, highs (gap = 0.1) as B, highs (gap = 0.2) as D, scip;
+    }
+    """
+    runs = make_plan(workspace_from_text(source, "sample.gsm", Diagnostics())).runs
+    chosen = sampled(runs, "nodes", 5)
+    sizes = Counter(str(run.run.factors["nodes"].number) for run in chosen)
+    assert sizes == {"1": 4, "2": 4, "3": 4, "4": 4}
+    assert {run.run.label for run in chosen} == {"A", "B", "D", "scip"}
+    assert len({run.key for run in chosen}) == 16
+    assert {run.key for run in sampled(runs, "nodes", 1)} == {run.key for run in runs}
