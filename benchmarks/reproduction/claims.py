@@ -18,7 +18,8 @@ SUFFIX = ".claims.toml"
 # most, mean, median: the largest value, the mean and the median of `measure` for `method`: at most `published`
 # value: the mean of `measure` for `method`
 # growth: the exponent b of measure ~ factor^b for `method`; with `against`, that of the ratio of their measures
-# total: the sum of `measure` over all `runs` runs of a campaign; missing runs are extrapolated by powers of `factor`
+# total: the sum of `measure` over all `runs` runs of a campaign, which has `sizes` of `factor` and equally many runs of
+#   each pair of a size and an arm, a combination of the columns `arms`; sizes without runs follow a power law by arm
 Kind = Literal["saving", "ratio", "order", "equal", "most", "mean", "median", "value", "growth", "total"]
 PAIRED = ("saving", "ratio", "order", "equal")
 LIMITS = ("most", "mean", "median", "total")
@@ -51,6 +52,8 @@ class Claim:
     within: float = 0.0
     exact: bool = False
     runs: int = 0
+    sizes: tuple[float, ...] = ()
+    arms: tuple[str, ...] = ()
     reason: str = ""
     proved: bool = False
     tests: tuple[Claim, ...] = ()
@@ -116,6 +119,7 @@ def _claim(row: dict[str, Any], path: Path) -> Claim:
         row["published"] = (float(low), float(high))
     row["against"] = tuple(str(name) for name in row.get("against", ()))
     row["value"] = str(row.get("value", ""))
+    row["sizes"], row["arms"] = tuple(row.get("sizes", ())), tuple(row.get("arms", ()))
     row["tests"] = tuple(_claim({"place": f"{row['place']}, test", **test}, path) for test in row.pop("test", ()))
     for name in ("claim", "reason"):
         row[name] = " ".join(row.get(name, "").split())
@@ -133,8 +137,8 @@ def _claim(row: dict[str, Any], path: Path) -> Claim:
         raise ValueError(f"{place}: `against` is needed for a comparison, and only there")
     if bool(claim.factor) != (bool(claim.value) or claim.kind in ("growth", "total")):
         raise ValueError(f"{place}: `factor` is needed with `value`, `growth` and `total`, and only there")
-    if claim.kind == "total" and claim.runs <= 0:
-        raise ValueError(f"{place}: `runs` is needed: the number of runs of the campaign")
+    if claim.kind == "total" and not (claim.runs and claim.sizes and claim.arms):
+        raise ValueError(f"{place}: `runs`, `sizes` and `arms` of the campaign are needed")
     if claim.kind not in ("order", "equal") and claim.published is None:
         raise ValueError(f"{place}: `published` is needed")
     return claim

@@ -32,28 +32,25 @@ def growth_exponents(claim: Claim, runs: pl.DataFrame, others: list[str]) -> tup
     return np.array(exponents), runs.join(pl.concat(used), on=keys, how="semi", nulls_equal=True, maintain_order="left")
 
 
-def total_over_runs(claim: Claim, runs: pl.DataFrame, factors: list[str]) -> tuple[float | None, int]:
+def total_over_runs(claim: Claim, runs: pl.DataFrame) -> tuple[float | None, int]:
     """Return the total of the measure over all runs of the campaign, and how many arms cannot be extrapolated.
 
-    An arm is a method with one combination of the factors except `factor` (the size). All pairs of arm and size have
-    equally many runs. A pair without runs gets the value of a power law through the means of its arm; one with some
-    runs gets their mean.
+    A pair of arm and size with some runs counts with their mean; one without any with a power law through the means of
+    its arm, which needs two sizes.
     """
-    others = [name for name in factors if name != claim.factor]
-    arms = runs.partition_by(["method", *others], maintain_order=True)
-    sizes = np.sort(runs[claim.factor].unique().to_numpy().astype(float))
-    per_pair = claim.runs / (len(arms) * len(sizes))
+    arms = runs.partition_by(claim.arms, maintain_order=True)
+    per_pair = claim.runs / (len(arms) * len(claim.sizes))
     total, short = 0.0, 0
     for arm in arms:
         means = arm.group_by(claim.factor).agg(pl.col(claim.measure).mean().alias("of"))
-        known = dict(zip(means[claim.factor].to_list(), means["of"].to_list(), strict=True))
-        missing = [size for size in sizes if size not in known]
+        known = dict(zip(means[claim.factor].cast(pl.Float64), means["of"], strict=True))
+        missing = [size for size in claim.sizes if size not in known]
         if missing and len(known) < 2:
             short += 1
             continue
         total += per_pair * sum(known.values())
         if missing:
-            size, of = np.array(list(known), dtype=float), np.array(list(known.values()))
+            size, of = np.array(list(known)), np.array(list(known.values()))
             power = slope(size, of)
             level = np.log(of).mean() - power * np.log(size).mean()
             total += per_pair * float(np.exp(level + power * np.log(missing)).sum())

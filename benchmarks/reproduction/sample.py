@@ -17,6 +17,7 @@ import msgspec
 from gpusched_dsl.campaigns.execute import execute
 from gpusched_dsl.campaigns.plan import PlannedRun, columns_of, make_plan
 from gpusched_dsl.campaigns.store import Store
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
 
@@ -28,7 +29,7 @@ def main() -> int:
     parser.add_argument("--by", default="nodes", metavar="FACTOR", help="factor of the size")
     parser.add_argument("--every", type=int, default=20, metavar="N", help="one of N runs of each size")
     options = parser.parse_args()
-    plan = make_plan(load_workspace(options.file), options.campaign, path=str(options.file))
+    plan = make_plan(load_workspace(options.file, Diagnostics()), options.campaign, path=str(options.file))
     runs = sampled(plan.runs, options.by, options.every)
     with Store(options.store or Path("results") / options.campaign, options.campaign) as store:
         known = store.read_all(run.key for run in runs)

@@ -169,7 +169,7 @@ def _growth(claim: Claim, runs: pl.DataFrame) -> Finding:
 def _total(claim: Claim, runs: pl.DataFrame) -> Finding:
     """Compare a total over all runs, stored or extrapolated, with the largest that the claim allows."""
     assert claim.published is not None
-    total, arms = total_over_runs(claim, runs, factors_of(runs))
+    total, arms = total_over_runs(claim, runs)
     if total is None:
         return Finding("not reproduced", detail=f"{arms} arms have runs of fewer than two sizes", runs=runs)
     detail = "" if len(runs) == claim.runs else f"extrapolated from {len(runs)} of {claim.runs} runs"

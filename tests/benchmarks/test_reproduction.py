@@ -198,7 +198,9 @@ def test_a_total_extrapolates_missing_sizes_by_a_power_law() -> None:
         if (method, size) != ("B", 4)
     ]
     runs = pl.DataFrame(rows, schema=["size", "scenario", "method", "seed", "state", "seconds"], orient="row")
-    total = Claim("T", "", "s", (500.0, 500.0), "C", "total", "seconds", factor="size", runs=12)
+    total = Claim(
+        "T", "", "s", (500.0, 500.0), "C", "total", "seconds", factor="size", runs=12, sizes=(1, 2, 4), arms=("method",)
+    )
     finding = find(total, runs)
     assert finding.ours == pytest.approx(2 * 11 * (1 + 4 + 16))
     assert (finding.verdict, finding.detail) == ("reproduced", "extrapolated from 10 of 12 runs")
@@ -261,7 +263,7 @@ def test_claims_without_runs_are_not_reproduced() -> None:
         ('place = "T"\ncampaign = "C"\nmeasure = "m"\nmethod = "M"\npublished = 1', "`against` is needed"),
         ('place = "T"\ncampaign = "C"\nmeasure = "m"\nmethod = "M"\nagainst = ["A"]', "`published` is needed"),
         ('place = "T"\ncampaign = "C"\nmeasure = "m"\nmethod = "M"\nagainst = ["A"]\nvalue = 1', "`factor` is needed"),
-        ('place = "T"\ncampaign = "C"\nmeasure = "m"\nkind = "total"\nfactor = "n"\npublished = 1', "`runs` is needed"),
+        ('place = "T"\ncampaign = "C"\nmeasure = "m"\nkind = "total"\nfactor = "n"\npublished = 1', "`runs`, `sizes`"),
         ('place = "T"\ncampaign = "C"\nkind = "value"\npublished = 1', "`measure` are needed"),
     ],
 )
