@@ -65,10 +65,12 @@ def render(papers: list[tuple[Paper, Results]]) -> str:
 
 
 def _summary(found: list[tuple[Paper, list[tuple[Claim, Finding]]]]) -> str:
-    lines = ["| paper | claims | reproduced | same direction | not reproduced |", "| --- | --: | --: | --: | --: |"]
+    heading = "| paper | claims | reproduced | same direction | not reproduced | of these not run |"
+    lines = [heading, "| --- | --: | --: | --: | --: | --: |"]
     for paper, findings in found:
         verdicts = [finding.verdict for _, finding in findings]
         counts = [verdicts.count(name) for name in ("reproduced", "same direction", "not reproduced")]
+        counts.append(sum(finding.runs is None for _, finding in findings))
         anchor = _anchor(paper.title)
         lines.append(f"| [{paper.title}](#{anchor}) | {len(verdicts)} | {' | '.join(map(str, counts))} |")
     return "\n".join(lines) + "\n"
@@ -93,14 +95,15 @@ def _section(paper: Paper, findings: list[tuple[Claim, Finding]], results: Resul
 
 def _details(paper: Paper, claim: Claim, finding: Finding, results: Results) -> list[str]:
     ours = f"*Ours:* {_ours(claim, finding)}: **{_verdict(finding)}**."
-    if finding.verdict != "reproduced" and claim.reason:
+    is_known = finding.runs is not None or not claim.campaign
+    if finding.verdict != "reproduced" and claim.reason and is_known:
         ours += f" {claim.reason}"
-        if claim.campaign and finding.runs is not None and not claim.tests and not claim.proved:
+        if claim.campaign and not claim.tests and not claim.proved:
             ours += " This reason was not examined."
     lines = [_filled(f"*Published:* {claim.claim}"), "", _filled(ours)]
     if claim.campaign:
         lines += _evidence(paper, claim, finding)
-    if finding.verdict != "reproduced":
+    if finding.verdict != "reproduced" and is_known:
         for test in claim.tests:
             found = find(test, results.get(test.campaign))
             wanted = _range(test)
