@@ -33,7 +33,7 @@ from gpusched_dsl.workflows.solve import SolveConfig, solve_compiled, solve_scen
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import SolveOptions
 
-DISTRIBUTED = "column generation (`decompose by`) and policies with `split`"
+DISTRIBUTED = "blocks that a solver prices (`decompose by`) and the controllers of policies (`split`)"
 SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, "scip": {"display/verblevel": 4}}
 
 

@@ -12,10 +12,15 @@ from gpusched_dsl.engines.protocol import Engine
 
 @dataclass(eq=False)
 class EngineUse:
-    """An engine, and whether a solve asked for it."""
+    """An engine, and whether a solve gave it work."""
 
     engine: Engine
     used: bool = False
+
+    def for_work(self) -> Engine:
+        """Return the engine, which is then used."""
+        self.used = True
+        return self.engine
 
 
 _active: ContextVar[EngineUse | None] = ContextVar("_active", default=None)
@@ -32,10 +37,6 @@ def using(engine: Engine) -> Iterator[EngineUse]:
         _active.reset(token)
 
 
-def active_engine() -> Engine | None:
-    """Return the engine of the innermost `using` of this thread, which is then used; None without one."""
-    use = _active.get()
-    if use is None:
-        return None
-    use.used = True
-    return use.engine
+def active_engine() -> EngineUse | None:
+    """Return the engine of the innermost `using` of this thread; None without one."""
+    return _active.get()

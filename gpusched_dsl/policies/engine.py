@@ -77,12 +77,12 @@ def run(
         groups = split(work, instructions, start, settings.controllers)
         streams = root.spawn(len(groups))
 
-        engine = active_engine()
-        if engine is None:
+        use = active_engine()
+        if use is None:
             done = _search_in_threads(groups, settings, streams, stop)
         else:
             left = None if seconds is None else seconds - (time.perf_counter() - began)
-            done = _search_on(engine, groups, settings, streams, stop, left)
+            done = _search_on(use.for_work(), groups, settings, streams, stop, left)
         elite = [merge(work, groups, [found.elite[0] for found in done])]
     terms = [price_by_term(work, plan, PRICES[settings.price]) for plan in elite]
     for plan in elite:

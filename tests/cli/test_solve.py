@@ -221,7 +221,7 @@ def test_wrong_options_are_findings(
 def test_an_engine_without_work_is_noted(gsdsl: Run, pack: Path) -> None:
     done = gsdsl("solve", pack, "--engine", "inline")
     assert done.code == 0
-    assert "no worker was needed: only column generation (`decompose by`) and policies with `split`" in done.err
+    assert "no worker was needed: only blocks that a solver prices (`decompose by`) and the controllers" in done.err
     assert seconds_hidden(done.out) == REPORT
 
 

@@ -21,46 +21,39 @@ from gpusched_dsl.engines.arrays import pack, unpack
 from gpusched_dsl.engines.failures import failure_diagnostic
 from gpusched_dsl.engines.protocol import KEY_LENGTH, Done, Engine, Failure, Shared, Work
 from gpusched_dsl.engines.shared_data import latest
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.decomposition.block_share import own_slice, packed_share, share_from, share_of
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
-from gpusched_dsl.solving.decomposition.points import Points
-from gpusched_dsl.solving.decomposition.pricing import Pricer, PricingResult, overall_status
-from gpusched_dsl.solving.decomposition.recognition import recognise_blocks
+from gpusched_dsl.solving.decomposition.points import Points, join_points
+from gpusched_dsl.solving.decomposition.pricing import Pricer, PricingResult, overall_status, wanted_blocks
 
 PRICE = "gpusched_dsl.solving.decomposition.engine_pricing:price_share"  # the function of a worker
 MORE_MEMORY = "start fewer workers with `--workers`"
 SHARES_PER_WORKER = 4  # of blocks for the backend, whose times differ
+LEAST_SHARES = 16  # more workers may come
 AGAIN = "the solver may crash: solve without `--engine`, or with another solver"
 
 
 class EnginePricer:
-    """Prices all blocks of a problem again and again, on an engine."""
+    """Prices all blocks of a problem again and again: recognised ones here, the others on an engine."""
 
-    def __init__(self, parts: BlockStructure, backend: Backend, engine: Engine, recognise: bool = True) -> None:
-        """Raises DiagnosticError (GSM5309) if workers cannot load the backend."""
-        self._parts, self._engine = parts, engine
-        count = parts.blocks.count
-        self.recognised: Bools = recognise_blocks(parts).recognised if recognise else np.zeros(count, dtype=np.bool_)
-        self.backend_blocks = int((~self.recognised).sum())
-        if self.backend_blocks and backend.name not in backend_names():
+    def __init__(self, parts: BlockStructure, backend: Backend, engine: Engine, own: Pricer) -> None:
+        """`own` is the pricer of this process. Raises DiagnosticError (GSM5309) if workers cannot load the backend."""
+        if backend.name not in backend_names():
             help = "register it as an entry point, or solve without `--engine`"
             message = f"workers cannot load the backend `{backend.name}`: it has no registered name"
             raise DiagnosticError([Diagnostic("GSM5309", message, help=help)])
-        versions = backend.versions() if self.backend_blocks else {}
-        data = pack(
-            {
-                **packed_share(share_of(parts, 0, count)), "backend": backend.name, "versions": versions,
-                "recognise": recognise,
-            }
-        )  # fmt: skip
+        self._parts, self._engine, self._own = parts, engine, own
+        self.recognised, self.backend_blocks = own.recognised, own.backend_blocks
+        blocks = packed_share(share_of(parts, 0, parts.blocks.count))
+        data = pack({**blocks, "backend": backend.name, "versions": backend.versions()})
         self._shared = Shared(hashlib.sha256(data).hexdigest()[:KEY_LENGTH], data)
-        shares = min(count, max(1, engine.workers) * (SHARES_PER_WORKER if self.backend_blocks else 1))
-        self._ends = _equal_shares(parts, shares)
+        shares = max(LEAST_SHARES, SHARES_PER_WORKER * engine.workers)
+        self._ends = _equal_shares(parts, min(parts.blocks.count, shares))
 
     def price(
         self,
@@ -73,40 +66,38 @@ class EnginePricer:
 
         Raises DiagnosticError if a worker died again and again, needed too much memory, or has other versions.
         """
-        wanted = np.ones(self._parts.blocks.count, dtype=np.bool_)
-        if some is not None:
-            wanted[:] = False
-            wanted[some] = True
+        wanted = wanted_blocks(self._parts, some)
+        least = np.full(self._parts.blocks.count, np.inf)
+        points = [self._own.price_recognised(costs, least, wanted, every_lane=every_lane)]
         work: list[Work] = []
-        firsts: list[int] = []
+        asked: list[tuple[int, Codes]] = []
         for first, stop in zip(self._ends[:-1].tolist(), self._ends[1:].tolist(), strict=True):
-            chosen = np.flatnonzero(wanted[first:stop])
+            chosen = np.flatnonzero(wanted[first:stop] & ~self.recognised[first:stop])
             if len(chosen):
                 own = costs[own_slice(self._parts, first, stop)]
-                message = pack({"first": first, "stop": stop, "costs": own, "some": chosen, "every_lane": every_lane})
+                message = pack({"first": first, "stop": stop, "costs": own, "some": chosen})
                 work.append(Work.of(PRICE, message, self._shared))
-                firsts.append(first)
-        found = self._engine.run(PRICE, work, lambda: watch is not None and watch.over, self._shared)
+                asked.append((first, chosen))
+        found = self._engine.run(PRICE, work, lambda: watch is not None and watch.over, self._shared) if work else ()
         answers = {done.key: _answer_of(done) for done in found}
-        return self._joined(wanted, [answers.get(each.key) for each in work], firsts)
+        statuses = []
+        for each, (first, chosen) in zip(work, asked, strict=True):
+            answer = answers.get(each.key)
+            least[first + chosen] = -np.inf if answer is None else answer["least"]
+            statuses.append(Status.LIMIT if answer is None else Status(answer["status"]))
+            if answer is not None:
+                points.append(self._points(first, answer))
+        priced = join_points(points)
+        if work:
+            priced = priced.take(np.argsort(priced.block, kind="stable"))
+        return PricingResult(least, priced, overall_status(statuses, least[wanted]))
 
-    def _joined(self, wanted: Bools, answers: list[Mapping[str, Any] | None], firsts: list[int]) -> PricingResult:
-        width = len(self._parts.own)
-        least = np.where(wanted, -np.inf, np.inf)
-        blocks, rows = [np.zeros(0, dtype=np.int64)], [sp.csr_array((0, width))]
-        found: list[Status] = []
-        for first, answer in zip(firsts, answers, strict=True):
-            if answer is None:
-                found.append(Status.LIMIT)
-                continue
-            found.append(Status(answer["status"]))
-            least[first + answer["some"]] = answer["least"]
-            blocks.append(first + answer["block"])
-            place = own_slice(self._parts, first, first + 1).start
-            shape = (len(answer["starts"]) - 1, width)
-            rows.append(sp.csr_array((answer["values"], answer["columns"] + place, answer["starts"]), shape=shape))
-        points = Points(np.concatenate(blocks), sp.vstack(rows, format="csr"))
-        return PricingResult(least, points, overall_status(found, least[wanted]))
+    def _points(self, first: int, answer: Mapping[str, Any]) -> Points:
+        """Return the points of a share that begins with the block `first`."""
+        place = own_slice(self._parts, first, first + 1).start
+        shape = (len(answer["starts"]) - 1, len(self._parts.own))
+        values = sp.csr_array((answer["values"], answer["columns"] + place, answer["starts"]), shape=shape)
+        return Points(first + answer["block"], values)
 
 
 def _equal_shares(parts: BlockStructure, count: int) -> Codes:
@@ -136,15 +127,13 @@ class _Worker:
 
     key: str
     parts: BlockStructure
-    backend: Backend | None
-    recognise: bool
+    backend: Backend
     refusal: str
     pricers: dict[tuple[int, int], Pricer] = field(default_factory=dict)
 
     def pricer(self, first: int, stop: int) -> Pricer:
         if (first, stop) not in self.pricers:
-            share = share_of(self.parts, first, stop)
-            self.pricers[first, stop] = Pricer(share, self.backend, self.recognise)
+            self.pricers[first, stop] = Pricer(share_of(self.parts, first, stop), self.backend, recognise=False)
         return self.pricers[first, stop]
 
 
@@ -157,14 +146,12 @@ def price_share(message: bytes) -> bytes:
     if worker.refusal:
         return pack({"refusal": worker.refusal})
     some = asked["some"]
-    pricer = worker.pricer(asked["first"], asked["stop"])
-    found = pricer.price(asked["costs"], every_lane=asked["every_lane"], some=some)
+    found = worker.pricer(asked["first"], asked["stop"]).price(asked["costs"], some=some)
     values = found.points.values
     return pack(
         {
-            "some": some, "least": found.least[some], "status": found.backend_status.value,
-            "block": found.points.block, "starts": values.indptr.astype(np.int64),
-            "columns": values.indices.astype(np.int64), "values": values.data,
+            "least": found.least[some], "status": found.backend_status.value, "block": found.points.block,
+            "starts": values.indptr.astype(np.int64), "columns": values.indices.astype(np.int64), "values": values.data,
         }
     )  # fmt: skip
 
@@ -173,13 +160,11 @@ def _worker() -> _Worker:
     shared = latest()
     if not _workers or _workers[0].key != shared.key:
         given = unpack(shared.data)
-        backend, refusal = None, ""
-        if given["versions"]:
-            backend = backend_named(given["backend"])
-            own = backend.versions()
-            if own != given["versions"]:
-                names = [name for name in {**own, **given["versions"]} if own.get(name) != given["versions"].get(name)]
-                shown = ", ".join(f"{n} {own.get(n, '-')} instead of {given['versions'].get(n, '-')}" for n in names)
-                refusal = f"a worker has other versions than this process: {shown}"
-        _workers[:] = [_Worker(shared.key, share_from(shared.data), backend, given["recognise"], refusal)]
+        backend = backend_named(given["backend"])
+        own, theirs, refusal = backend.versions(), given["versions"], ""
+        if own != theirs:
+            names = [name for name in {**own, **theirs} if own.get(name) != theirs.get(name)]
+            shown = ", ".join(f"{name} {own.get(name, '-')} instead of {theirs.get(name, '-')}" for name in names)
+            refusal = f"a worker has other versions than this process: {shown}"
+        _workers[:] = [_Worker(shared.key, share_from(shared.data), backend, refusal)]
     return _workers[0]

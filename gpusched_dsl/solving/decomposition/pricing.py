@@ -39,6 +39,14 @@ class PricingResult:
     backend_status: Status = Status.OPTIMAL
 
 
+def wanted_blocks(parts: BlockStructure, some: Codes | None) -> Bools:
+    """Return which blocks are to be priced: some, or all."""
+    wanted: Bools = np.full(parts.blocks.count, some is None)
+    if some is not None:
+        wanted[some] = True
+    return wanted
+
+
 def overall_status(found: Sequence[Status], least: Floats) -> Status:
     """Return the status of several blocks, from those of the backend, in the order of blocks, and the least costs."""
     others = [status for status in found if status is not Status.OPTIMAL]
@@ -94,14 +102,9 @@ class Pricer:
         every_lane: bool = False,
         some: Codes | None = None,
     ) -> PricingResult:
-        wanted = np.ones(self._parts.blocks.count, dtype=np.bool_)
-        if some is not None:
-            wanted[:] = False
-            wanted[some] = True
+        wanted = wanted_blocks(self._parts, some)
         least = np.full(self._parts.blocks.count, np.inf)
-        points: list[Points] = [Points.none(self._parts)]
-        if self._planner is not None:
-            points.append(self._plan(costs, least, every_lane, wanted))
+        points = [self.price_recognised(costs, least, wanted, every_lane=every_lane)]
         found: list[Status] = []
         for other in self._backend_blocks:
             if not wanted[other.block]:
@@ -120,10 +123,11 @@ class Pricer:
         of_backend = overall_status(found, np.zeros(0))
         return PricingResult(least, priced, overall_status(found, least[wanted]), of_backend)
 
-    def _plan(self, costs: Floats, least: Floats, every_lane: bool, wanted: np.ndarray) -> Points:
-        assert self._planner is not None
-        assert self._recognised_blocks is not None
+    def price_recognised(self, costs: Floats, least: Floats, wanted: Bools, *, every_lane: bool) -> Points:
+        """Return the points of the recognised blocks among the wanted ones, and write their costs into `least`."""
         choices = self._recognised_blocks
+        if self._planner is None or choices is None:
+            return Points.none(self._parts)
         slot_cost = np.where(choices.usable, costs[choices.slot], np.inf)
         start_cost = np.where(choices.start >= 0, costs[choices.start], 0.0)
         values, active = self._planner.solve(slot_cost, start_cost)

@@ -17,8 +17,7 @@ import numpy as np
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.engines.active import active_engine
-from gpusched_dsl.engines.protocol import Engine
+from gpusched_dsl.engines.active import EngineUse, active_engine
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.problem import Problem
@@ -62,8 +61,8 @@ def solve_by_blocks(
 
     `values` of the answer fulfil rows, bounds and integrality as `verify` checks them; `bound` holds whatever the
     method did. OPTIMAL: the two are within `options.gap`. Ctrl-C, the time limit and the monitor stop with the best
-    plan found. `statistics` counts `rounds`, `points` and blocks `by_dynamic_program`. Blocks are priced on the active
-    engine, if there is one (`engines/active.py`); the answer is the same.
+    plan found. `statistics` counts `rounds`, `points` and blocks `by_dynamic_program`. Blocks that
+    the backend prices are priced on the active engine, if there is one (`engines/active.py`); the answer is the same.
     """
     began = time.perf_counter()
     visible, factor = with_visible_costs(problem)
@@ -96,7 +95,7 @@ class _Run:
         start: Floats | None,
         control: Control,
         techniques: Techniques,
-        engine: Engine | None,
+        engine: EngineUse | None,
     ) -> None:
         self.engine = engine
         self.problem, self.backend, self.options, self.techniques = problem, backend, options, techniques
@@ -110,11 +109,9 @@ class _Run:
 
     def run(self) -> SolverResult:
         parts = with_rounding_cuts(self.parts) if self.techniques.cuts else self.parts
-        pricer: BlockPricer
-        if self.engine is None:
-            pricer = Pricer(parts, self.backend, self.techniques.recognise)
-        else:
-            pricer = EnginePricer(parts, self.backend, self.engine, self.techniques.recognise)
+        pricer: BlockPricer = (own := Pricer(parts, self.backend, self.techniques.recognise))
+        if self.engine is not None and own.backend_blocks:
+            pricer = EnginePricer(parts, self.backend, self.engine.for_work(), own)
         self.statistics["by_dynamic_program"] = float(pricer.recognised.sum())
         status = self._generate(parts, pricer)
         if status is not None:

@@ -41,8 +41,8 @@ report.linesChart = (() => {
       grid: { left: base.MARGIN.left, right: base.MARGIN.right, top: 40, bottom: 45 },
       legend: { top: 0, left: base.MARGIN.left, textStyle: { color: colour("text") }, itemWidth: 40, data: figure.lines.map(line => line.label) },
       tooltip: { ...base.tooltip(), trigger: "axis", formatter: tip },
-      xAxis: base.valueAxis(figure.factor, { nameLocation: "middle", nameGap: 28, scale: true }),
-      yAxis: base.valueAxis(figure.unit),
+      xAxis: base.valueAxis(figure.factor, { nameLocation: "middle", nameGap: 28, scale: true, axisLine: { onZero: false, lineStyle: { color: colour("faint") } } }),
+      yAxis: base.valueAxis(figure.unit, { scale: figure.lines.some(line => line.mean.some(value => value < 0)) }),
       series: figure.lines.flatMap((line, number) => [
         { type: "line", name: line.label, color: own(number), symbol: SYMBOLS[number % SYMBOLS.length], symbolSize: 8, showAllSymbol: true,
           lineStyle: { width: 2, color: own(number), type: DASHES[number % DASHES.length] }, data: line.x.map((x, at) => [x, line.mean[at]]) },
