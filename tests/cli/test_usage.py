@@ -14,7 +14,7 @@ import pytest
 
 from gpusched_dsl import Result
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.commands import COMMANDS
+from gpusched_dsl.cli.arguments.commands import COMMANDS, build_parser
 from gpusched_dsl.version import __version__
 
 Run = Callable[..., object]
@@ -53,6 +53,28 @@ def test_help_lists_commands_and_exit_codes(capsys: pytest.CaptureFixture[str]) 
     assert all(f"    {name} " in text for name in COMMANDS)
     for code, meaning in exits.TABLE:
         assert re.search(rf"^ +{code}  {re.escape(meaning)}$", text, re.MULTILINE)
+
+
+def test_a_command_alone_has_the_same_options_as_among_all() -> None:
+    """A command line is parsed by a parser that knows its command only."""
+    whole, commands = build_parser()
+    for name, complete in commands.items():
+        parser, alone = build_parser(name)
+        assert list(alone) == [name]
+        assert alone[name].format_help() == complete.format_help()
+        assert alone[name].option_names == complete.option_names
+        assert parser.option_names == whole.option_names
+
+
+@pytest.mark.parametrize("words", ["--help check", "-h check", "-qh check", "--color never --help check"])
+def test_help_before_a_command_is_that_of_all(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from gpusched_dsl.cli import main
+
+    with pytest.raises(SystemExit) as stopped:
+        main(words.split())
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out
+    assert all(f"    {name} " in text for name in COMMANDS)
 
 
 def test_every_exit_code_is_documented() -> None:

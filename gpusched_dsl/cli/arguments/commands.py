@@ -55,8 +55,12 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
 }
 
 
-def build_parser() -> tuple[Parser, dict[str, Parser]]:
-    """Return the parser of the command line, and the parsers of its commands by name."""
+def build_parser(wanted: str | None = None) -> tuple[Parser, dict[str, Parser]]:
+    """Return the parser of the command line, and the parsers of its commands by name.
+
+    With `wanted`, the name of a command, they know only that one: to build the parsers of all takes longer than most
+    commands.
+    """
     parser = Parser(
         prog="gsdsl",
         description="Models of scheduling deep-learning jobs on GPU clusters: check, solve, test, export.",
@@ -66,7 +70,8 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
     add_output_options(parser, None)
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     commands: dict[str, Parser] = {}
-    for name, (summary, add_options) in COMMANDS.items():
+    for name in COMMANDS if wanted is None else (wanted,):
+        summary, add_options = COMMANDS[name]
         command = subparsers.add_parser(
             name, help=summary, description=summary[0].upper() + summary[1:] + ".", epilog=EXITS
         )

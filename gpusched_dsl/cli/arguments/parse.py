@@ -5,38 +5,45 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from gpusched_dsl.cli.arguments.commands import build_parser
+from gpusched_dsl.cli.arguments.commands import COMMANDS, build_parser
 from gpusched_dsl.cli.arguments.parser import Parser, UsageError
 
-_WITH_VALUE = ("--diagnostics", "--color")  # shared options before the command that have a value
+# Shared options before the command, with a value and without one.
+_WITH_VALUE = ("--diagnostics", "--color")
+_SWITCHES = ("-q", "--quiet", "--debug")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line; raise UsageError, or SystemExit after `--help` and `--version`."""
-    parser, commands = build_parser()
-    _check_command(argv, commands)
+    parser, commands = build_parser(_command_of(argv))
     options, unknown = parser.parse_known_args(argv)
     if unknown:
         raise _unknown_argument(unknown[0], commands.get(options.command or "", parser))
     return options
 
 
-def _check_command(argv: Sequence[str], commands: dict[str, Parser]) -> None:
-    """Raise UsageError if the first word is not a command; argparse would list all commands without a suggestion."""
-    words = iter(argv)
+def _command_of(argv: Sequence[str]) -> str | None:
+    """Return the command; None if there is none, or something before it that may concern all commands, such as help.
+
+    Raise UsageError if it is not a command: argparse would list all commands without a suggestion.
+    """
+    words, alone = iter(argv), True
     for word in words:
         if word in _WITH_VALUE:
             next(words, None)
         elif not word.startswith("-"):
-            if word in commands:
-                return
+            if word in COMMANDS:
+                return word if alone else None
             from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
-            help: str | None = did_you_mean(word, commands)
+            help: str | None = did_you_mean(word, COMMANDS)
             if help is None and word.endswith(".gsm"):
                 help = f"to solve it: `gsdsl solve {word}`"
-            commands_help = f"the commands are {', '.join(commands)}"
+            commands_help = f"the commands are {', '.join(COMMANDS)}"
             raise UsageError("GSM6001", f"unknown command `{word}`", help or commands_help)
+        else:
+            alone = alone and word.partition("=")[0] in (*_WITH_VALUE, *_SWITCHES)
+    return None
 
 
 def _unknown_argument(word: str, parser: Parser) -> UsageError:
