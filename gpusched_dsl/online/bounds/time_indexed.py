@@ -11,11 +11,12 @@ capacity C[p]. Of every run, with any halts, moves and waiting, the fractions sa
 and the tardiness L[j] = max(0, end - due) of job j is at least each of
 
     sum T[w] x - (due - arrival)                                       its running time
+    sum over bins after the due time of T[w] x                         its running time after the due time
     sum max(0, s[b] - due) x                                           work after the due time is late by its time
     sum max(0, s[b] - arrival) x + min T / 2 - (due - arrival)         the mean time of its work, and half of its time
 
-where s[b] is the start of the bin or the arrival. The second holds since a job ends after all of its work. For the
-third let U(t) be the unfinished fraction: its integral from the arrival to the end is the mean time of the work, and U
+where s[b] is the start of the bin or the arrival. The third holds since a job ends after all of its work. For the
+last let U(t) be the unfinished fraction: its integral from the arrival to the end is the mean time of the work, and U
 falls by at most 1 / min T per time and ends at 0, so that integral is at most the completion time less half of min T.
 Hence the least sum of c[w] x + weight * L is a lower bound. With costs 0, due times equal to arrivals and weights
 1 / jobs it bounds the mean completion time: the preemptive time-indexed relaxation of M. E. Dyer and L. A. Wolsey,
@@ -101,7 +102,7 @@ def bins_of(jobs: TimedJobs, count: int) -> Floats:
 class _Program:
     """min objective z, at_most z <= most, equal z == value, 0 <= z <= upper; the last columns are tardiness.
 
-    `late_rows` are the three rows of each job's tardiness (J, 3) in `at_most`.
+    `late_rows` are the rows of each job's tardiness (J, 4) in `at_most`.
     """
 
     objective: Floats
@@ -146,20 +147,20 @@ class _Program:
         tardy = len(way) + np.arange(count)
         of_due = counts[job]
         late = np.where(of_due, np.maximum(0.0, start - np.where(of_due, due[job], 0.0)), 0.0)
-        parts = (time, late, start - jobs.came[job])
+        parts = (time, np.where(start >= due[job], time, 0.0), late, start - jobs.came[job])
         rows = [
             matrix(job, columns, np.where(of_due, part, 0.0), count)
             - matrix(np.arange(count), tardy, np.ones(count), count)
             for part in parts
         ]
         has = np.where(counts, has, 0.0)
-        sides = [has, np.zeros(count), np.where(counts, has - shortest / 2, 0.0)]
+        sides = [has, np.zeros(count), np.zeros(count), np.where(counts, has - shortest / 2, 0.0)]
         blocks, values = [one_way, in_pool, *rows], [lengths, room, *sides]
         at_most, most = sparse.vstack(blocks).tocsr(), np.concatenate(values)
         kept = np.isfinite(most)
         number = np.cumsum(kept) - 1
         begin = count * bins + pools * bins
-        late_rows = number[begin + np.arange(3)[None, :] * count + np.arange(count)[:, None]]
+        late_rows = number[begin + np.arange(len(parts))[None, :] * count + np.arange(count)[:, None]]
         weight = np.where(counts, jobs.weight, 0.0)
         return cls(
             np.concatenate((jobs.cost[way], weight)),
