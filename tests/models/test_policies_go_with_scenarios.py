@@ -11,8 +11,8 @@ import gpusched_dsl as gs
 MODELS = Path(gs.__file__).parent / "models"
 # With hard deadlines these end jobs late, which their papers do not forbid: docs of the policies say so.
 DEADLINES_BIND = {"FIFO", "FIFOExclusive", "EPRONS", "EPRONSExclusive", "PAMBT", "PAMBTExclusive"}
-# A job that waits costs nothing as long as its mean length meets its due date, so it may wait beside idle GPUs, which the
-# rule of the scenario forbids.
+# A job that waits costs nothing as long as its mean length meets its due date, so it may wait beside idle GPUs, which
+# the rule of the scenario forbids.
 MAY_IDLE = {"AvgDPShares"}
 SCENARIOS = [
     ("gpu_sharing/scenarios/cluster_10x20.gsm", "Sharing10x20", "GpuSharing", MAY_IDLE),

@@ -12,7 +12,7 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.curves import Curves
-from gpusched_dsl.ir.definitions.intervals import Interval, loosen
+from gpusched_dsl.ir.definitions.intervals import Interval, loosen, loosen_arguments
 from gpusched_dsl.ir.definitions.piecewise_pieces import LinearPieces, pieces_of
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import (
@@ -25,6 +25,7 @@ from gpusched_dsl.ir.json.arrays import (
     finite_numbers,
     numbers,
 )
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 
 class CurvesFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -118,6 +119,37 @@ class Piecewise(Definition):
             small, large = np.fmin(small, value), np.fmax(large, value)
         return loosen(small, large)
 
+    def preimage(self, low: Floats, high: Floats, small: Floats, large: Floats) -> Interval:
+        """The hull of the parts of all pieces whose values lie in `small .. large`."""
+        curves, which = self.curves, self.which
+        assert curves is not None
+        counts = np.diff(curves.starts)[which] + 1  # pieces: before each point, and after the last one
+        entry = np.repeat(np.arange(len(which)), counts)
+        first = np.concatenate(([0], np.cumsum(counts)))[:-1]
+        at = np.arange(len(entry)) - first[entry]
+        is_first, is_last = at == 0, at == counts[entry] - 1
+        point = np.maximum(at - 1, 0) + curves.starts[which][entry]  # the left end of the piece; the first has none
+        follows = np.where(is_last, point, np.where(is_first, point, point + 1))
+        x, y = curves.x[point], curves.y[point]
+        run = np.where(follows > point, curves.x[follows] - x, 1.0)
+        slope = np.where(follows > point, (curves.y[follows] - y) / run, 0.0)
+        slope = np.where(is_first, curves.slope_before[which][entry], slope)
+        slope = np.where(is_last, curves.slope_after[which][entry], slope)
+        left = np.maximum(np.where(is_first, -np.inf, x), low[entry])
+        right = np.minimum(np.where(is_last, np.inf, np.where(is_first, x, curves.x[follows])), high[entry])
+        least, most, flat = small[entry], large[entry], slope == 0
+        slack = ROUNDING * np.maximum(1.0, np.abs(y))
+        to_least, to_most = (np.where(flat, np.nan, x + (value - y) / slope) for value in (least, most))
+        begin, end = loosen_arguments(np.fmin(to_least, to_most), np.fmax(to_least, to_most))
+        begin, end = _at_the_end(np.fmax(begin, left), left, right), _at_the_end(np.fmin(end, right), left, right)
+        inside = (begin <= end) & (~flat | ((least - slack <= y) & (y <= most + slack)))
+        if not len(which):
+            return low, high
+        begin = np.minimum.reduceat(np.where(inside, begin, np.inf), first)
+        end = np.maximum.reduceat(np.where(inside, end, -np.inf), first)
+        none = begin > end  # no value fits: ranges of results tell, not those of arguments
+        return np.where(none, -np.inf, begin), np.where(none, np.inf, end)
+
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         everywhere = np.ones(self.size, dtype=np.bool_)
         pieces = self.pieces(np.minimum(low, high), np.maximum(low, high), everywhere, everywhere)
@@ -147,3 +179,10 @@ class Piecewise(Definition):
         values = (curves.x, curves.y, curves.slope_before, curves.slope_after, curves.errors)
         file = CurvesFile(curves.starts.tolist(), *(finite_numbers(v) for v in values))
         return PiecewiseBlock(which=self.which.tolist(), curves=file, **common)
+
+
+def _at_the_end(values: Floats, left: Floats, right: Floats) -> Floats:
+    """Values that are an end of their range but for rounding, as that end."""
+    near = np.where(np.isinf(values), 0.0, ROUNDING * np.maximum(1.0, np.abs(values)))
+    values = np.where(np.abs(values - left) <= near, left, values)
+    return np.where(np.abs(values - right) <= near, right, values)

@@ -13,6 +13,7 @@ from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosen_arguments, product_of
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Number, check_length, check_starts
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 
 class ProductBlock(Block, tag="product"):
@@ -66,13 +67,13 @@ class Product(Definition):
         return result
 
     def preimage(self, low: Floats, high: Floats, small: Floats, large: Floats) -> Interval:
-        """`a * b` within an interval and b away from 0: a lies within the quotient."""
+        """`a * b` within an interval and b away from 0, by more than its rounding: a lies within the quotient."""
         pair = np.diff(self.starts)[self.entry_of] == 2
         place = np.arange(len(low))
         first = self.starts[:-1][self.entry_of]
         other = np.where(pair, first + 1 - (place - first), place)
         b_low, b_high = low[other], high[other]
-        usable = pair & ((b_low > 0) | (b_high < 0))
+        usable = pair & ((b_low > ROUNDING) | (b_high < -ROUNDING))
         corners = np.stack([np.where(r == 0, 0.0, r / b) for r in (small, large) for b in (b_low, b_high)])
         # inf / inf is no number, and no bound
         begin, end = loosen_arguments(corners.min(axis=0), corners.max(axis=0))

@@ -174,7 +174,7 @@ def test_the_logarithmic_form(monkeypatch: pytest.MonkeyPatch) -> None:
     draft = Draft()
     x = draft.columns("x", 1, -1, 3, integer=False)
     c = draft.piecewise("c", [x[0]], [0], bent)
-    draft.rows("r", [(0, c[0], 2)])
+    draft.rows("r", [(-1, c[0], 4)])
     draft.minimize(c[0])
     step = PiecewiseForms().apply(Analysis(draft.problem()), Target("test"))
     # Slopes 1, 2, -1, 3 make four runs with the codes 00, 01, 11, 10; bit 1 is the last digit.
@@ -183,7 +183,7 @@ def test_the_logarithmic_form(monkeypatch: pytest.MonkeyPatch) -> None:
         rows_of(step.problem)
         == """\
 minimize c[1]
-  r[1]: 0 <= c[1] <= 2
+  r[1]: -1 <= c[1] <= 4
   c.weights[1]: c.weight[1,1] + c.weight[1,2] + c.weight[1,3] + c.weight[1,4] + c.weight[1,5] = 1
   c.argument[1]: x[1] + c.weight[1,1] - c.weight[1,3] - 2 c.weight[1,4] - 3 c.weight[1,5] = 0
   c.result[1]: c[1] + c.weight[1,1] - 2 c.weight[1,3] - c.weight[1,4] - 4 c.weight[1,5] = 0
