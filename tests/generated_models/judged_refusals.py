@@ -92,9 +92,11 @@ def _has_product(model: Model) -> bool:
 def _has_no_integers(model: Model) -> bool:
     """Whether something is continuous, or has no bound: a backend for integers may refuse it.
 
-    Curves and expectations become sums of continuous parts.
+    Curves, powers and expectations become sums of continuous parts.
     """
-    if any(isinstance(n, (Piecewise, Expected)) for n in walk(model)):
+    if any(
+        isinstance(n, (Piecewise, Expected, Square)) or (isinstance(n, Over) and n.op == "prod") for n in walk(model)
+    ):
         return True
     return any(not v.kind or (v.kind != "binary" and (v.lower is None or v.upper is None)) for v in model.variables)
 

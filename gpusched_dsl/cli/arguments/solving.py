@@ -27,7 +27,7 @@ from gpusched_dsl.cli.arguments.values import names, path
 def add_solve_options(parser: Parser) -> None:
     parser.add_argument("file", type=path, metavar="FILE", help=PROBLEM_HELP)
     add_instance_options(parser)
-    add_method(parser, "highs, scip, cvxpy, or a policy such as Greedy")
+    add_method(parser, "highs, scip, cvxpy, cpsat, or a policy such as Greedy")
     add_limits(parser)
     add_seed(parser, "the random seed of the solver or policy")
     add_judge(parser)
