@@ -35,7 +35,7 @@ from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import LiveParts, live_parts
 
-JOURNAL, ACTIONS, HISTORY, ORIGIN = "run.db", "actions.jsonl", "cluster.jsonl", "drive.json"
+JOURNAL, ACTIONS, HISTORY, ORIGIN, MODE = "run.db", "actions.jsonl", "cluster.jsonl", "drive.json", "mode"
 Report = Callable[[Diagnostic], None]
 
 
@@ -90,6 +90,7 @@ def drive(
     text, data and the cluster file, for records that cannot be used, and as the journal does.
     """
     start = start_of_run(settings, options.now)
+    _check_mode(settings, acts=options.acts)
     parts = live_parts(workspace, config_of(settings), start=start.isoformat())
     mapping = mapping_of(settings, parts, start)
     return _Drive(settings, cluster, options, report, on_record, parts, mapping).run(defect)
@@ -124,6 +125,21 @@ def start_of_run(settings: DriveSettings, now: Callable[[], float], *, create: b
     except (OSError, msgspec.MsgspecError, KeyError) as failure:
         help = "use another `folder` in the cluster file"
         raise DiagnosticError([Diagnostic(RECORD, f"`{path}` cannot be used: {failure}", help=help)]) from failure
+
+
+def _check_mode(settings: DriveSettings, *, acts: bool) -> None:
+    """Raise DiagnosticError (GSM5409) for a folder of the other mode: its plans were carried out, or were not."""
+    path, mode = settings.folder / MODE, "act" if acts else "shadow"
+    try:
+        if not path.exists():
+            path.write_text(mode + "\n", encoding="utf-8")
+        found = path.read_text(encoding="utf-8").strip()
+    except OSError as failure:
+        raise DiagnosticError([Diagnostic(RECORD, f"`{path}` cannot be used: {failure.strerror}")]) from failure
+    if found != mode:
+        message = f"`{settings.folder}` has the records of a run {'with' if found == 'act' else 'without'} `--act`"
+        help = "use another `folder` in the cluster file: the jobs of these records run by other decisions"
+        raise DiagnosticError([Diagnostic(RECORD, message, help=help)])
 
 
 def _with_zone(start: datetime) -> datetime:

@@ -88,7 +88,7 @@ class EventMaker:
         self._missed.pop(name, None)
         if name in known.ended:
             if not job.state.has_ended:
-                self.leave_out(name, "it had left the queue, and is back under the same name")
+                self.leave_out(name, "it had left the queue or was given up, and is there again")
             return
         if name in self.left_out:
             return

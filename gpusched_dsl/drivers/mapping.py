@@ -34,6 +34,9 @@ class JobMapping:
 
     def values(self, job: ObservedJob) -> dict[str, Any]:
         """The values of an arrival. Raises NoValue for a job that lacks one."""
+        placement = self.model.placement
+        if job.nodes > 1 and placement is not None and not placement.has_gangs:
+            raise NoValue(f"it needs {job.nodes} nodes, but a plan of `{self.model.name}` places a job on one")
         fields = fields_of(job)
         for name, source in self.derived.items():
             value = source.raw(fields)

@@ -34,15 +34,17 @@ class JobState(StrEnum):
 class ObservedJob:
     """One job of the cluster. Times are in seconds since 1970 by the clock of the cluster, None if unknown.
 
-    `gpus` are those that the job requests, `allocation` those that it occupies now, also while it ends, and `ran_on`
-    those of a job that has ended, by node. A pending job is `held` if the cluster must not start it; if it may start
-    only on certain nodes, these are `pinned`. `restarts` counts how often it was put back into the queue. `fields` are
-    everything else that a mapping can read. If the job cannot be managed, `unsupported` says why.
+    `gpus` and `nodes` are the numbers that the job requests (0: any number of nodes), `allocation` the GPUs that it
+    occupies now, also while it ends, and `ran_on` those of a job that has ended, by node. A pending job is `held` if
+    the cluster must not start it; if it may start only on certain nodes, these are `pinned`. `restarts` counts how
+    often it was put back into the queue. `fields` are everything else that a mapping can read. If the job cannot be
+    managed, `unsupported` says why.
     """
 
     name: str
     state: JobState
     gpus: int = 0
+    nodes: int = 0
     held: bool = False
     pinned: tuple[str, ...] = ()
     allocation: Allocation = field(default_factory=dict)

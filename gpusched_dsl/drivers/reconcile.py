@@ -67,6 +67,9 @@ def difference(plan: WantedState, observation: Observation, *, preempt: bool) ->
         elif wanted is None:
             if not job.held:
                 stops.append(Action(ActionKind.HOLD, name, reason=f"{reason}: to wait"))
+        elif job.nodes and job.nodes != len(wanted):
+            message = f"job `{name}` needs {job.nodes} nodes, but the plan lets it run on {_nodes(wanted)}"
+            contradictions.append(Contradiction(name, message))
         elif not _is_released(job, wanted) or (job.gpus and job.gpus != sum(wanted.values())):
             if job.gpus and job.gpus != sum(wanted.values()):
                 text = f"{reason}: {sum(wanted.values())} GPUs"

@@ -143,7 +143,7 @@ class SimulatedCluster:
             return None if time is None else time + self.skew
 
         return ObservedJob(
-            job.name, job.state, job.gpus, job.held, job.pinned, dict(job.allocation), dict(job.ran_on),
+            job.name, job.state, job.gpus, 0, job.held, job.pinned, dict(job.allocation), dict(job.ran_on),
             shifted(job.submitted), shifted(job.started), shifted(job.ended), job.restarts, dict(job.fields),
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ from gpusched_dsl.drivers.drive import ACTIONS, JOURNAL
 from gpusched_dsl.drivers.protocol import Action, ActionKind, ClusterUnavailable, JobState
 from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.chain import unpack
 
 ROUNDS = 30
@@ -269,6 +270,13 @@ def test_a_node_with_fewer_gpus_than_the_model_stops_all_actions(tmp_path: Path)
     assert cluster.actions == []
     assert told[0].message == "the plan uses 4 GPUs of `g1`, which has 2"
     assert told[1].message == "no action is done: the plan uses 4 GPUs of `g1`, which has 2"
+
+
+def test_a_folder_of_the_other_mode_is_refused(tmp_path: Path) -> None:
+    cluster, path = new_cluster(1), write_files(tmp_path)
+    run_driver(path, cluster, 1, acts=False)
+    with pytest.raises(DiagnosticError, match="has the records of a run without `--act`"):
+        run_driver(path, cluster, 1)
 
 
 def test_shadow_mode_changes_nothing(tmp_path: Path) -> None:

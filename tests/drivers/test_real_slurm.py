@@ -16,7 +16,15 @@ from typing import Any
 import pytest
 from slurm_service import NEEDS_SLURM, PATH, PROGRAMS, SlurmService, slurm_service
 
-from gpusched_dsl.drivers.protocol import ClusterUnavailable, JobState, Observation
+from gpusched_dsl.drivers.protocol import (
+    Action,
+    ActionKind,
+    ActionRefused,
+    ClusterUnavailable,
+    JobState,
+    Observation,
+    ObservedJob,
+)
 from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.drivers.slurm.rest import RestInterface
 
@@ -167,6 +175,52 @@ def test_observations_by_commands_and_by_rest_agree(service: SlurmService, tmp_p
         service.kill("slurmrestd")
     with pytest.raises(ClusterUnavailable, match="does not answer"):
         rest.observe()
+
+
+def test_every_action_on_a_real_job(service: SlurmService, tmp_path: Path) -> None:
+    """Another number of GPUs, a start, a stop and a start elsewhere, for each way to request GPUs."""
+    cluster = SlurmCluster("main")
+
+    def wait_for(name: str, state: JobState) -> ObservedJob:
+        until = time.monotonic() + 30
+        while (job := cluster.observe().jobs[name]).state is not state:
+            assert time.monotonic() < until, job
+            time.sleep(0.5)
+        return job
+
+    for request in ("--gres=gpu:1", "--gres=gpu:h200:1", "--gpus-per-node=1"):
+        words = ["sbatch", "--parsable", "-H", request, "-n1", "--mem=10", "--output=/dev/null", "--wrap", "sleep 60"]
+        name = service.run(*words)
+        for action in (
+            Action(ActionKind.RESIZE, name, {"g3": 3}, "gsdsl step 1"),
+            Action(ActionKind.START, name, {"g3": 3}, "gsdsl step 1"),
+        ):
+            cluster.act(action)
+        assert wait_for(name, JobState.RUNNING).allocation == {"g3": 3}, request
+        cluster.act(Action(ActionKind.REQUEUE, name, reason="gsdsl step 2"))
+        job = wait_for(name, JobState.PENDING)
+        assert (job.held, job.restarts) == (True, 1)
+        until = time.monotonic() + 30
+        while cluster.observe().jobs[name].allocation and time.monotonic() < until:
+            time.sleep(0.5)
+        cluster.act(Action(ActionKind.START, name, {"g5": 3}, "gsdsl step 3"))
+        job = wait_for(name, JobState.RUNNING)
+        assert (job.allocation, job.fields["admin_comment"]) == ({"g5": 3}, "gsdsl step 3")
+        with pytest.raises(ActionRefused):
+            cluster.act(Action(ActionKind.START, name, {"g99": 3}, "gsdsl step 4"))
+        service.run("scancel", name)
+        assert wait_for(name, JobState.CANCELLED).ran_on == {"g5": 3}
+        until = time.monotonic() + 30
+        while cluster.observe().jobs[name].allocation and time.monotonic() < until:
+            time.sleep(0.5)
+
+
+def test_gpus_that_slurm_cannot_change(service: SlurmService) -> None:
+    """Slurm accepts another number for a job that requests its GPUs in all, and ignores it: that is a refusal."""
+    words = ["sbatch", "--parsable", "-H", "--gpus=1", "-n1", "--mem=10", "--output=/dev/null", "--wrap", "sleep 60"]
+    name = service.run(*words)
+    with pytest.raises(ActionRefused):
+        SlurmCluster("main").act(Action(ActionKind.RESIZE, name, {"g3": 3}, "gsdsl step 1"))
 
 
 def test_two_hundred_jobs_end_as_in_the_simulator(service: SlurmService, tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def test_jobs_and_nodes(release: int) -> None:
     found = observation_of(jobs, nodes, "main")
     running, held = found.jobs["1"], found.jobs["2"]
     assert (running.state, running.gpus, running.allocation) == (JobState.RUNNING, 4, {"g1": 2, "g2": 2})
+    assert (running.nodes, held.nodes) == (2, 1)
     assert (running.submitted, running.started, running.ended) == (1795465608.0, 1795465609.0, None)
     assert (running.restarts, running.fields["time_limit"], running.fields["user"]) == (1, 600.0, "ada")
     assert (held.state, held.held, held.pinned, held.gpus) == (JobState.PENDING, True, ("g2",), 4)

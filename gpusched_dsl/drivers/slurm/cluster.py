@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpusched_dsl.drivers.protocol import Action, ActionKind, ClusterUnavailable, Observation
+from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, ClusterUnavailable, Observation
 from gpusched_dsl.drivers.slurm.commands import Commands
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson
 from gpusched_dsl.drivers.slurm.observe import FIELDS, observation_of
@@ -92,8 +92,16 @@ class SlurmCluster:
                 change(("scontrol", "update", f"JobId={job}", _reason(action)))
                 change(("scontrol", "requeuehold", job))
             case ActionKind.RESIZE:
-                gpus = sum(action.allocation.values()) // max(len(action.allocation), 1)
-                change(("scontrol", "update", f"JobId={job}", f"TresPerNode=gpu:{gpus}"))
+                self._resize(job, sum(action.allocation.values()), len(action.allocation))
+
+    def _resize(self, job: str, gpus: int, nodes: int) -> None:
+        """Change the GPUs of a pending job. Raises ActionRefused also where Slurm accepts the change and ignores it."""
+        before = self.observe().jobs.get(job)
+        kind = f"{before.fields['gpu_type']}:" if before is not None and before.fields["gpu_type"] else ""
+        self.commands.change(("scontrol", "update", f"JobId={job}", f"Gres=gpu:{kind}{gpus // max(nodes, 1)}"))
+        seen = self.observe().jobs.get(job)
+        if seen is None or seen.gpus != gpus:
+            raise ActionRefused("Slurm cannot change the GPUs of this job: request them by `--gres`")
 
 
 def _reason(action: Action) -> str:

@@ -104,6 +104,7 @@ def _job(record: Mapping[str, Any], now: float) -> ObservedJob:
         name=name,
         state=state,
         gpus=wanted,
+        nodes=int(number(record, "node_count") or 0),
         held=held,
         pinned=_hosts(text(record, "required_nodes")),
         allocation=used if occupies else {},
