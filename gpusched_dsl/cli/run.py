@@ -57,6 +57,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         run_config(options),
         replay=options.replay,
         bound=options.bound,
+        why_gap=options.why_gap,
         verify=options.verify,
     )
     _announce(workspace, config, methods, output)

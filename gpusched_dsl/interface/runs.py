@@ -33,6 +33,7 @@ class RunOptions(TypedDict, total=False):
     journal: str | Path | None
     replay: bool
     bound: bool
+    why_gap: bool
     verify: str
     stop: Callable[[], bool] | None
     tell: Callable[[SimulationLoop], None] | None
@@ -93,6 +94,7 @@ class ModelRuns(ModelScenarios):
         journal: str | Path | None = None,
         replay: bool = False,
         bound: bool = False,
+        why_gap: bool = False,
         verify: str = "sample",
         without: Collection[str] = (),
         stop: Callable[[], bool] | None = None,
@@ -106,6 +108,7 @@ class ModelRuns(ModelScenarios):
         method finds no plan in time; `seed` is the seed of all random draws. `journal` records the run in a file, or
         continues the run in that file; with `replay` its plans are computed again and compared. `bound` adds a bound
         by a linear relaxation: of the complete horizon of windows, or over time with the capacity of the cluster.
+        `why_gap` divides the gap into myopia, forecast error and heuristic loss (`.gap_parts`), by two more runs.
         `without` names passes to skip. Each of several `controllers` plans for its own jobs and nodes.
         `tell` is called with each plan. Ctrl-C and `stop` (called before each event
         and during planning) end the run without the current plan; its journal can resume it.
@@ -126,7 +129,8 @@ class ModelRuns(ModelScenarios):
         config = self._run_config(
             scenario, settings, online=online, method=method if isinstance(method, str) else "highs", seed=seed,
             time_limit=time_limit, gap=gap, threads=threads, controllers=controllers, fallback=fallback,
-            journal=journal, replay=replay, bound=bound, verify=verify, without=without,
+            journal=journal, replay=replay, bound=bound, why_gap=why_gap, verify=verify,
+            without=without,
         )  # fmt: skip
         methods = [method] if isinstance(method, str) else list(dict.fromkeys(method))
         if seeds is not None:

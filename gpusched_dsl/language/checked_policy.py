@@ -173,6 +173,44 @@ class CheckedSlots:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedMember:
+    """A method of a portfolio by name, a policy or a solver, with the seconds that it may take for a plan."""
+
+    name: str
+    span: Span
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFutures:
+    """`futures 4 with arrivals seed 7;`: how many futures are drawn, by which seed (None: that of the run).
+
+    With `arrivals`, jobs arrive in them as they did in the past of the run.
+    """
+
+    span: Span
+    count: TypedExpr
+    arrivals: bool = False
+    seed: TypedExpr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPortfolio:
+    """`portfolio Greedy, EDF;`: the plans of `members` are simulated, and the one with the least cost is followed.
+
+    A simulation ends with the last job, or `horizon` (in the unit of `now`) after the plan. Without `futures` there is
+    one, with the planned times of the present jobs. `continuing` are the policies of the later plans; without them each
+    plan is continued by its own.
+    """
+
+    span: Span
+    members: tuple[CheckedMember, ...]
+    horizon: TypedExpr | None = None
+    futures: CheckedFutures | None = None
+    continuing: tuple[CheckedMember, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyLine:
     """Where a line of a policy is written: its text, and the name of the policy that has it, be it an inherited one."""
 
@@ -212,6 +250,7 @@ class CheckedPolicy:
     slots: CheckedSlots | None = None  # where decisions have a slot
     memories: tuple[CheckedMemory, ...] = ()
     again: CheckedAgain | None = None
+    portfolio: CheckedPortfolio | None = None  # then the policy has no other lines, and an empty `order`
     lines: Mapping[str, PolicyLine] = field(default_factory=dict)
 
 

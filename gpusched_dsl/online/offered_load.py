@@ -30,6 +30,7 @@ from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.planners.controllers import ControllersPlanner
 from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.planners.program import ProgramPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
@@ -82,6 +83,8 @@ def plans_alone(planner: Planner) -> bool:
         inner = inner.inner[0]
     if isinstance(inner, ProgramPlanner):
         return False  # how a program plans is not known
+    if isinstance(inner, PortfolioPlanner):
+        return False
     return _searches(inner.policy) if isinstance(inner, PolicyPlanner) else True
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from gpusched_dsl.compiling.build import check_solvable, choose_scenario, read_data
 from gpusched_dsl.language.blocks.blocks import check_online
 from gpusched_dsl.language.checked_online import CheckedOnline
-from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.checked_policy import CheckedMember, CheckedPolicy, CheckedPortfolio
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace
@@ -23,12 +24,22 @@ from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.offered_load import warn_of_load
 from gpusched_dsl.online.planners.controllers import controllers_of, with_controllers
 from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.planners.program import ProgramPlanner, is_program
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.planners.verification import PlanCheck
+from gpusched_dsl.online.rollouts.outlook import Outlooks
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_record import BY_CONTROLLERS, BY_PROGRAM, BY_SLOT, BY_SOLVER, RECORDED, RunOutcome
+from gpusched_dsl.online.run_record import (
+    BY_CONTROLLERS,
+    BY_PROGRAM,
+    BY_SIMULATION,
+    BY_SLOT,
+    BY_SOLVER,
+    RECORDED,
+    RunOutcome,
+)
 from gpusched_dsl.solving.methods import method_named
 
 
@@ -125,17 +136,25 @@ def loop_of(
     if setup.controllers > 1:
         against: tuple[str, ...] = (BY_CONTROLLERS,)
     elif policy is None:
-        against = (BY_PROGRAM,) if is_program(setup.planner.name) else (BY_SOLVER,)
+        by_program, ahead = is_program(setup.planner.name), looks_ahead(setup)
+        against = (BY_PROGRAM if by_program else BY_SIMULATION if ahead else BY_SOLVER,)
     else:
         against = (RECORDED,) if recorded else (BY_SLOT,) if setup.window is not None else ()
     if setup.window is not None:
         return SlotLoop(setup, journal, stop, on_plan, examine, against)
+    outlooks = Outlooks() if looks_ahead(setup) else None
     if setup.external:
-        return LiveEventLoop(setup, journal, stop, on_plan, examine, against)
+        return LiveEventLoop(setup, journal, stop, on_plan, examine, against, look_ahead=outlooks)
     replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
-    loop = EventLoop(setup, journal, stop, on_plan, examine, against, replay)
+    loop = EventLoop(setup, journal, stop, on_plan, examine, against, replay, look_ahead=outlooks)
     warn_of_load(loop)
     return loop
+
+
+def looks_ahead(setup: RunSetup) -> bool:
+    """Whether a planner of a run simulates its plans."""
+    planners = (setup.planner, setup.fallback)
+    return any(isinstance(p.planner if isinstance(p, StatelessPlanner) else p, PortfolioPlanner) for p in planners)
 
 
 def _policy_of(planner: Planner) -> CheckedPolicy | None:
@@ -178,9 +197,48 @@ def planner_named(workspace: Workspace, method: str, online: CheckedOnline, conf
         return ProgramPlanner(method, online)
     found = method_named(workspace, method, online.base)
     if isinstance(found, CheckedPolicy):
+        if found.portfolio is not None:
+            return _portfolio_planner(workspace, found, found.portfolio, online, config)
         return PolicyPlanner(found, config.permissions)
     from gpusched_dsl.backends.isolation.backend import guard
     from gpusched_dsl.online.planners.solver import SolverPlanner
 
     guard(found, everything=True)
     return SolverPlanner(found, config.permissions, config.for_solver)
+
+
+def _portfolio_planner(
+    workspace: Workspace, policy: CheckedPolicy, portfolio: CheckedPortfolio, online: CheckedOnline, config: RunConfig
+) -> PortfolioPlanner:
+    """Return a portfolio with the planners of its methods.
+
+    Raises DiagnosticError for a block with a window (GSM7015), and for methods that are none of the model.
+    """
+    if online.window is not None:
+        message = f"the portfolio `{policy.name}` cannot plan slot by slot, as `{online.name}` does"
+        place = Label(portfolio.span, "of this portfolio")
+        help = "run one of its policies, or a block that plans at events"
+        raise DiagnosticError([Diagnostic("GSM7015", message, online.window.span, "", (place,), help=help)])
+
+    def planners(members: Sequence[CheckedMember]) -> list[Planner]:
+        return [_member_planner(workspace, member, online, config) for member in members]
+
+    return PortfolioPlanner(
+        policy, planners(portfolio.members), planners(portfolio.continuing), config.permissions.limits()
+    )
+
+
+def _member_planner(workspace: Workspace, member: CheckedMember, online: CheckedOnline, config: RunConfig) -> Planner:
+    """Return the planner of a method of a portfolio; raise DiagnosticError at its name."""
+    try:
+        found = method_named(workspace, member.name, online.base)
+    except DiagnosticError as error:
+        if any(d.primary is not None for d in error.diagnostics):
+            raise
+        raise DiagnosticError([replace(d, primary=member.span) for d in error.diagnostics]) from None
+    if isinstance(found, CheckedPolicy) and found.portfolio is not None:
+        message = f"`{member.name}` is a portfolio, and portfolios cannot contain portfolios"
+        raise DiagnosticError(
+            [Diagnostic("GSM1670", message, member.span, "a portfolio", help="name the policies that it follows")]
+        )
+    return planner_named(workspace, member.name, online, config)

@@ -24,9 +24,9 @@ class RunConfig:
     draws follow from `seed`. The run ends after `most_events` events.
 
     `journal` records the run, or resumes the one in the file. With `replay` its plans are made again and compared.
-    With `bound`, runs are bounded by a relaxation of the whole horizon, or over time. `verify` says which plans and
-    replays are checked: `none`, a `sample`, or `full`. `replaced` are values in place of those of the scenario, and
-    `permissions` say what may be read and built.
+    With `bound`, runs are bounded by a relaxation of the whole horizon, or over time; `why_gap` divides their gaps.
+    `verify` says which plans and replays are checked: `none`, a `sample`, or `full`. `replaced` are values in place of
+    those of the scenario, and `permissions` say what may be read and built.
     """
 
     online: str | None = None
@@ -45,6 +45,7 @@ class RunConfig:
     journal: Path | None = None
     replay: bool = False
     bound: bool = False
+    why_gap: bool = False
     verify: str = "sample"
     replaced: Mapping[str, Sequence[DataChunk]] | None = None
     permissions: Permissions = field(default_factory=Permissions)

@@ -42,12 +42,13 @@ class RunStep(NamedTuple):
 # Why a run is planned event by event, whatever its data: nothing that an author would look for.
 BY_SOLVER = "a solver computes every plan"
 BY_PROGRAM = "a program decides every plan"
+BY_SIMULATION = "plans are compared in simulated futures"
 BY_SLOT = "plans are computed slot by slot"
 BY_CONTROLLERS = "several controllers plan"
 RECORDED = "every plan is recorded, or events are external"
 MOVED = "running jobs may be moved: the policy has no `keep running`"
 CHOSEN = "each plan chooses the types of nodes"
-EXPECTED = frozenset((BY_SOLVER, BY_PROGRAM, BY_SLOT, BY_CONTROLLERS, RECORDED, MOVED, CHOSEN))
+EXPECTED = frozenset((BY_SOLVER, BY_PROGRAM, BY_SIMULATION, BY_SLOT, BY_CONTROLLERS, RECORDED, MOVED, CHOSEN))
 
 
 @dataclass(frozen=True, eq=False)

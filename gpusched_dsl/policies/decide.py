@@ -30,6 +30,7 @@ from gpusched_dsl.policies.search import SearchSettings, never
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone, run_standalone
+from gpusched_dsl.policies.without_run import portfolio_without_run
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
 
 Stop = Callable[[], bool]
@@ -72,9 +73,12 @@ def decide(
     `known` tells when jobs arrived and what service they had (`job_facts.py`). `stop` is asked, and `tell` told how far
     it is, now and then; `seconds` is the time after which `stop` asks, for controllers on workers.
 
-    Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
+    Raises DiagnosticError as evaluation does, where the placement does not say what is needed (GSM3016), and for a
+    portfolio (GSM7015).
     """
     began = time.perf_counter()
+    if policy.portfolio is not None:
+        raise portfolio_without_run(policy)
     store = with_stages(policy, with_job_facts(policy, store, limits, known), limits)
     if has_slots(policy):
         found = run_slotted(policy, store, limits, stop)

@@ -38,10 +38,12 @@ def cluster_for(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) 
 
 def instructions_of(policy: CheckedPolicy, cluster: Cluster, store: ValueStore, limits: MemoryLimits) -> Instructions:
     """The policy's lines for one decision. Raises DiagnosticError as evaluation does."""
-    return _Lines(policy, cluster, store, limits).run()
+    return PolicyLineReader(policy, cluster, store, limits).run()
 
 
-class _Lines:
+class PolicyLineReader:
+    """Evaluates the lines of a policy for the cluster of one instance."""
+
     def __init__(self, policy: CheckedPolicy, cluster: Cluster, store: ValueStore, limits: MemoryLimits) -> None:
         self.policy, self.cluster, self.work = policy, cluster, cluster.work
         self.ev = Evaluator(policy.model, store, limits)
@@ -91,15 +93,15 @@ class _Lines:
             return rank_ways(self.work.first_way, np.zeros((ways, 0)), listed)
         if ranking.indexing.iterators:
             frame = self.ev.expand(jobs, ranking.indexing, ranking.span).frame
-            row, way = self._ways_of(ranking, frame)
+            row, way = self.ways_of(ranking, frame)
         else:
-            frame, row, way = self._all_ways(queued)
+            frame, row, way = self.all_ways(queued)
         keys = self._keys(ranking, frame)
         table = np.zeros((ways, keys.shape[1]))
         table[way], listed[way] = keys[row], 1
         return rank_ways(self.work.first_way, table, listed)
 
-    def _all_ways(self, queued: Codes) -> tuple[Frame, Codes, Codes]:
+    def all_ways(self, queued: Codes) -> tuple[Frame, Codes, Codes]:
         """A frame with all ways of the queued jobs; its rows and these ways."""
         cluster = self.cluster
         waits = np.zeros(len(cluster.jobs), dtype=np.bool_)
@@ -109,7 +111,7 @@ class _Lines:
         frame = Frame(len(way), {**columns, self.job: cluster.jobs[self.work.job[way]]})
         return frame, np.arange(len(way)), way
 
-    def _ways_of(self, ranking: CheckedRanking, frame: Frame) -> tuple[Codes, Codes]:
+    def ways_of(self, ranking: CheckedRanking, frame: Frame) -> tuple[Codes, Codes]:
         """Rows of the frame and the ways that each names: one, or one for each kind that it leaves open."""
         cluster = self.cluster
         bound: dict[str, IndexVar] = {v.name: v for v in ranking.indexing.variables}

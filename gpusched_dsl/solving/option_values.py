@@ -111,6 +111,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "scenario": ("the scenario must be a name", _is_text),
     "online": ("the online block must be a name", _is_text),
     "bound": ("`bound` must be True or False", _is_flag),
+    "why_gap": ("`why_gap` must be True or False", _is_flag),
     "relax": ("`relax` must be True or False", _is_flag),
     "duals": ("`duals` must be True or False", _is_flag),
     "reasons": ("`reasons` must be True or False", _is_flag),
@@ -125,7 +126,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "tell": ("`tell` must be a function of the run", callable),
 }
 NEEDED = ("gap", "seed", "samples", "controllers", "method", "backend", "judge", "bound", "relax", "duals", "reasons",
-          "replay", "verify")  # fmt: skip
+          "replay", "verify", "why_gap")  # fmt: skip
 
 
 def value_diagnostics(values: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.compiling.build import Permissions, build, read_data
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.blocks import check_blocks
+from gpusched_dsl.language.blocks.policies.portfolio import names_methods
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, CheckedSet
 from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, Severity
@@ -62,8 +63,8 @@ def _solver_named(name: str) -> Backend:
 
 
 def _methods(workspace: Workspace) -> set[str] | None:
-    """Return the names allowed after `with`; None, without loading anything, without tests and campaigns."""
-    if not workspace.tests and not workspace.campaigns:
+    """Return the names of methods; None, without loading anything, if no test, campaign or portfolio names one."""
+    if not (workspace.tests or workspace.campaigns or any(map(names_methods, workspace.policies.values()))):
         return None
     from gpusched_dsl.backends.registry import backend_names
     from gpusched_dsl.policies.library import policy_names

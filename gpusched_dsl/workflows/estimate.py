@@ -22,6 +22,7 @@ from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
@@ -228,7 +229,8 @@ def no_plan_error(message: str, help: str) -> DiagnosticError:
 
 def _draws(loop: Loop) -> bool:
     """Whether the method itself is randomised."""
-    return isinstance(loop.planner, PolicyPlanner) and bool(loop.planner.policy.draws)
+    planners = loop.planner.members if isinstance(loop.planner, PortfolioPlanner) else (loop.planner,)
+    return any(isinstance(planner, PolicyPlanner) and bool(planner.policy.draws) for planner in planners)
 
 
 def _seed_of(seed: int, number: int) -> int:

@@ -101,6 +101,15 @@ def _run_method(
         with CtrlC(control):
             bounds = capacity_bounds(result.history)
         result = replace(result, given_bound=bounds.total, completion_bound=bounds.completion)
+    if config.why_gap:
+        from gpusched_dsl.workflows.why_gap import gap_parts
+
+        with CtrlC(control):
+            parts = gap_parts(workspace, config, result, wants_to_stop)
+        if isinstance(parts, Diagnostic):
+            result = replace(result, run_info=replace(info, warnings=(*info.warnings, parts)))
+        else:
+            result = replace(result, gap_parts=parts)
     log(
         f"{title(result)}: {result.ended}, {count_text(len(outcome.steps), 'plan')}, after {seconds_text(info.seconds)}"
     )

@@ -81,6 +81,11 @@ def add_run_options(parser: Parser) -> None:
         action="store_true",
         help="bounds by linear relaxation: with windows of the complete horizon, otherwise over time with the capacity",
     )
+    parser.add_argument(
+        "--why-gap",
+        action="store_true",
+        help="divide the gap into myopia, forecast error and heuristic loss, by two more runs that look ahead",
+    )
     add_json(parser, "the result")
     add_csv(parser, "write tables into a folder; for several methods: the table (`-`: to standard output)")
     add_html(parser)

@@ -37,11 +37,11 @@ def check_blocks(
 
     `known_methods` are the names of all backends and policies, `known_measures` those of the metrics of runs.
     """
+    known = None if known_methods is None else {*known_methods, *workspace.policies}
     for policy in workspace.policies.values():
-        check_policy(workspace, policy, diagnostics)
+        check_policy(workspace, policy, diagnostics, known=known)
     for online in workspace.onlines.values():
         check_online(workspace, online, diagnostics)
-    known = None if known_methods is None else {*known_methods, *workspace.policies}
     for test in workspace.tests.values():
         check_test(workspace, test, diagnostics, known)
     for campaign in workspace.campaigns.values():

@@ -165,6 +165,7 @@ CODES: dict[str, str] = {
     "GSM1669": "scenario does not read this data file",
     "GSM1636": "incomplete profile or admission",
     "GSM1637": "invalid part of a profile or admission",
+    "GSM1670": "invalid portfolio",
     # 20xx data files and tables
     "GSM2001": "data file does not exist",
     "GSM2002": "data file outside the folder",
@@ -359,6 +360,9 @@ CODES: dict[str, str] = {
     "GSM7012": "decision of a program is refused",
     "GSM7013": "program fails",
     "GSM7014": "method reads the future",
+    "GSM7015": "portfolio without a run",
+    "GSM7016": "arrivals of futures cannot be drawn",
+    "GSM7017": "gap without parts",
     # 90xx defects
     "GSM9002": "value is better than its bound",
     "GSM9003": "fast replay differs from the simulation by events",

@@ -40,6 +40,10 @@ class RunBuilder(DeclarationBuilder):
             "fix": self._fix,
             "remember": self._remember,
             "again": self._again,
+            "portfolio": self._portfolio,
+            "lookahead": self._lookahead,
+            "futures": self._futures,
+            "continue_with": self._continue_with,
             "window": self._window,
             "arrive": self._arrive,
             "replan": self._replan,
@@ -407,6 +411,26 @@ class RunBuilder(DeclarationBuilder):
         value, where = children
         condition = self.expr(where.children[0]) if isinstance(where, Tree) else None
         return tree.PolicyRule(span=span, verb="again", value=self.expr(value), condition=condition)
+
+    def _portfolio(self, children: Children, span: Span) -> tree.PolicyRule:
+        methods = tuple(self._method(child) for child in children if isinstance(child, Tree))
+        return tree.PolicyRule(span=span, verb="portfolio", methods=methods)
+
+    def _lookahead(self, children: Children, span: Span) -> tree.PolicyRule:
+        return tree.PolicyRule(span=span, verb="lookahead", value=self.expr(children[0]))
+
+    def _futures(self, children: Children, span: Span) -> tree.PolicyRule:
+        count, arrivals, seed = children
+        return tree.PolicyRule(
+            span=span,
+            verb="futures",
+            count=self.expr(count),
+            arrivals=arrivals is not None,
+            seed=self.optional(seed),
+        )
+
+    def _continue_with(self, children: Children, span: Span) -> tree.PolicyRule:
+        return tree.PolicyRule(span=span, verb="continue", by=tuple(self.identifier(child) for child in children))
 
     # --- online ------------------------------------------------------------------------------------------------------
 

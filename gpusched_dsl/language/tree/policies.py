@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gpusched_dsl.language.tree.expressions import Expr
 from gpusched_dsl.language.tree.indexing import Indexing
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement, TopLevelBlock
+from gpusched_dsl.language.tree.tests import MethodCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +34,16 @@ class PolicyRule(Statement):
     """One line of a policy.
 
     `verb` is `order`, `choose`, `otherwise`, `place`, `finish`, `keep`, `randomise`, `repeat`, `improve` or `split`; in
-    policies for slots also `occupies`, `reserve`, `serve` or `fix`; for the online loop `remember` or `again`.
+    policies for slots also `occupies`, `reserve`, `serve` or `fix`; for the online loop `remember` or `again`; in
+    portfolios `portfolio`, `lookahead`, `futures` or `continue`.
     order/choose/otherwise fill `indexing` (None: all ways of the placement) and `keys`; place/finish/keep/improve fill
     `rules`; randomise has `target` (`order`, `choose`, `place`), `count` (`from 3`) or `probability`, and `by` words;
     repeat has `count` and `rules` (what is kept); improve has `count`, `rules` and `rounds`, or `all_rounds` for
     `rounds all`; split has `count`. occupies has `value` (how many slots); reserve and serve have `indexing`, `value`
     (a load) and one of `rules`; fix has `indexing` and `value`; the `target` of serve and fix is a variable.
     remember has `target` (a parameter) and `value`; again has `value` (a time) and maybe `condition`.
+    For portfolios: portfolio has `methods`; lookahead has `value` (a time); futures has `count`, `arrivals` and maybe
+    `seed`; continue has `by` (names of policies).
     """
 
     verb: str
@@ -54,6 +58,9 @@ class PolicyRule(Statement):
     all_rounds: bool = False
     value: Expr | None = None
     condition: Expr | None = None
+    methods: tuple[MethodCall, ...] = ()
+    arrivals: bool = False
+    seed: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,10 @@ class Base:
             ready=ready,
         )
 
+    def given(self, name: str, part: InstanceView) -> Ready:
+        """The given values of a set or parameter in a part."""
+        return self._slice(name, part)
+
     @cached_property
     def _bare(self) -> CheckedScenario:
         return replace(self.instance.scenario, assignments={})

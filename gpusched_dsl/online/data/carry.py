@@ -75,13 +75,18 @@ class Carrier:
         """Return the variables with values that are kept from one plan to the next."""
         return frozenset().union(*self.reads.values())
 
-    def carried_values(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> dict[str, KnownValues]:
-        """The carried parameters of the next plan; those that read a plan keep their given values before the first."""
+    def carried_values(
+        self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None, onto: InstanceView | None = None
+    ) -> dict[str, KnownValues]:
+        """The carried parameters of the next plan; those that read a plan keep their given values before the first.
+
+        With `onto`, the values are for this part, and right sides see the elements of `part`.
+        """
         store = self.store_at(part, clock, last)
         found = {}
         for carry in self.online.carries:
             if last is not None or not self.reads[carry.target]:
-                found[carry.target] = KnownValues(_CarriedValues(self, carry, store, part))
+                found[carry.target] = KnownValues(_CarriedValues(self, carry, store, onto or part))
         return found
 
     def store_at(self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None) -> ValueStore:

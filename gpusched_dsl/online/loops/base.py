@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.stated_charges import charge_plan
 from gpusched_dsl.online.loops.step_journal import StepJournal, read_plan, step_of
 from gpusched_dsl.online.planners.fallback import plan_with_fallback
-from gpusched_dsl.online.planners.protocol import ControllerState, Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import ControllerState, Outlook, Plan, PlanningRequest
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
 from gpusched_dsl.online.run_record import RunOutcome, RunStep
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
@@ -40,7 +40,8 @@ class SimulationLoop:
     """The state of one run. Subclasses decide when time advances and when to plan.
 
     `stop` is asked before each event and while plans are computed. `on_plan` is called after each plan, `examine`
-    with each new plan. `event_by_event` are the reasons against a fast replay of the complete run.
+    with each new plan. `event_by_event` are the reasons against a fast replay of the complete run. `look_ahead` returns
+    the futures for planners that simulate their plans.
     """
 
     setup: RunSetup
@@ -49,6 +50,7 @@ class SimulationLoop:
     on_plan: Callable[[SimulationLoop], None] = lambda loop: None
     examine: Callable[[SimulationLoop, Instance, Plan], None] | None = None
     event_by_event: tuple[str, ...] = ()
+    look_ahead: Callable[[SimulationLoop, InstanceView, Instance], Outlook] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         setup = self.setup
@@ -195,15 +197,16 @@ class SimulationLoop:
             len(self.steps),
             self.config.seed,
             running,
-            known=self._known(part),
+            known=self.known(part),
             controllers=controllers,
+            outlook=None if self.look_ahead is None else self.look_ahead(self, part, instance),
         )
 
     def _nodes(self) -> Codes:
         """Return the available nodes, sorted."""
         return self.nodes.available(self.base).get(self.places_root, self.base.all_codes(self.places_root))
 
-    def _known(self, part: InstanceView) -> dict[str, Floats]:
+    def known(self, part: InstanceView) -> dict[str, Floats]:
         """Return what policies know of the jobs of a part, in their units."""
         jobs = part.kept.get(self.jobs_root)
         if jobs is None:

@@ -25,6 +25,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.plan_codes import PlanCodes
 from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.planners.protocol import ControllerState, Plan, Planner, PlanningRequest
 
 CODE = "GSM7010"
@@ -162,6 +163,8 @@ def controllers_of(planner: Planner, online: CheckedOnline, base: Base, asked: i
     reason = ""
     if online.window is not None:
         reason = "plans are computed slot by slot"
+    elif isinstance(planner, PortfolioPlanner):
+        reason = f"the portfolio `{planner.name}` plans for all jobs and nodes"
     elif placement is None or not placement.places_root or placement.item("job") is None:
         reason = "the placement does not name jobs and nodes"
     if reason and asked > 1:

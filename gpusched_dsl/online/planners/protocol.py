@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
@@ -45,6 +45,43 @@ class ControllerState:
     inputs: frozenset[str]
 
 
+class FutureCost(NamedTuple):
+    """The cost of a plan in a simulated future; less is better, in this order.
+
+    `stuck` jobs wait although nothing will happen. `money` has all charges until the end, and the least that the jobs
+    left then can cost. `waiting` is the sum of the times from now to the ends of jobs: it decides where nothing costs.
+    """
+
+    stuck: float
+    money: float
+    waiting: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedFuture:
+    """A future to simulate: until `horizon` (in the unit of the clock of policies; infinite: until all jobs end).
+
+    By `seed` unknown quantities are drawn, and with `arrivals` jobs that arrive; None: present jobs take the planned
+    times, and nodes neither fail nor recover. `real` is the future that comes: only the parts of a gap know it.
+    """
+
+    horizon: float
+    seed: int | None = None
+    arrivals: bool = False
+    real: bool = False
+
+
+class Outlook(Protocol):
+    """The futures of a run at the time of a plan."""
+
+    def cost(self, values: Mapping[str, VariableValues], planner: Planner, future: SimulatedFuture) -> FutureCost:
+        """Simulate a plan, in codes of the instance of the request, with all later plans by `planner`.
+
+        Raises DiagnosticError as planning does, and GSM7016 where no arrivals can be drawn.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PlanningRequest:
     """A request for one plan: `running` is the current plan, in codes of the instance, None before the first.
@@ -60,6 +97,7 @@ class PlanningRequest:
     seconds: float | None = None  # time limit
     known: Mapping[str, Floats] = field(default_factory=dict)  # of the jobs, in the units of policies (`job_facts.py`)
     controllers: ControllerState | None = None  # of a run with several
+    outlook: Outlook | None = None  # of a run whose planner looks ahead
 
 
 class Planner(Protocol):

@@ -146,7 +146,7 @@ def clock_of_due(policy: CheckedPolicy, facts: ReplayFacts) -> float | None:
     due, job = _placement(policy).value("due"), _placement(policy).index("job")
     if due is None or job is None or not isinstance(job.type, Element):
         return 0.0
-    form = _forms(policy, facts, job.type.root).of(due, frozenset({job}))
+    form = forms_of(policy, facts, job.type.root).of(due, frozenset({job}))
     return None if form is None or form.fraction else form.slope
 
 
@@ -155,7 +155,7 @@ def have_moving_keys(policy: CheckedPolicy, facts: ReplayFacts) -> bool:
     job = _placement(policy).index("job")
     assert job is not None
     assert isinstance(job.type, Element)
-    still = _forms(policy, facts, job.type.root).still
+    still = forms_of(policy, facts, job.type.root).still
     return any(still.change_in(key.value) is not None for key in policy.order.keys)
 
 
@@ -211,8 +211,8 @@ def _expression_obstacles(
     assert isinstance(job.type, Element)
     jobs = job.type.root
     moving = facts.carried | {name for name in (ATTAINED, SHORTEST) if has_job_fact(policy, name)}
-    waiting = Constancy(model, jobs, moving, _own_clock(policy))  # a job that waits has all of its work left
-    forms = _forms(policy, facts, jobs)
+    waiting = Constancy(model, jobs, moving, own_clock(policy))  # a job that waits has all of its work left
+    forms = forms_of(policy, facts, jobs)
     partial_values = PartialValues(forms.still)
     variable = model.variables[placement.variable]
     found = list(refusals(model, facts.fractions, forms))
@@ -229,7 +229,7 @@ def _expression_obstacles(
     if placement.item("lasts") is None:
         found.append("the placement has no duration of a job")
     for item in placement.items:
-        found += _role_obstacles(item, policy, forms, partial_values, job)
+        found += role_obstacles(item, policy, forms, partial_values, job)
     if not chooses_nodes(policy):
         told = [(f"the index set of `{variable.name}`", expr) for expr in variable.indexing.conditions]
         for item in placement.all(*_KINDS):
@@ -240,7 +240,7 @@ def _expression_obstacles(
     return found
 
 
-def _role_obstacles(
+def role_obstacles(
     item: CheckedPlacementItem, policy: CheckedPolicy, forms: Dependences, partial_values: PartialValues, job: IndexVar
 ) -> list[str]:
     """Return the reasons of a role of the placement against a replay. Unknown roles must not change."""
@@ -281,9 +281,9 @@ def _first(words: str, changes: Sequence[str | None]) -> list[str]:
     return [] if found is None else [words + found]
 
 
-def _forms(policy: CheckedPolicy, facts: ReplayFacts, jobs: str) -> Dependences:
+def forms_of(policy: CheckedPolicy, facts: ReplayFacts, jobs: str) -> Dependences:
     """Return forms of quantities that change during the complete run of a job."""
-    always = Constancy(policy.model, jobs, facts.carried | facts.fractions, _own_clock(policy))
+    always = Constancy(policy.model, jobs, facts.carried | facts.fractions, own_clock(policy))
     return Dependences(always, facts.fractions, facts.slopes)
 
 
@@ -292,7 +292,7 @@ def _placement(policy: CheckedPolicy) -> CheckedPlacement:
     return policy.model.placement
 
 
-def _own_clock(policy: CheckedPolicy) -> bool:
+def own_clock(policy: CheckedPolicy) -> bool:
     """Whether `now` is the time of the decision, and no name of the model."""
     clock = policy.model.lets.get(NOW)
     return clock is not None and clock.span == policy.span

@@ -34,6 +34,7 @@ def document(result: RunResultData) -> dict[str, Any]:
         ],
         "bound": {"value": bound.value, "gap": result.gap, "how": bound.how},
         "completion_bound": _completion_bound(result),
+        "gap_parts": _gap_parts(result),
         "metrics": result.metrics,
         "metric_units": {name: result.unit_of(name) for name in result.metrics},
         "groups": {
@@ -60,3 +61,10 @@ def document(result: RunResultData) -> dict[str, Any]:
 def _completion_bound(result: RunResultData) -> dict[str, Any] | None:
     bound = result.completion_bound
     return None if bound is None else {"value": bound.value, "how": bound.how}
+
+
+def _gap_parts(result: RunResultData) -> dict[str, Any] | None:
+    parts = result.gap_parts
+    if parts is None:
+        return None
+    return {**parts.parts, "total_ahead": parts.ahead, "total_informed": parts.informed, "methods": list(parts.methods)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.ir.contradiction import contradiction
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.online.bounds.gap_parts import GapParts
 from gpusched_dsl.online.bounds.single_job import RunBound
 from gpusched_dsl.online.history import RunHistory, costs_of
 from gpusched_dsl.online.progress import CostSamples
@@ -31,6 +32,7 @@ class RunResultData:
     samples: CostSamples = field(default_factory=CostSamples)
     given_bound: RunBound | None = None
     completion_bound: RunBound | None = None  # of `jct_mean`, if it was asked for
+    gap_parts: GapParts | None = None  # if they were asked for
 
     # --- outcome -----------------------------------------------------------------------------------------------------
 

@@ -78,7 +78,26 @@ def _money(result: RunResultData) -> list[tuple[str, str]]:
     if bound.value is None:
         return [*fields, ("bound", f"none: {bound.how}")]
     fields.append(("bound", f"{with_unit(number_text(bound.value), result.money)}   ({bound.how})"))
-    return [*fields, ("gap", percent_text(result.gap))]
+    return [*fields, ("gap", percent_text(result.gap)), *_gap_parts(result)]
+
+
+def _gap_parts(result: RunResultData) -> list[tuple[str, str]]:
+    """Return the parts of the gap, each with its share of the total."""
+    parts = result.gap_parts
+    if parts is None:
+        return []
+    texts = align(list(parts.parts.values()))
+    return [
+        (f"  {name.replace('_', ' ')}", f"{with_unit(text, result.money)}   {percent_text(value / parts.total)}: {why}")
+        for text, (name, value), why in zip(texts, parts.parts.items(), _WHY, strict=True)
+    ]
+
+
+_WHY = (
+    "saved by simulating plans with the present jobs",
+    "then saved by knowing the real future",
+    "the rest above the bound",
+)
 
 
 def _jobs(result: RunResultData) -> list[tuple[str, str]]:

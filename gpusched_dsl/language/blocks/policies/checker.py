@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.draws import check_draw
 from gpusched_dsl.language.blocks.policies.gangs import check_gang_rules
-from gpusched_dsl.language.blocks.policies.inheritance import PolicyLines
+from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, PolicyLines
 from gpusched_dsl.language.blocks.policies.memory import VERBS as LAST
 from gpusched_dsl.language.blocks.policies.memory import MemoryLines
 from gpusched_dsl.language.blocks.policies.names import (
@@ -19,6 +19,7 @@ from gpusched_dsl.language.blocks.policies.names import (
     fits_order,
     lists_nodes_only,
 )
+from gpusched_dsl.language.blocks.policies.portfolio import PortfolioLines, is_portfolio
 from gpusched_dsl.language.blocks.policies.queues import check_queues
 from gpusched_dsl.language.blocks.policies.rule_table import PRICES, list_names
 from gpusched_dsl.language.blocks.policies.rules import NamedRules
@@ -41,11 +42,21 @@ from gpusched_dsl.language.source import Span
 class PolicyChecker:
     """Checks the effective lines of a policy after inheritance.
 
-    `partial`: a part of the policy or the model could not be read, so missing lines are not reported. A new verb is a
-    line of `verbs` and a method that sets its `fields` of `CheckedPolicy`.
+    `partial`: a part of the policy or the model could not be read, so missing lines are not reported. `known` are the
+    names of all solvers and policies, None where they are not known. A new verb is a line of `verbs` and a method that
+    sets its `fields` of `CheckedPolicy`.
     """
 
-    def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span], partial: bool) -> None:
+    def __init__(
+        self,
+        workspace: HasPolicies,
+        model: CheckedModel,
+        diagnostics: Diagnostics,
+        partial: bool,
+        known: Collection[str] | None = None,
+    ) -> None:
+        lost = workspace.lost
+        self.workspace, self.known = workspace, known
         self.model = model
         self.diagnostics = diagnostics
         self.partial = partial
@@ -84,6 +95,8 @@ class PolicyChecker:
         """Return the checked policy; None, or an unusable policy, if errors were reported."""
         self._has_decisions(policy)
         lets = self._lets(policy.name.span, lines)
+        if is_portfolio(lines.rules):
+            return self._portfolio(policy, lines, lets)
         self._has_lines(policy, lines.rules)
         if self.decisions is not None:
             check_queues(self.decisions, lines.rules, self.diagnostics)
@@ -98,6 +111,10 @@ class PolicyChecker:
         if not {"choose", "otherwise"} & lines.rules.keys() and self.decisions is not None:
             # Only nodes remain to be chosen: a job has one configuration on each node, and all of them are listed.
             self.fields["choose"] = CheckedRanking(policy.name.span, TypedIndexing(), ())
+        self.fields["slots"] = None if self.slots is None else self.slots.result()
+        return self._result(policy, lets)
+
+    def _result(self, policy: tree.Policy, lets: dict[str, CheckedLet]) -> CheckedPolicy:
         return CheckedPolicy(
             name=policy.name.text,
             span=policy.name.span,
@@ -109,10 +126,18 @@ class PolicyChecker:
             doc=policy.doc,
             lets=lets,
             stages=tuple(self.stages),
-            slots=None if self.slots is None else self.slots.result(),
-            lines=lines.sources,
+            lines=self.lines.sources,
             **self.fields,
         )
+
+    def _portfolio(self, policy: tree.Policy, lines: PolicyLines, lets: dict[str, CheckedLet]) -> CheckedPolicy | None:
+        """Check a policy that follows others: it has no queue of its own."""
+        self.lines = lines
+        found = PortfolioLines(self.workspace, self.values, self.model, self.known).check(policy, lines.rules)
+        if found is None:
+            return None
+        self.fields |= {"portfolio": found, "order": CheckedRanking(policy.name.span, TypedIndexing(), ())}
+        return self._result(policy, lets)
 
     # --- required parts ----------------------------------------------------------------------------------------------
 

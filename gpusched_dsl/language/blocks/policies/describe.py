@@ -90,6 +90,11 @@ def settings_of(policy: CheckedPolicy) -> list[Setting]:
     add("improved", policy.improve, "number of best plans that are improved", "improve")
     add("rounds", policy.rounds, "maximum number of changes of each plan", "improve")
     add("controllers", policy.split, "number of controllers that share jobs and nodes", "split")
+    if policy.portfolio is not None:
+        add("horizon", policy.portfolio.horizon, "time for which plans are simulated", "lookahead")
+        if policy.portfolio.futures is not None:
+            add("futures", policy.portfolio.futures.count, "number of simulated futures", "futures")
+            add("seed", policy.portfolio.futures.seed, "seed of the futures", "futures")
     for line, rules in (("place", policy.place), ("finish", policy.finish), ("improve", policy.moves)):
         for rule in rules:
             shape = RULES[line].get(rule.text)

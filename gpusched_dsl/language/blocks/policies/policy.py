@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.checker import PolicyChecker
@@ -16,13 +16,17 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def check_policy(
-    workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnostics, model: CheckedModel | None = None
+    workspace: HasPolicies,
+    policy: tree.Policy,
+    diagnostics: Diagnostics,
+    model: CheckedModel | None = None,
+    known: Collection[str] | None = None,
 ) -> CheckedPolicy | None:
     """Return the policy for a model, or None after reported errors (GSM161x, names, units).
 
     A policy is valid for its model and for models that extend it. `model` is the model of a scenario, with its options;
     without it, the policy is checked for the model that it names, with default options. For a model with errors, which
-    are reported by its own check, the result is None.
+    are reported by its own check, the result is None. `known` are the names of all solvers and policies.
     """
     own_diagnostics = Diagnostics()
     checked: CheckedPolicy | None = None
@@ -34,7 +38,7 @@ def check_policy(
         if target is not None:
             blocks = {*(p.name.text for p in chain), *(lineage(workspace, target.name) or ())}
             partial = not workspace.damaged.isdisjoint(blocks)
-            checked = PolicyChecker(target, own_diagnostics, workspace.lost, partial).run(policy, lines)
+            checked = PolicyChecker(workspace, target, own_diagnostics, partial, known).run(policy, lines)
     diagnostics.extend(own_diagnostics)
     return None if own_diagnostics.has_errors else checked
 

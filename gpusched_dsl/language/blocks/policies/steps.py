@@ -9,7 +9,7 @@ from typing import TypeAlias
 from gpusched_dsl.language.blocks.policies.rule_table import PRICES, RESERVE, RULES, SERVE, RuleShape
 from gpusched_dsl.language.blocks.policies.stage_table import GIVES
 from gpusched_dsl.language.checked import Constant, TypedExpr, TypedIndexing
-from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule
+from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedPortfolio, CheckedRanking, CheckedRule
 
 Step: TypeAlias = tuple[str, list[str], str]  # a sentence without its full stop, details, the words of its line
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\r\n]*')
@@ -31,6 +31,9 @@ def draw_line(target: str) -> str:
 
 def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
     """All steps, in the order in which they are done."""
+    if policy.portfolio is not None:
+        yield from _portfolio_steps(policy.portfolio)
+        return
     for stage in policy.stages:
         parts = [f"`{role}`: `{text_of(expr.span.text)}`" for role, expr in stage.parts.items()]
         parts += [
@@ -86,6 +89,27 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
     if policy.again is not None:
         which = "" if policy.again.condition is None else f" where `{text_of(policy.again.condition.span.text)}`"
         yield f"Plan again `{text_of(policy.again.after.span.text)}` from now, for each job{which}", [], "again"
+
+
+def _portfolio_steps(portfolio: CheckedPortfolio) -> Iterator[Step]:
+    names = [f"`{member.name}`" for member in portfolio.members]
+    yield f"Plan by each of {', '.join(names)}", [], "portfolio"
+    until = "until all jobs have ended"
+    if portfolio.horizon is not None:
+        until = f"for `{text_of(portfolio.horizon.span.text)}`, or until all jobs have ended"
+    by = "the method that made it"
+    if portfolio.continuing:
+        by = " or ".join(f"`{member.name}`" for member in portfolio.continuing) + ", whichever costs less"
+    yield f"Simulate each plan {until}; later plans are by {by}", [], "lookahead" if portfolio.horizon else "continue"
+    futures = portfolio.futures
+    if futures is None:
+        which = "in one future, in which the present jobs take the planned times and no job arrives"
+    else:
+        count = f"`{text_of(futures.count.span.text)}`"
+        arrive = "jobs arrive as in the past of the run" if futures.arrivals else "no job arrives"
+        which = f"in the same {count} futures, with unknown quantities drawn; {arrive}"
+    yield f"Simulate all plans {which}", [], "futures"
+    yield "Follow the plan with the least mean cost; of equal plans the first of the list", [], "portfolio"
 
 
 def _occupancy(policy: CheckedPolicy) -> Iterator[Step]:

@@ -99,7 +99,7 @@ def _solves(
                 help="write `solve Scenario;` before it",
             )
     for solve, expects in groups:
-        methods = [_method(m, diagnostics, known_methods) for m in solve.methods]
+        methods = [check_method_call(m, diagnostics, known_methods) for m in solve.methods]
         scenario = check_scenario(
             workspace,
             solve.scenario.text,
@@ -124,7 +124,10 @@ def _solves(
 # --- methods ---------------------------------------------------------------------------------------------------------
 
 
-def _method(method: tree.MethodCall, diagnostics: Diagnostics, known: Collection[str] | None) -> CheckedMethod | None:
+def check_method_call(
+    method: tree.MethodCall, diagnostics: Diagnostics, known: Collection[str] | None
+) -> CheckedMethod:
+    """Return a method with its settings; report an unknown name (GSM1602), and settings that are no constants."""
     name = method.name.text
     if known is not None and name not in known:
         diagnostics.error(

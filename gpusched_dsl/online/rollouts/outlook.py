@@ -1,0 +1,92 @@
+"""The futures of a run at one plan: rollouts on arrays where these prove equal, else by copies of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.compiling.data.slicing import InstanceView
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.placement import PlacementEvaluator
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.planners.protocol import FutureCost, Planner, SimulatedFuture
+from gpusched_dsl.online.planners.stateless import StatelessPlanner
+from gpusched_dsl.online.rollouts.forked import forked_cost
+from gpusched_dsl.online.rollouts.formulas import NotOnArrays
+from gpusched_dsl.online.rollouts.light import LightFuture, LightRollout
+from gpusched_dsl.online.rollouts.obstacles import reasons_against
+from gpusched_dsl.online.rollouts.terminal import TerminalValue
+from gpusched_dsl.policies.placement_reader import cluster_of
+
+
+@dataclass(eq=False)
+class Outlooks:
+    """Returns the outlook of each plan of a run.
+
+    `reasons` are those against rollouts on arrays, by the name of the policy that continues; "" for all policies.
+    `on_arrays`: whether to use them.
+    """
+
+    on_arrays: bool = True
+    reasons: dict[str, list[str]] = field(default_factory=dict)
+
+    def __call__(self, loop: SimulationLoop, part: InstanceView, instance: Instance) -> RunOutlook:
+        assert isinstance(loop, EventLoop), "windows are refused before"
+        return RunOutlook(self, loop, part, instance)
+
+
+@dataclass(eq=False)
+class RunOutlook:
+    """The futures of a run at the time of one plan, for the `instance` of a `part` of its data."""
+
+    outlooks: Outlooks
+    loop: EventLoop
+    part: InstanceView
+    instance: Instance
+    _futures: dict[SimulatedFuture, LightFuture] = field(default_factory=dict)
+
+    def cost(self, values: Mapping[str, VariableValues], planner: Planner, future: SimulatedFuture) -> FutureCost:
+        """Simulate a plan with all later plans by `planner`; see `Outlook`."""
+        light = self._light(planner, future)
+        if light is not None:
+            return light.cost(values)
+        if future.arrivals:
+            reason = next(iter(self.outlooks.reasons[planner.name]), "a policy has asked for a later plan")
+            message = f"no arrivals can be drawn for futures with plans by `{planner.name}`: {reason}"
+            help = "write `futures` without `with arrivals`, or continue with another policy: `continue with Greedy;`"
+            raise DiagnosticError([Diagnostic("GSM7016", message, help=help)])
+        return forked_cost(self.loop, values, planner, future, self._terminal)
+
+    def _light(self, planner: Planner, future: SimulatedFuture) -> LightRollout | None:
+        """Return the rollout on arrays for plans by a planner; None if it may differ from the run."""
+        known = self.outlooks.reasons
+        if planner.name not in known:
+            known[planner.name] = reasons_against(self.loop, planner) if self.outlooks.on_arrays else ["not wanted"]
+        if known[planner.name] or np.isfinite(self.loop.world.request).any():  # a policy has asked for a later plan
+            return None
+        inner = planner.planner if isinstance(planner, StatelessPlanner) else planner
+        assert isinstance(inner, PolicyPlanner)
+        try:
+            if future not in self._futures:
+                self._futures[future] = LightFuture(self.loop, self.part, self.instance, future)
+            return self._futures[future].rollout(inner.policy)
+        except NotOnArrays as reason:
+            known[planner.name] = [str(reason)]
+            return None
+
+    @cached_property
+    def _terminal(self) -> TerminalValue:
+        loop, limits = self.loop, self.loop.base.limits
+        model = self.instance.scenario.model
+        work = cluster_of(model, self.instance.store, limits).work
+        left = loop.world.remaining()[loop.world.present()]
+        lasts = PlacementEvaluator(model, self.instance.store, limits).time
+        return TerminalValue.of(work, left, lasts, loop.setup.clock)

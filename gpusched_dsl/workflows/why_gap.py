@@ -1,0 +1,92 @@
+"""Divides the gap of a run into its parts, by two more runs that look ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from gpusched_dsl.language.checked_policy import CheckedMember, CheckedPolicy, CheckedPortfolio
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.bounds.gap_parts import GapParts
+from gpusched_dsl.online.loops.setup import RunSetup
+from gpusched_dsl.online.open import loop_of, setup_of
+from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
+from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.reporting.runs.result_data import RunResultData
+from gpusched_dsl.solving.methods import method_named
+
+CODE = "GSM7017"
+QUEUES = ("ATC", "EDF", "SRTF", "FIFO")  # that continue simulated plans
+
+
+def gap_parts(
+    workspace: Workspace, config: RunConfig, result: RunResultData, stop: Callable[[], bool]
+) -> GapParts | Diagnostic:
+    """Return the parts of the gap of a run with this configuration, or a warning with the reason why there are none.
+
+    Raises DiagnosticError as planning does.
+    """
+    bound = result.bound
+    if result.outcome.online.window is not None:
+        return _none("plans are computed slot by slot", "a block that plans at events has parts of its gap")
+    if result.ended != "finished":
+        return _none("the run did not finish all jobs", "the totals of unfinished runs cannot be compared")
+    if bound.value is None:
+        return _none(f"there is no bound: {bound.how}", "see `gsdsl run --bound`")
+    if config.controllers > 1 or result.outcome.online.jobs_root == "":
+        return _none("several controllers plan", "run it without `--controllers`")
+    setup = setup_of(workspace, replace(config, journal=None, replay=False, bound=False, verify="none"))
+    portfolio = _looking_ahead(workspace, setup, config)
+    if isinstance(portfolio, Diagnostic):
+        return portfolio
+    totals = []
+    for informed in (False, True):
+        planner = replace(portfolio.fresh(), knows_future=informed)
+        loop = loop_of(replace(setup, planner=planner), stop=stop, fast=False)
+        try:
+            outcome = loop.run()
+        finally:
+            planner.close()
+        if outcome.ended != "finished":
+            return _none(f"a run that looks ahead ended early: {outcome.ended}", "run it again")
+        totals.append(outcome.total)
+    methods = tuple(dict.fromkeys(p.name for p in (*portfolio.members, *portfolio.continuing)))
+    return GapParts(result.total, totals[0], totals[1], bound.value, methods)
+
+
+def _looking_ahead(workspace: Workspace, setup: RunSetup, config: RunConfig) -> PortfolioPlanner | Diagnostic:
+    """Return a portfolio of the method of a run and of queues, or the method itself if it is one."""
+    if isinstance(setup.planner, PortfolioPlanner):
+        return setup.planner
+    queues = _queues(workspace, setup)
+    if not queues:
+        return _none("no queue applies to the model", "state `lasts` in the placement")
+    planners = [PolicyPlanner(policy, config.permissions) for policy in queues]
+    members = [setup.planner, *(p for p in planners if p.name != setup.planner.name)]
+    span = setup.online.span
+    stated = CheckedPortfolio(
+        span,
+        tuple(CheckedMember(planner.name, span) for planner in members),
+        continuing=tuple(CheckedMember(planner.name, span) for planner in planners),
+    )
+    policy = replace(queues[0], name=f"{setup.planner.name}, looking ahead", portfolio=stated)
+    return PortfolioPlanner(policy, members, planners, config.permissions.limits())
+
+
+def _queues(workspace: Workspace, setup: RunSetup) -> Sequence[CheckedPolicy]:
+    found = []
+    for name in QUEUES:
+        try:
+            method = method_named(workspace, name, setup.online.base)
+        except DiagnosticError:
+            continue
+        if isinstance(method, CheckedPolicy) and method.portfolio is None:
+            found.append(method)
+    return found
+
+
+def _none(reason: str, help: str) -> Diagnostic:
+    return Diagnostic(CODE, f"the gap has no parts: {reason}", help=help, severity=Severity.WARNING)
