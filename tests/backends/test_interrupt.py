@@ -152,7 +152,8 @@ def test_a_solver_that_was_given_up_is_left_alone(name: str, monkeypatch: pytest
         time.sleep(0.3)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"gpusched_dsl.backends.{name}.backend.run_stoppable", give_up)
+    module = {"highs": "run", "scip": "backend"}[name]
+    monkeypatch.setattr(f"gpusched_dsl.backends.{name}.{module}.run_stoppable", give_up)
     with pytest.raises(KeyboardInterrupt):
         solve_problem(many_knapsacks(), name, SolveOptions(gap=0.0, time_limit=2.0))
     control, thread = running[0]
