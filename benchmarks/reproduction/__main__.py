@@ -8,9 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.reproduction.claims import ROOT, Paper, read_papers
 from benchmarks.reproduction.page import PAGE, read_results, read_table, render
-from benchmarks.reproduction.verdict import factors_of
+from benchmarks.reproduction.papers import ROOT, read_papers
+from gpusched_dsl.campaigns.claims.claims import Paper
+from gpusched_dsl.campaigns.claims.verdict import factors_of
 from gpusched_dsl.cli import main as gsdsl
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.reproduction.claims import LIMITS, ROOT, Claim, Paper
-from benchmarks.reproduction.verdict import Finding, factors_of, find
+from benchmarks.reproduction.papers import ROOT
+from gpusched_dsl.campaigns.claims.claims import Claim, Paper
+from gpusched_dsl.campaigns.claims.texts import confirmation_text, ours_text, published_text, reason_text, verdict_text
+from gpusched_dsl.campaigns.claims.verdict import Finding, factors_of, find
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text
 
@@ -86,29 +87,25 @@ def _section(paper: Paper, findings: list[tuple[Claim, Finding]], results: Resul
         "| --- | --- | --- | --- |",
     ]
     for claim, finding in findings:
-        published = _range(claim) or claim.claim
-        lines.append(f"| {claim.place} | {published} | {_ours(claim, finding)} | {_verdict(finding)} |")
+        published = published_text(claim) or claim.claim
+        lines.append(f"| {claim.place} | {published} | {ours_text(claim, finding)} | {verdict_text(finding)} |")
     for claim, finding in findings:
         lines += ["", f"### {claim.place}", "", *_details(paper, claim, finding, results)]
     return "\n".join(lines) + "\n"
 
 
 def _details(paper: Paper, claim: Claim, finding: Finding, results: Results) -> list[str]:
-    ours = f"*Ours:* {_ours(claim, finding)}: **{_verdict(finding)}**."
-    is_known = finding.runs is not None or not claim.campaign
-    if finding.verdict != "reproduced" and claim.reason and is_known:
-        ours += f" {claim.reason}"
-        if claim.campaign and not claim.tests and not claim.proved:
-            ours += " This reason was not examined."
+    reason = reason_text(claim, finding)
+    ours = f"*Ours:* {ours_text(claim, finding)}: **{verdict_text(finding)}**. {reason}".rstrip()
     lines = [_filled(f"*Published:* {claim.claim}"), "", _filled(ours)]
     if claim.campaign:
         lines += _evidence(paper, claim, finding)
-    if finding.verdict != "reproduced" and is_known:
+    if reason:
         for test in claim.tests:
             found = find(test, results.get(test.campaign))
-            wanted = _range(test)
+            wanted = published_text(test)
             expected = f" (expected: {wanted})" if wanted else ""
-            stated = f"*Test:* {test.claim}{expected} Ours: {_ours(test, found)}: **{_confirmation(found)}**."
+            stated = f"*Test:* {test.claim}{expected} Ours: {ours_text(test, found)}: **{confirmation_text(found)}**."
             lines += ["", _filled(stated), *_evidence(paper, test, found)]
     return lines
 
@@ -123,50 +120,8 @@ def _evidence(paper: Paper, claim: Claim, finding: Finding) -> list[str]:
     return [*runs, "", "```sh", *commands, "```"]
 
 
-def _confirmation(finding: Finding) -> str:
-    """Return what a test says about the reason."""
-    if finding.runs is None:
-        return "not examined"
-    if finding.verdict == "reproduced":
-        return "confirmed"
-    word = "partly confirmed" if finding.verdict == "same direction" else "not confirmed"
-    return f"{word} ({finding.detail})" if finding.detail else word
-
-
 def _filled(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_on_hyphens=False, break_long_words=False)
-
-
-def _verdict(finding: Finding) -> str:
-    return f"{finding.verdict} ({finding.detail})" if finding.detail else finding.verdict
-
-
-def _range(claim: Claim) -> str:
-    if claim.published is None:
-        return ""
-    low, high = ("" if math.isinf(value) else number_text(value) for value in claim.published)
-    unit = "" if claim.kind == "growth" else claim.unit
-    prefix = "exponent " if claim.kind == "growth" else ""
-    if claim.kind in LIMITS or claim.published[0] == -math.inf:
-        return f"{prefix}at most {high} {unit}".rstrip()
-    if claim.published[1] == math.inf:
-        return f"{prefix}at least {low} {unit}".rstrip()
-    return f"{prefix}{low if low == high else f'{low} to {high}'} {unit}".rstrip()
-
-
-def _ours(claim: Claim, finding: Finding) -> str:
-    if finding.ours is None:
-        return "-" if finding.runs is None else f"{claim.roles[0]} against {', '.join(claim.against)}"
-    unit = "%" if claim.kind == "equal" else "" if claim.kind == "growth" else claim.unit
-    prefix = "exponent " if claim.kind == "growth" else ""
-    text = f"{prefix}{_short(finding.ours)} {unit}".rstrip()
-    if finding.interval is not None and finding.interval.low < finding.interval.high:
-        text += f" ({_short(finding.interval.low)} to {_short(finding.interval.high)})"
-    return text
-
-
-def _short(value: float) -> str:
-    return number_text(float(f"{value:.3g}"))
 
 
 def _runs(claim: Claim, runs: pl.DataFrame) -> str:

@@ -80,10 +80,14 @@ class CampaignResults:
         return write_figures({"": self.figures()}, folder)
 
     def html_text(self) -> str:
-        """Return the results as a page: figures, means, differences of methods, and all runs."""
-        from gpusched_dsl.campaigns.campaign_page import campaign_page
+        """Return the results as a page: figures, means, differences of methods, all runs, and published claims.
 
-        return campaign_page(self.plan, self.records)
+        Claims are those in `paper.claims.toml` beside the file `paper.gsm`. Raises DiagnosticError (GSM5313) for them.
+        """
+        from gpusched_dsl.campaigns.campaign_page import campaign_page
+        from gpusched_dsl.campaigns.claims.section import claims_sections
+
+        return campaign_page(self.plan, self.records, claims_sections(self.plan, self.records))
 
     def to_html(self, path: str | Path) -> None:
         """Write the page; raise DiagnosticError (GSM6008)."""

@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 
 from benchmarks.reproduction.__main__ import merged
-from benchmarks.reproduction.claims import Claim, Paper, read_paper, read_papers
 from benchmarks.reproduction.page import PAGE, read_results, render
+from benchmarks.reproduction.papers import read_papers
 from benchmarks.reproduction.sample import sampled
-from benchmarks.reproduction.verdict import factors_of, find
+from gpusched_dsl.campaigns.claims.claims import Claim, Paper, read_paper
+from gpusched_dsl.campaigns.claims.verdict import factors_of, find
 from gpusched_dsl.campaigns.plan import make_plan
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import gpusched_dsl as gs
-from benchmarks.reproduction.claims import MODELS
 from benchmarks.reproduction.page import read_table
-from benchmarks.reproduction.verdict import factors_of
+from benchmarks.reproduction.papers import MODELS
+from gpusched_dsl.campaigns.claims.verdict import factors_of
 
 CAMPAIGNS = MODELS / "gpu_sharing" / "campaigns"
 REDUCED = {"Figures4And5": 36, "Figure6": 12}

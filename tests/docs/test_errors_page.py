@@ -81,6 +81,7 @@ ELSEWHERE = {
     "GSM5310": "campaigns/test_runs.py::test_inputs_that_change_during_a_campaign",
     "GSM5311": "campaigns/test_runs.py::test_unknown_campaigns",
     "GSM5312": "campaigns/test_runs.py::test_some_runs_only",
+    "GSM5313": "campaigns/test_claims_section.py::test_claims_that_cannot_be_used",
     "GSM5401": "drivers/test_cluster_file.py::test_files_that_cannot_be_read",
     "GSM5402": "drivers/test_cluster_file.py::test_errors_are_underlined",
     "GSM5403": "drivers/test_cluster_file.py::test_errors_are_underlined",

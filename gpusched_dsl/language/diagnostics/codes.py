@@ -311,6 +311,7 @@ CODES: dict[str, str] = {
     "GSM5310": "inputs of a run changed",
     "GSM5311": "no such campaign",
     "GSM5312": "no run matches",
+    "GSM5313": "claims of a campaign cannot be used",
     # 54xx drivers of clusters
     "GSM5401": "cluster file cannot be read",
     "GSM5402": "wrong entry of a cluster file",

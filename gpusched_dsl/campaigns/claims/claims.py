@@ -1,4 +1,4 @@
-"""Reads the published claims of a paper: `models/<family>/campaigns/<paper>.claims.toml`, beside the campaigns."""
+"""Reads the published claims of a paper: `<paper>.claims.toml` beside `<paper>.gsm` with the campaigns."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-ROOT = Path(__file__).resolve().parents[2]
-MODELS = ROOT / "models"
 SUFFIX = ".claims.toml"
 
 # saving: percentage by which `method` costs less than the best of `against`, both averaged over the runs of each cell
@@ -99,11 +97,6 @@ class Paper:
         return self.path.parent / "results" / f"{campaign}.csv"
 
 
-def read_papers(models: Path = MODELS) -> list[Paper]:
-    """Return the papers of all families, by path. Raises ValueError for claims that cannot be computed."""
-    return [read_paper(path) for path in sorted(models.glob(f"*/campaigns/*{SUFFIX}"))]
-
-
 def read_paper(path: Path) -> Paper:
     """Return the claims of one file; raises ValueError."""
     text = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -120,7 +113,8 @@ def _claim(row: dict[str, Any], path: Path) -> Claim:
     row["against"] = tuple(str(name) for name in row.get("against", ()))
     row["value"] = str(row.get("value", ""))
     row["sizes"], row["arms"] = tuple(row.get("sizes", ())), tuple(row.get("arms", ()))
-    row["tests"] = tuple(_claim({"place": f"{row['place']}, test", **test}, path) for test in row.pop("test", ()))
+    named = {"place": f"{row.get('place', '')}, test"}
+    row["tests"] = tuple(_claim({**named, **test}, path) for test in row.pop("test", ()))
     for name in ("claim", "reason"):
         row[name] = " ".join(row.get(name, "").split())
     claim = Claim(**row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from benchmarks.reproduction.claims import Claim
+from gpusched_dsl.campaigns.claims.claims import Claim
 from gpusched_dsl.ir.arrays import Floats
 
 

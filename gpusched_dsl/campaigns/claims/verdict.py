@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from benchmarks.reproduction.claims import PAIRED, Claim
-from benchmarks.reproduction.powers import growth_exponents, total_over_runs
+from gpusched_dsl.campaigns.claims.claims import PAIRED, Claim
+from gpusched_dsl.campaigns.claims.powers import growth_exponents, total_over_runs
 from gpusched_dsl.reporting.bootstrap import Interval, mean_interval
 from gpusched_dsl.reporting.paired_differences import PairedDifference, paired_differences
 

@@ -1,0 +1,1 @@
+"""Published claims beside campaigns: as data, and with verdicts computed from results."""

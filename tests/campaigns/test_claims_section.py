@@ -1,0 +1,112 @@
+"""Published claims on the page of a campaign: verdicts from its results, and claims that cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from campaign_records import GRID, gain_of, made
+from page_reader import seen
+
+from gpusched_dsl.campaigns.campaign_page import campaign_page
+from gpusched_dsl.campaigns.claims.section import claims_file, claims_sections
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+
+CLAIMS = """
+title = "A paper <b>of</b> 2020"
+setup = "As published."
+
+[[claim]]
+place = "Figure 1"
+claim = "highs gains less than scip."
+campaign = "Sizes"
+kind = "order"
+measure = "gain"
+method = "highs"
+against = ["scip"]
+where = { scenario = "Small" }
+
+[[claim]]
+place = "Figure 2"
+claim = "It uses 2 GB."
+campaign = "Sizes"
+kind = "value"
+measure = "used"
+method = "highs"
+published = 2
+unit = "GB"
+reason = "Ours are smaller."
+[[claim.test]]
+claim = "highs uses at most 1.6 GB."
+campaign = "Sizes"
+kind = "most"
+measure = "used"
+method = "highs"
+published = 1.6
+unit = "GB"
+
+[[claim]]
+place = "Figure 3"
+claim = "Of another campaign."
+campaign = "Other"
+kind = "most"
+measure = "used"
+method = "highs"
+published = 2
+"""
+
+
+def test_claims_of_the_campaign_have_verdicts(tmp_path: Path) -> None:
+    plan, records = made(tmp_path, GRID, lambda run: gain_of(run) + 3.0 * (run.label == "scip"))
+    assert claims_file(plan) is None
+    assert claims_sections(plan, records) == []
+    (tmp_path / "campaign.claims.toml").write_text(CLAIMS)
+    (section,) = claims_sections(plan, records)
+    assert dict(section.summary)["claims"] == "2: 1 reproduced, 0 same direction, 1 not reproduced"
+    first, second = section.tables[0].rows
+    assert (first[0], first[4]) == ("Figure 1", "reproduced (each difference is beyond chance)")
+    assert second[2:] == ["2 GB", "1.5 GB", "not reproduced", "Ours are smaller."]
+    assert section.tables[1].rows == [
+        ["Figure 2", "highs uses at most 1.6 GB.", "at most 1.6 GB", "1.5 GB", "confirmed"]
+    ]
+    page = campaign_page(plan, records, claims_sections(plan, records))
+    assert "A paper <b>of</b> 2020" in seen(page)
+    assert "<b>of" not in page
+
+
+def test_claims_without_results(tmp_path: Path) -> None:
+    plan, _ = made(tmp_path, GRID, gain_of)
+    (tmp_path / "campaign.claims.toml").write_text(CLAIMS)
+    (section,) = claims_sections(plan.only({"seed": ["1"]}), {})
+    assert {row[4] for row in section.tables[0].rows} == {"not reproduced (its runs are not stored)"}
+    assert dict(section.summary)["claims"].endswith("2 not reproduced (2 of them not run)")
+
+
+def test_reasons_without_tests_are_marked(tmp_path: Path) -> None:
+    plan, records = made(tmp_path, GRID, gain_of)
+    before, rest = CLAIMS.split("[[claim.test]]")
+    (tmp_path / "campaign.claims.toml").write_text(before + rest[rest.index("[[claim]]") :])
+    (section,) = claims_sections(plan, records)
+    assert section.tables[0].rows[1][5] == "Ours are smaller. This reason was not examined."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("title =", "title", "line 2"),
+        ('title = "A paper <b>of</b> 2020"\n', "", "`title` is missing"),
+        ('kind = "value"', 'kind = "valu"', "unknown kind `valu`"),
+        ('place = "Figure 2"', 'plaice = "Figure 2"', "plaice"),
+        ('kind = "value"\nmeasure = "used"', 'kind = "value"\nmeasure = "usd"', "usd"),
+        ("reason =", "raeson =", "raeson"),
+        ('unit = "GB"', 'unit = "GB"\nwhere = { siz = 3 }', "siz"),
+    ],
+)
+def test_claims_that_cannot_be_used(tmp_path: Path, old: str, new: str, words: str) -> None:
+    plan, records = made(tmp_path, GRID, gain_of)
+    assert old in CLAIMS
+    (tmp_path / "campaign.claims.toml").write_text(CLAIMS.replace(old, new, 1))
+    with pytest.raises(DiagnosticError, match="GSM5313") as caught:
+        claims_sections(plan, records)
+    assert words in caught.value.diagnostics[0].message
+    assert "campaign.claims.toml" in caught.value.diagnostics[0].message
