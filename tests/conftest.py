@@ -38,15 +38,42 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("GSDSL_COMPILED_KERNELS", "1")
 
 
+def is_quick(config: pytest.Config) -> bool:
+    """Whether a whole quick suite is collected: tests that are named on the command line are told as deselected."""
+    return config.getoption("markexpr") == "not slow" and not any("::" in arg for arg in config.args)
+
+
+def spread(count: int, of: int) -> set[int]:
+    """The places of `count` cases of `of`, from the first to the last."""
+    return {round(i * (of - 1) / max(1, count - 1)) for i in range(count)}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: Any) -> list[pytest.Item] | None:
+    """No items of long tests in a quick suite: they outnumber the others, and are made in each process."""
+    if not is_quick(collector.config):
+        return None
+    of_module = getattr(getattr(collector, "module", None), "pytestmark", [])
+    marks = [*getattr(obj, "pytestmark", []), *(of_module if isinstance(of_module, list) else [of_module])]
+    return [] if callable(obj) and any(getattr(mark, "name", "") == "slow" for mark in marks) else None
+
+
+@pytest.hookimpl(trylast=True)  # when all cases of the test are known
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    marker = metafunc.definition.get_closest_marker("quick")
+    if marker and is_quick(metafunc.config):
+        calls = metafunc._calls
+        calls[:] = [calls[at] for at in sorted(spread(marker.args[0], len(calls)))]
+
+
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen by their marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("quick"):
+        if item.get_closest_marker("quick") and not is_quick(config):
             cases.setdefault(item.nodeid.split("[")[0], []).append(item)
     for test in cases.values():
-        count = test[0].get_closest_marker("quick").args[0]
-        chosen = {round(i * (len(test) - 1) / max(1, count - 1)) for i in range(count)}
+        chosen = spread(test[0].get_closest_marker("quick").args[0], len(test))
         for at, item in enumerate(test):
             if at not in chosen:
                 item.add_marker(pytest.mark.slow)
