@@ -42,7 +42,7 @@ def compile_grammar() -> Lark:
     """
     from lark import Lark
 
-    return Lark(grammar_text(), parser="lalr", lexer="basic", propagate_positions=True, maybe_placeholders=True)
+    return Lark(grammar_text(), parser="lalr", lexer="basic", maybe_placeholders=True)
 
 
 def fingerprint() -> str:

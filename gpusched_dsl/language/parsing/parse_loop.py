@@ -2,56 +2,129 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
 
 from lark import Token, Tree
+from lark.parse_tree_builder import ExpandSingleChild
 from lark.parsers.lalr_analysis import Shift
 
 from gpusched_dsl.language.parsing.grammar import lark, vocabulary
+
+Extent: TypeAlias = "tuple[int, int] | None"  # from the first character to after the last one; None without characters
+
+
+class Reduction(NamedTuple):
+    """What the parser does with `size` values that make a rule: the value of `origin`, or a single value unchanged."""
+
+    size: int
+    origin: str
+    build: Callable[[list[Any]], Any]
+    keeps_single: bool
+
+
+class Tables:
+    """Lark's tables, and the reductions by the identity of their rules, whose hashes are slow."""
+
+    def __init__(self) -> None:
+        conf = lark().parse_interactive("").parser_state.parse_conf
+        self.states: dict[Any, dict[str, tuple[Any, Any]]] = conf.states
+        self.start, self.end = conf.start_state, conf.end_state
+        self._callbacks = conf.callbacks
+        self._reductions: dict[int, Reduction] = {}
+
+    def reduction(self, rule: Any) -> Reduction:
+        known = self._reductions.get(id(rule))
+        if known is None:
+            build = self._callbacks[rule]
+            keeps = len(rule.expansion) == 1 and isinstance(build, ExpandSingleChild)
+            known = self._reductions[id(rule)] = Reduction(len(rule.expansion), rule.origin.name, build, keeps)
+        return known
+
+
+@cache
+def tables() -> Tables:
+    return Tables()
 
 
 class ParserState:
     """The parser's stacks, with queries for keyword recognition and error recovery.
 
     Only tokens that fit are given to the parser, so the stacks are always those of a prefix of a valid text, and can be
-    cut back to any earlier depth.
+    cut back to any earlier depth. Every tree gets the extent of its tokens, with those that are no children of it.
     """
 
     def __init__(self) -> None:
-        interactive = lark().parse_interactive("")
-        self._state = interactive.parser_state
-        self._states: dict[Any, dict[str, tuple[Any, Any]]] = self._state.parse_conf.parse_table.states
+        self._tables = tables()
+        self._states = self._tables.states
+        self._stack: list[Any] = [self._tables.start]
+        self._values: list[Any] = []
+        self._extents: list[Extent] = []
 
     @property
     def depth(self) -> int:
-        return len(self._state.state_stack)
+        return len(self._stack)
 
     def cut_back(self, depth: int) -> None:
         """Discard everything that was read since the stack had this depth."""
-        del self._state.state_stack[depth:]
-        del self._state.value_stack[depth - 1 :]
+        del self._stack[depth:]
+        del self._values[depth - 1 :]
+        del self._extents[depth - 1 :]
 
     def feed(self, token: Token) -> None:
-        self._state.feed_token(token)
+        """Read a token that fits."""
+        states, stack = self._states, self._stack
+        while True:
+            action, argument = states[stack[-1]][token.type]
+            if action is Shift:
+                stack.append(argument)
+                self._values.append(token)
+                self._extents.append((token.start_pos or 0, token.end_pos or 0))
+                return
+            self._reduce(argument)
 
-    def finish(self, last: Token) -> Tree[Token]:
-        tree: Tree[Token] = self._state.feed_token(Token.new_borrow_pos("$END", "", last), is_end=True)
+    def finish(self) -> Tree[Token]:
+        """The tree of the whole text, whose end fits."""
+        while self._stack[-1] != self._tables.end:
+            self._reduce(self._states[self._stack[-1]]["$END"][1])
+        tree: Tree[Token] = self._values[-1]
         return tree
+
+    def _reduce(self, rule: Any) -> None:
+        size, origin, build, keeps_single = self._tables.reduction(rule)
+        stack = self._stack
+        if keeps_single:
+            stack[-1] = self._states[stack[-2]][origin][1]
+            return
+        values, extents = self._values, self._extents
+        extent: Extent = None
+        children: list[Any] = []
+        if size:
+            children, within = values[-size:], extents[-size:]
+            del stack[-size:], values[-size:], extents[-size:]
+            extent = within[0] if size == 1 else _hull(within)
+        value = build(children)
+        if extent is not None and isinstance(value, Tree) and value.meta.empty:
+            value.meta.empty, (value.meta.start_pos, value.meta.end_pos) = False, extent
+        stack.append(self._states[stack[-1]][origin][1])
+        values.append(value)
+        extents.append(extent)
 
     def accepts(self, *terminals: str, depth: int | None = None) -> bool:
         """Whether these terminals can follow, one after the other (after the stack cut back to `depth`, if given)."""
-        ahead = _Ahead(self._state.state_stack, self.depth if depth is None else depth, [])
+        ahead = _Ahead(self.depth if depth is None else depth, [])
         return all(self._advance(ahead, terminal) for terminal in terminals)
 
     def fits(self, terminal: str) -> bool:
         """Whether a terminal can follow; fast if the table decides it directly."""
-        action = self._states[self._state.position].get(terminal)
+        action = self._states[self._stack[-1]].get(terminal)
         return action is not None and (action[0] is Shift or self.accepts(terminal))
 
     def expected_terminals(self, depth: int | None = None) -> set[str]:
         """Return all possible next terminals, including `$END` (after the stack is cut to `depth`, if given)."""
-        state = self._state.state_stack[-1 if depth is None else depth - 1]
+        state = self._stack[-1 if depth is None else depth - 1]
         return {t for t in self._states[state] if t.isupper() and self.accepts(t, depth=depth)}
 
     def role(self, token: Token, following: Token | None) -> Token:
@@ -73,17 +146,26 @@ class ParserState:
 
     def _advance(self, ahead: _Ahead, terminal: str) -> bool:
         """Advance the states by a terminal; return False if it is not allowed. Values do not change."""
+        states, stack, depth, pushed = self._states, self._stack, ahead.depth, ahead.pushed
         while True:
-            action = self._states[ahead.top()].get(terminal)
+            action = states[pushed[-1] if pushed else stack[depth - 1]].get(terminal)
             if action is None:
                 return False
             kind, argument = action
             if kind is Shift:
-                ahead.pushed.append(argument)
+                pushed.append(argument)
+                ahead.depth = depth
                 return True
-            ahead.pop(len(argument.expansion))
-            ahead.pushed.append(self._states[ahead.top()][argument.origin.name][1])
-            if terminal == "$END" and ahead.top() == self._state.parse_conf.end_state:
+            reduction = self._tables.reduction(argument)
+            size = reduction.size
+            if size >= len(pushed):
+                depth -= size - len(pushed)
+                pushed.clear()
+            elif size:
+                del pushed[-size:]
+            state = states[pushed[-1] if pushed else stack[depth - 1]][reduction.origin][1]
+            pushed.append(state)
+            if terminal == "$END" and state == self._tables.end:
                 return True
 
 
@@ -91,15 +173,11 @@ class ParserState:
 class _Ahead:
     """The states of the parser some tokens ahead: the first `depth` states of its stack, and `pushed` on top."""
 
-    stack: list[Any]
     depth: int
     pushed: list[Any]
 
-    def top(self) -> Any:
-        return self.pushed[-1] if self.pushed else self.stack[self.depth - 1]
 
-    def pop(self, count: int) -> None:
-        from_pushed = min(count, len(self.pushed))
-        if from_pushed:
-            del self.pushed[-from_pushed:]
-        self.depth -= count - from_pushed
+def _hull(extents: list[Extent]) -> Extent:
+    """From the beginning of the first to the end of the last of these that have characters."""
+    given = [extent for extent in extents if extent is not None]
+    return (given[0][0], given[-1][1]) if given else None

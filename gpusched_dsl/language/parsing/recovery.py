@@ -75,5 +75,5 @@ def _finish(reader: StatementReader) -> list[Tree[Token]]:
         reader.report_unclosed(blocks[-1], end)
     for _ in blocks:
         reader.insert("RBRACE", "}")
-    tree = reader.state.finish(token)
+    tree = reader.state.finish()
     return [child for child in tree.children if isinstance(child, Tree)]
