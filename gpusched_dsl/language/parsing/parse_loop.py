@@ -25,17 +25,27 @@ class Reduction(NamedTuple):
     keeps_single: bool
 
 
-class Tables:
-    """Lark's tables, and the reductions by the identity of their rules, whose hashes are slow."""
+class Tables(dict[Any, "dict[str, Any]"]):
+    """What follows in each state: by a terminal the next state or a reduction, by a rule the next state.
+
+    Lark's tables, read when a state is first met. Lark finds the work of a rule by its hash, which is slow.
+    """
 
     def __init__(self) -> None:
         conf = lark().parse_interactive("").parser_state.parse_conf
-        self.states: dict[Any, dict[str, tuple[Any, Any]]] = conf.states
         self.start, self.end = conf.start_state, conf.end_state
+        self._states: dict[Any, dict[str, tuple[Any, Any]]] = conf.states
         self._callbacks = conf.callbacks
         self._reductions: dict[int, Reduction] = {}
 
-    def reduction(self, rule: Any) -> Reduction:
+    def __missing__(self, state: Any) -> dict[str, Any]:
+        row = self[state] = {
+            symbol: argument if action is Shift else self._reduction(argument)
+            for symbol, (action, argument) in self._states[state].items()
+        }
+        return row
+
+    def _reduction(self, rule: Any) -> Reduction:
         known = self._reductions.get(id(rule))
         if known is None:
             build = self._callbacks[rule]
@@ -58,7 +68,6 @@ class ParserState:
 
     def __init__(self) -> None:
         self._tables = tables()
-        self._states = self._tables.states
         self._stack: list[Any] = [self._tables.start]
         self._values: list[Any] = []
         self._extents: list[Extent] = []
@@ -75,28 +84,25 @@ class ParserState:
 
     def feed(self, token: Token) -> None:
         """Read a token that fits."""
-        states, stack = self._states, self._stack
-        while True:
-            action, argument = states[stack[-1]][token.type]
-            if action is Shift:
-                stack.append(argument)
-                self._values.append(token)
-                self._extents.append((token.start_pos or 0, token.end_pos or 0))
-                return
-            self._reduce(argument)
+        rows, stack, terminal = self._tables, self._stack, token.type
+        while type(action := rows[stack[-1]][terminal]) is Reduction:
+            self._reduce(action)
+        stack.append(action)
+        self._values.append(token)
+        self._extents.append((token.start_pos or 0, token.end_pos or 0))
 
     def finish(self) -> Tree[Token]:
         """The tree of the whole text, whose end fits."""
         while self._stack[-1] != self._tables.end:
-            self._reduce(self._states[self._stack[-1]]["$END"][1])
+            self._reduce(self._tables[self._stack[-1]]["$END"])
         tree: Tree[Token] = self._values[-1]
         return tree
 
-    def _reduce(self, rule: Any) -> None:
-        size, origin, build, keeps_single = self._tables.reduction(rule)
-        stack = self._stack
+    def _reduce(self, reduction: Reduction) -> None:
+        size, origin, build, keeps_single = reduction
+        rows, stack = self._tables, self._stack
         if keeps_single:
-            stack[-1] = self._states[stack[-2]][origin][1]
+            stack[-1] = rows[stack[-2]][origin]
             return
         values, extents = self._values, self._extents
         extent: Extent = None
@@ -108,7 +114,7 @@ class ParserState:
         value = build(children)
         if extent is not None and isinstance(value, Tree) and value.meta.empty:
             value.meta.empty, (value.meta.start_pos, value.meta.end_pos) = False, extent
-        stack.append(self._states[stack[-1]][origin][1])
+        stack.append(rows[stack[-1]][origin])
         values.append(value)
         extents.append(extent)
 
@@ -119,13 +125,13 @@ class ParserState:
 
     def fits(self, terminal: str) -> bool:
         """Whether a terminal can follow; fast if the table decides it directly."""
-        action = self._states[self._stack[-1]].get(terminal)
-        return action is not None and (action[0] is Shift or self.accepts(terminal))
+        action = self._tables[self._stack[-1]].get(terminal)
+        return action is not None and (type(action) is not Reduction or self.accepts(terminal))
 
     def expected_terminals(self, depth: int | None = None) -> set[str]:
         """Return all possible next terminals, including `$END` (after the stack is cut to `depth`, if given)."""
         state = self._stack[-1 if depth is None else depth - 1]
-        return {t for t in self._states[state] if t.isupper() and self.accepts(t, depth=depth)}
+        return {t for t in self._tables[state] if t.isupper() and self.accepts(t, depth=depth)}
 
     def role(self, token: Token, following: Token | None) -> Token:
         """Return the token, as a keyword if it is one at this place."""
@@ -146,27 +152,24 @@ class ParserState:
 
     def _advance(self, ahead: _Ahead, terminal: str) -> bool:
         """Advance the states by a terminal; return False if it is not allowed. Values do not change."""
-        states, stack, depth, pushed = self._states, self._stack, ahead.depth, ahead.pushed
-        while True:
-            action = states[pushed[-1] if pushed else stack[depth - 1]].get(terminal)
-            if action is None:
-                return False
-            kind, argument = action
-            if kind is Shift:
-                pushed.append(argument)
+        rows, stack, depth, pushed = self._tables, self._stack, ahead.depth, ahead.pushed
+        state = pushed[-1] if pushed else stack[depth - 1]
+        while (action := rows[state].get(terminal)) is not None:
+            if type(action) is not Reduction:
+                pushed.append(action)
                 ahead.depth = depth
                 return True
-            reduction = self._tables.reduction(argument)
-            size = reduction.size
+            size, origin, _, _ = action
             if size >= len(pushed):
                 depth -= size - len(pushed)
                 pushed.clear()
             elif size:
                 del pushed[-size:]
-            state = states[pushed[-1] if pushed else stack[depth - 1]][reduction.origin][1]
+            state = rows[pushed[-1] if pushed else stack[depth - 1]][origin]
             pushed.append(state)
-            if terminal == "$END" and state == self._tables.end:
+            if terminal == "$END" and state == rows.end:
                 return True
+        return False
 
 
 @dataclass(slots=True)
