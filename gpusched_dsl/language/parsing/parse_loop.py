@@ -16,7 +16,7 @@ from gpusched_dsl.language.parsing.grammar import lark, vocabulary
 Extent: TypeAlias = "tuple[int, int] | None"  # from the first character to after the last one; None without characters
 
 
-class Reduction(NamedTuple):
+class RuleReduction(NamedTuple):
     """What the parser does with `size` values that make a rule: the value of `origin`, or a single value unchanged."""
 
     size: int
@@ -25,7 +25,7 @@ class Reduction(NamedTuple):
     keeps_single: bool
 
 
-class Tables(dict[Any, "dict[str, Any]"]):
+class ParseTables(dict[Any, "dict[str, Any]"]):
     """What follows in each state: by a terminal the next state or a reduction, by a rule the next state.
 
     Lark's tables, read when a state is first met. Lark finds the work of a rule by its hash, which is slow.
@@ -36,7 +36,7 @@ class Tables(dict[Any, "dict[str, Any]"]):
         self.start, self.end = conf.start_state, conf.end_state
         self._states: dict[Any, dict[str, tuple[Any, Any]]] = conf.states
         self._callbacks = conf.callbacks
-        self._reductions: dict[int, Reduction] = {}
+        self._reductions: dict[int, RuleReduction] = {}
 
     def __missing__(self, state: Any) -> dict[str, Any]:
         row = self[state] = {
@@ -45,18 +45,18 @@ class Tables(dict[Any, "dict[str, Any]"]):
         }
         return row
 
-    def _reduction(self, rule: Any) -> Reduction:
+    def _reduction(self, rule: Any) -> RuleReduction:
         known = self._reductions.get(id(rule))
         if known is None:
             build = self._callbacks[rule]
             keeps = len(rule.expansion) == 1 and isinstance(build, ExpandSingleChild)
-            known = self._reductions[id(rule)] = Reduction(len(rule.expansion), rule.origin.name, build, keeps)
+            known = self._reductions[id(rule)] = RuleReduction(len(rule.expansion), rule.origin.name, build, keeps)
         return known
 
 
 @cache
-def tables() -> Tables:
-    return Tables()
+def tables() -> ParseTables:
+    return ParseTables()
 
 
 class ParserState:
@@ -85,7 +85,7 @@ class ParserState:
     def feed(self, token: Token) -> None:
         """Read a token that fits."""
         rows, stack, terminal = self._tables, self._stack, token.type
-        while type(action := rows[stack[-1]][terminal]) is Reduction:
+        while type(action := rows[stack[-1]][terminal]) is RuleReduction:
             self._reduce(action)
         stack.append(action)
         self._values.append(token)
@@ -98,7 +98,7 @@ class ParserState:
         tree: Tree[Token] = self._values[-1]
         return tree
 
-    def _reduce(self, reduction: Reduction) -> None:
+    def _reduce(self, reduction: RuleReduction) -> None:
         size, origin, build, keeps_single = reduction
         rows, stack = self._tables, self._stack
         if keeps_single:
@@ -126,7 +126,7 @@ class ParserState:
     def fits(self, terminal: str) -> bool:
         """Whether a terminal can follow; fast if the table decides it directly."""
         action = self._tables[self._stack[-1]].get(terminal)
-        return action is not None and (type(action) is not Reduction or self.accepts(terminal))
+        return action is not None and (type(action) is not RuleReduction or self.accepts(terminal))
 
     def expected_terminals(self, depth: int | None = None) -> set[str]:
         """Return all possible next terminals, including `$END` (after the stack is cut to `depth`, if given)."""
@@ -155,7 +155,7 @@ class ParserState:
         rows, stack, depth, pushed = self._tables, self._stack, ahead.depth, ahead.pushed
         state = pushed[-1] if pushed else stack[depth - 1]
         while (action := rows[state].get(terminal)) is not None:
-            if type(action) is not Reduction:
+            if type(action) is not RuleReduction:
                 pushed.append(action)
                 ahead.depth = depth
                 return True
