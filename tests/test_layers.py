@@ -58,10 +58,15 @@ def modules() -> list[tuple[str, Path]]:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path: Path) -> frozenset[tuple[str, str]]:
     """What a file imports: pairs of module and name, also for type checkers only and within functions."""
     found: set[tuple[str, str]] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom):
             assert node.module, f"{path.name}: write imports in full"
             assert not node.level, f"{path.name}: write imports in full"
@@ -132,7 +137,7 @@ def test_the_top_is_the_public_face() -> None:
 def test_no_two_public_classes_have_one_name() -> None:
     found: dict[str, list[str]] = {}
     for module, path in modules():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.setdefault(node.name, []).append(module)
     assert len(found) > 500
