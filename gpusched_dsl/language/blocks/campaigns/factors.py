@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -90,7 +91,7 @@ def _check_name(name: tree.Identifier, seen: dict[str, Span], diagnostics: Diagn
 
 
 def _check_repeats(index: tree.Index, rows: Sequence[tuple[Value, ...]], diagnostics: Diagnostics) -> None:
-    repeated = next((row for number, row in enumerate(rows) if row in set(rows[:number])), None)
+    repeated = next((row for row, count in Counter(rows).items() if count > 1), None)
     if repeated is not None:
         shown = ", ".join(map(value_text, repeated))
         diagnostics.error(
