@@ -78,10 +78,15 @@ class PlacementEvaluator:
         target = self.money / self.time if per_time else self.money
         return self.ev.number_column(value, frame) * self._factor(role, target)
 
+    @property
+    def costs_are_amounts(self) -> bool:
+        """Whether `costs` is an amount of money, not money per time."""
+        unit = self.unit("costs")
+        return convertible(unit, self.money) and unit != DIMENSIONLESS
+
     def rates(self, frame: Frame, times: Floats) -> Floats:
         """Money per time of each element. If `costs` is an amount of money, it is divided by the time."""
-        unit = self.unit("costs")
-        if convertible(unit, self.money) and unit != DIMENSIONLESS:
+        if self.costs_are_amounts:
             return self.money_of("costs", frame) / times
         return self.money_of("costs", frame, per_time=True)
 

@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 from online_texts import ROLLING, run
 
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.online.live.messages import event_of
+from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.workflows.run import run_method
 
 SAMPLE = Path(__file__).parents[2] / "benchmarks" / "leaderboard" / "entries" / "sample.py"
 OURS = ("cluster", "job")  # the kinds of lines that live runs do not have
@@ -115,6 +118,14 @@ def test_programs_that_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rul
     [diagnostic] = raised.value.diagnostics
     assert diagnostic.code == "GSM7013"
     assert diagnostic.notes == (() if "sleep" in rule else ("its standard error ends with: no more",))
+
+
+def test_a_run_ends_with_the_failure_of_its_program() -> None:
+    """The run closes the program once more, which nothing can be sent to any longer."""
+    found = Diagnostics()
+    config = RunConfig(method="program:false", online="EveryArrivalAndCompletion", scenario="Three")
+    with pytest.raises(DiagnosticError, match="ended with exit code 1 before its decision"):
+        run_method(workspace_from_text(TEXT, "three.gsm", found), config)
 
 
 def test_a_program_that_does_not_exist() -> None:

@@ -212,10 +212,18 @@ class Configurations:
         still = Constancy(online.base, root, timed, own_clock=False)
         placement = online.base.placement
         assert placement is not None
-        exprs = [expr for item in placement.all(*_READ) for expr in (item.value, item.of)]
+        exprs = [expr for item in placement.all(*self._roles_read()) for expr in (item.value, item.of)]
         changes = [still.change_in(expr) for expr in (*exprs, online.speed) if expr is not None]
         changes.append(still.change_in_listed(online.base.variables[placement.variable].indexing))
         return next((change for change in changes if change is not None), None)
+
+    def _roles_read(self) -> list[Role]:
+        """Return the roles of times and rates: not `lasts` if `speed` states the pace and costs are rates."""
+        outcome = self.history.outcome
+        online = outcome.online
+        reader = AllocationReader(online, outcome.base.store, outcome.base.limits, self.part)
+        unread = online.speed is not None and not online.per_entry and not reader.costs_are_amounts
+        return [role for role in _READ if not (unread and role == "lasts")]
 
     def _state(self, now: float, left: Floats, flags: Ints | Floats) -> _State:
         outcome, base = self.history.outcome, self.history.outcome.base

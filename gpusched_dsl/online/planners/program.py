@@ -80,11 +80,11 @@ class ProgramPlanner:
         return replace(self)
 
     def close(self) -> None:
-        if self._process is not None:
+        if self._process is not None and self._process.is_open:
             with suppress(DiagnosticError):
                 self._process.ask(msgspec.json.encode(self._event("end", self._now)) + b"\n", END_SECONDS)
             self._process.close()
-            self._process = None
+        self._process = None
 
     def plan(self, request: PlanningRequest) -> Plan:
         """Send what has changed, and return the verified decision.

@@ -49,6 +49,11 @@ class ProgramProcess:
         self._rest = bytearray()
         self._finalizer = weakref.finalize(self, _end, self._process, self._errors)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the program may still be asked."""
+        return self._finalizer.alive
+
     def ask(self, lines: bytes, seconds: float) -> None:
         """Write lines. Raises DiagnosticError (GSM7013) if the program does not read them in time."""
         until = time.monotonic() + seconds

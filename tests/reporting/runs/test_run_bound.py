@@ -157,6 +157,7 @@ SHARING = """
 import "gsdsl:gpu_sharing/online.gsm";
 online Known for GpuSharing extends EveryEvent { ends at 0.7 * max_epochs[j]; }
 scenario Shared for GpuSharing {
+  @LENGTHS@
   table Types: gpus memory[GB] = K80 4 24;
   table Nodes: node_type = n1 K80  n2 K80;
   table Configs: cost_rate[$/h] = K80 1 1  K80 2 1.5  K80 3 2.4  K80 4 2.6;
@@ -167,15 +168,20 @@ scenario Shared for GpuSharing {
 """
 
 
+# The expected time left changes while a job runs, its speed does not.
+BY_LAW = "lengths = law;  length ~ discrete({ (e * 1[epoch], 0.5) : e in { 70, 100 } });"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["Greedy", "FIFO"])
-def test_nodes_that_are_shared(method: str) -> None:
+@pytest.mark.parametrize(("method", "lengths"), [("Greedy", ""), ("FIFO", ""), ("FIFO", BY_LAW)])
+def test_nodes_that_are_shared(method: str, lengths: str) -> None:
     """Charged by GPUs in use: a job pays at least its part of a node of which all GPUs are."""
     rng = np.random.default_rng(11)
     hours = {(j, g): round(float(w / g**0.8), 4) for j, w in enumerate(rng.uniform(2, 9, 6)) for g in RATES}
     jobs = [f"j{j} 4 2 {0.6 * j:.1f} {0.6 * j + (0.2 + 0.05 * j) * hours[j, 1]:.4f}" for j in range(6)]
     times = "  ".join(f"j{j} K80 {g} {t}" for (j, g), t in hours.items())
-    result, _ = ran(SHARING.replace("@JOBS@", "  ".join(jobs)).replace("@TIMES@", times), "Known", method)
+    text = SHARING.replace("@JOBS@", "  ".join(jobs)).replace("@TIMES@", times).replace("@LENGTHS@", lengths)
+    result, _ = ran(text, "Known", method)
     assert result.ended == "finished"
     assert result.bound.value is not None, result.bound.how
     world = result.outcome.world
