@@ -3,7 +3,7 @@
 python -m benchmarks.leaderboard    render docs/leaderboard.md and docs/performance.md
 python -m benchmarks.leaderboard run [--entry NAME] [--track NAME] [--missing]
 python -m benchmarks.leaderboard check NAME [--track NAME]
-python -m benchmarks.leaderboard freeze [--track NAME]
+python -m benchmarks.leaderboard freeze [--track NAME] [--missing]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 from collections.abc import Sequence
 
 from benchmarks.leaderboard.entries import Entry, read_entries
-from benchmarks.leaderboard.evaluate import Run, bound_of, evaluate, examine, read_results, store
+from benchmarks.leaderboard.evaluate import bound_of, evaluate, examine, read_results, store
 from benchmarks.leaderboard.page import PAGE, PERFORMANCE, ROOT, render, render_runs, traps, with_runs
 from benchmarks.leaderboard.page import board_of as board
 from benchmarks.leaderboard.tracks import Frozen, Track, read_frozen, read_tracks, write_frozen
@@ -26,13 +26,13 @@ def main() -> int:
     parser.add_argument("name", nargs="?", help="the entry to check")
     parser.add_argument("--entry", action="append", help="only this entry; may be repeated")
     parser.add_argument("--track", action="append", help="only this track; may be repeated")
-    parser.add_argument("--missing", action="store_true", help="only runs that are not stored")
+    parser.add_argument("--missing", action="store_true", help="only runs, or bounds, that are not stored")
     options = parser.parse_args()
     tracks = [track for track in read_tracks() if options.track is None or track.name in options.track]
     wanted = [options.name] if options.name else options.entry
     entries = [entry for entry in read_entries() if wanted is None or entry.name in wanted]
     if options.task == "freeze":
-        freeze(tracks)
+        freeze(tracks, missing=options.missing)
     elif options.task == "check":
         return check(tracks, entries)
     elif options.task == "run":
@@ -42,13 +42,20 @@ def main() -> int:
     return 0
 
 
-def freeze(tracks: Sequence[Track]) -> None:
-    """Compute hashes and bounds; those of other tracks stay."""
+def freeze(tracks: Sequence[Track], *, missing: bool) -> None:
+    """Compute hashes and bounds, one seed after the other; with `missing` only those that are not stored."""
     frozen = read_frozen()
     for track in tracks:
-        frozen[track.name] = Frozen(track.content_hash(), {seed: bound_of(track, seed) for seed in track.seeds})
-        print(track.name, frozen[track.name].bounds, flush=True)
-        write_frozen({each.name: frozen[each.name] for each in read_tracks() if each.name in frozen})
+        content = track.content_hash()
+        known = frozen.get(track.name)
+        stored = known.bounds if missing and known is not None and known.sha256 == content else {}
+        bounds = {seed: stored[seed] for seed in track.seeds if seed in stored}
+        for seed in track.seeds:
+            if seed not in bounds:
+                bounds[seed] = bound_of(track, seed)
+                frozen[track.name] = Frozen(content, dict(sorted(bounds.items())))
+                write_frozen({each.name: frozen[each.name] for each in read_tracks() if each.name in frozen})
+                print(f"{track.name:20} {seed:2} {bounds[seed]:.6g}", flush=True)
 
 
 def check(tracks: Sequence[Track], entries: Sequence[Entry]) -> int:
@@ -65,20 +72,20 @@ def check(tracks: Sequence[Track], entries: Sequence[Entry]) -> int:
 
 
 def run(tracks: Sequence[Track], entries: Sequence[Entry], *, missing: bool) -> None:
-    """Run entries on their tracks, and store the results of each track when they are complete."""
+    """Run entries on their tracks, one seed of all tracks after the other, and store each result."""
     known = set(read_results().select("track", "seed", "entry").iter_rows()) if missing else set()
-    for track in tracks:
-        found: list[Run] = []
-        for entry in entries:
-            if not entry.enters(track.name, track.family):
-                continue
-            here = [evaluate(track, seed, entry) for seed in track.seeds if (track.name, seed, entry.name) not in known]
-            found += here
-            if here:
-                costs = " ".join(one.refused or f"{one.cost:.5g}" for one in here)
-                seconds = sum(one.cpu_seconds for one in here)
-                print(f"{track.name:20} {entry.name:24} {seconds:7.1f} CPU s  {costs}", flush=True)
-        store(found)
+    for place in range(max(len(track.seeds) for track in tracks)):  # one seed of all before the next
+        for track in tracks:
+            for entry in entries:
+                if place >= len(track.seeds) or not entry.enters(track.name, track.family):
+                    continue
+                seed = track.seeds[place]
+                if (track.name, seed, entry.name) not in known:
+                    found = evaluate(track, seed, entry)
+                    store([found])
+                    cost = found.refused or f"{found.cost:.5g}"
+                    seconds = f"{found.cpu_seconds:.1f} CPU s"
+                    print(f"{track.name:20} {seed:2} {entry.name:24} {seconds:>12}  {cost}", flush=True)
 
 
 def write_pages() -> int:

@@ -12,7 +12,9 @@ from benchmarks.leaderboard.entries import Entry
 from benchmarks.leaderboard.referee import fault_of, foresight_of
 from benchmarks.leaderboard.tracks import Track
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.offered_load import CODE as LOAD_WARNING
+from gpusched_dsl.online.offered_load import plans_alone
 from gpusched_dsl.workflows.run import run_method
 
 RESULTS = Path(__file__).resolve().parent / "results.csv"
@@ -42,16 +44,14 @@ class Run:
 
 def evaluate(track: Track, seed: int, entry: Entry) -> Run:
     """Run an entry on one instance of a track, and verify its schedule."""
-    from gpusched_dsl.online.offered_load import plans_alone
-    from gpusched_dsl.online.open import setup_of
-
     began = _cpu()
     cost, warned, myopic, refused = None, False, False, ""
+    loops: list[SimulationLoop] = []
     try:
         workspace = track.workspace(seed, entry.blocks)
         config = track.config(seed, entry.command, time_limit=entry.seconds, gap=entry.gap)
-        myopic = plans_alone(setup_of(workspace, config).planner)
-        result = run_method(workspace, config)
+        result = run_method(workspace, config, tell=lambda loop: loops.append(loop) if not loops else None)
+        myopic = plans_alone(loops[0].setup.planner)
         warned = any(warning.code == LOAD_WARNING for warning in result.warnings)
         wrong = fault_of(result)
         if result.ended not in FINISHED:
@@ -91,10 +91,14 @@ def read_results() -> pl.DataFrame:
 
 def store(runs: list[Run]) -> pl.DataFrame:
     """Write runs over equal ones of the stored results, and return all results."""
+    import fcntl
+
     new = pl.DataFrame(runs, schema=COLUMNS, orient="row") if runs else pl.DataFrame(schema=COLUMNS)
-    old = read_results().join(new, on=["track", "seed", "entry"], how="anti")
-    found = pl.concat([old, new]).sort("track", "entry", "seed")
-    found.write_csv(RESULTS)
+    with RESULTS.with_suffix(".lock").open("w") as lock:  # several tracks may run at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        old = read_results().join(new, on=["track", "seed", "entry"], how="anti")
+        found = pl.concat([old, new]).sort("track", "entry", "seed")
+        found.write_csv(RESULTS)
     return found
 
 

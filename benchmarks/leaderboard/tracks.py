@@ -6,7 +6,7 @@ import hashlib
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -51,26 +51,32 @@ class Track:
 
     def workspace(self, seed: int, more: str = "") -> Workspace:
         """Return the workspace of one instance. Raises DiagnosticError for errors in the further blocks."""
-        found = Diagnostics()
-        workspace = workspace_from_text(self.instance_text(seed, more), f"{self.name}.gsm", found, FOLDER)
-        found.raise_if_errors()
-        return workspace
+        return _workspace(self, seed, more)
 
     def config(self, seed: int, method: str, **more: Any) -> RunConfig:
         return RunConfig(online=self.online, scenario=SCENARIO, method=method, seed=seed, **more)
 
     def content_hash(self) -> str:
-        """Return the SHA-256 of the scenario, its data files, and the tables that its generators draw for each seed."""
+        """Return the SHA-256 of the scenario, its data files, and the tables that its generators draw for one seed."""
         digest = hashlib.sha256(self.source.encode())
         for name in sorted(set(_DATA.findall(self.source))):
             digest.update(f"{name}\n".encode())
             digest.update((FOLDER / name).read_bytes())
         if self.generated:
-            for seed in self.seeds:
-                reader = setup_of(self.workspace(seed), self.config(seed, "FIFO")).base.instance.reader
-                for name, table in sorted(reader.hashes.items()):
-                    digest.update(f"{name} {table}\n".encode())
+            seed = self.seeds[0]
+            reader = setup_of(self.workspace(seed), self.config(seed, "FIFO")).base.instance.reader
+            for name, table in sorted(reader.hashes.items()):
+                digest.update(f"{name} {table}\n".encode())
         return digest.hexdigest()
+
+
+@cache
+def _workspace(track: Track, seed: int, more: str) -> Workspace:
+    """Read a text once for all entries of an instance."""
+    found = Diagnostics()
+    workspace = workspace_from_text(track.instance_text(seed, more), f"{track.name}.gsm", found, FOLDER)
+    found.raise_if_errors()
+    return workspace
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,123 @@
+"""The leaderboard: frozen tracks, a referee that finds planted cheats and passes honest entries, pages in step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from benchmarks.leaderboard import evaluate as evaluation
+from benchmarks.leaderboard.entries import Entry, policy_text, read_entries
+from benchmarks.leaderboard.evaluate import Run, evaluate, examine, read_results, store
+from benchmarks.leaderboard.page import board_of, traps
+from benchmarks.leaderboard.referee import fault
+from benchmarks.leaderboard.tracks import read_frozen, read_tracks
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+
+TRACKS = {track.name: track for track in read_tracks()}
+ENTRIES = {entry.name: entry for entry in read_entries()}
+FROZEN = read_frozen()
+
+
+def test_a_trap_without_a_warning_is_found() -> None:
+    """A myopic method that costs three times as much as another one, once without and once with the warning."""
+    rows = [("philly", 0, "A", 3.0, False, True, "", 0.0), ("philly", 0, "B", 1.0, False, False, "", 0.0)]
+    table = pl.DataFrame(rows, schema=read_results().schema, orient="row")
+    track = TRACKS["philly"]
+    assert traps([track], board_of([track], FROZEN, table)) == [("A", "philly")]
+    warned = table.with_columns(warned=pl.lit(True))
+    assert traps([track], board_of([track], FROZEN, warned)) == []
+
+
+def test_results_are_stored_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later run of an entry replaces the earlier one, all others stay."""
+    monkeypatch.setattr(evaluation, "RESULTS", tmp_path / "results.csv")
+    runs = [Run("philly", 0, name, cost, False, False, "", 1.0) for name, cost in (("B", 1.0), ("A", 2.0), ("B", 3.0))]
+    for each in runs:
+        store([each])
+    assert read_results().select("entry", "cost").rows() == [("A", 2.0), ("B", 3.0)]
+
+
+# --- the referee -----------------------------------------------------------------------------------------------------
+
+JOBS = pl.DataFrame({"job": ["a", "b"], "arrival": [0.0, 1.0]})
+
+
+def schedule(*rows: tuple[str, str, str, float, float, float]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["job", "node", "node_type", "gpus", "start", "end"], orient="row")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a", "n", "t", 2.0, 0.0, 2.0), ("b", "n", "t", 2.0, 1.0, 3.0)], None),
+        ([("a", "n", "t", 4.0, 0.0, 1.0), ("b", "n", "t", 4.0, 1.0, 3.0)], None),
+        (
+            [("a", "n", "t", 2.0, 0.0, 2.0), ("b", "n", "t", 3.0, 1.0, 3.0)],
+            "use 5 GPUs of the node `n` at 1, which has 4",
+        ),
+        ([("b", "n", "t", 1.0, 0.5, 2.0)], "`b` runs from 0.5 on, before its arrival"),
+        ([("c", "n", "t", 1.0, 0.5, 2.0)], "`c` runs from 0.5 on, before its arrival"),
+        ([("a", "n", "t", 1.0, 0.0, 2.0), ("a", "m", "t", 1.0, 1.0, 2.0)], "`a` runs at two places at 1"),
+        ([("a", "n", "t", 1.0, 0.0, 2.0), ("b", "n", "u", 1.0, 1.0, 3.0)], "the node `n` has two types at 1"),
+    ],
+)
+def test_impossible_schedules_are_found(
+    rows: list[tuple[str, str, str, float, float, float]], message: str | None
+) -> None:
+    found = fault(JOBS, schedule(*rows), {"t": 4.0, "u": 8.0})
+    assert found is None if message is None else message in str(found)
+
+
+# Jobs by the length that only the simulation knows.
+CLAIRVOYANT = """import "gsdsl:gpu_sharing/scenarios/synthetic.gsm";
+policy Oracle for GpuSharingByNetwork extends Greedy "shortest real length first" {
+  order j in Jobs by truth[j];
+}
+"""
+
+
+def entry_of(tmp_path: Path, name: str, text: str) -> Entry:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    kind = "program" if name.endswith(".py") else "policy"
+    return Entry("Oracle", "a test", ("gpu_sharing",), kind, file=str(file))  # type: ignore[arg-type]
+
+
+def test_entries_contain_only_policies(tmp_path: Path) -> None:
+    file = tmp_path / "entry.gsm"
+    file.write_text(CLAIRVOYANT + 'import "other.gsm";\nscenario Track for GpuSharingByNetwork { }\n', encoding="utf-8")
+    with pytest.raises(DiagnosticError, match="an entry contains only policies") as raised:
+        policy_text(file)
+    assert [diagnostic.code for diagnostic in raised.value.diagnostics] == ["GSM7012"] * 2
+
+
+@pytest.mark.slow
+def test_a_clairvoyant_policy_is_refused(tmp_path: Path) -> None:
+    assert examine(TRACKS["sharing_overload"], 1, entry_of(tmp_path, "entry.gsm", CLAIRVOYANT)) == "GSM7014"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("track", "name"),
+    [
+        ("sharing_overload", "STS"), ("sharing_light", "RG"), ("capacity_noisy", "ATC"),
+        ("capacity_overload", "LocalSearch"), ("capacity_overload", "Sample"), ("shockwave", "Tiresias"),
+        ("gavel", "GavelMaxMin"), ("capacity_noisy", "SlackATC"),
+    ],
+)  # fmt: skip
+def test_honest_entries_pass(track: str, name: str) -> None:
+    assert examine(TRACKS[track], TRACKS[track].seeds[0], ENTRIES[name]) == ""
+
+
+@pytest.mark.slow
+def test_overbooking_is_refused(tmp_path: Path) -> None:
+    """The sample, but every node seems to have ten times its GPUs."""
+    source = ENTRIES["Sample"].path.read_text(encoding="utf-8")
+    cheat = source.replace(
+        "free = Free(self)", "free = Free(self); free.nodes = {n: 10 * g for n, g in free.nodes.items()}"
+    )
+    assert cheat != source
+    found = evaluate(TRACKS["sharing_overload"], 1, entry_of(tmp_path, "entry.py", cheat))
+    assert (found.cost, found.refused) == (None, "GSM7012")
