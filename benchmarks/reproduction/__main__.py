@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.reproduction.page import PAGE, read_results, read_table, render
+from benchmarks.reproduction.page import PAGE, grid_file, read_results, read_table, render
 from benchmarks.reproduction.papers import ROOT, read_papers
 from gpusched_dsl.campaigns.claims.claims import Paper
 from gpusched_dsl.campaigns.claims.verdict import factors_of
@@ -50,18 +50,26 @@ def store_results(paper: Paper, campaign: str, store: Path) -> None:
         if gsdsl([*arguments, "--quiet"]):
             raise SystemExit(f"`gsdsl campaign export` failed for {campaign}")
         grid = read_table(exported)
+    target = paper.results_file(campaign)
+    target.parent.mkdir(exist_ok=True)
+    cells_of(grid).write_csv(grid_file(paper, campaign))
     # Times in ms and short keys: the tables stay small, and a key still tells whether a run belongs to its inputs.
     grid = grid.drop("objective", "bound", "gap", "online", "code", "diagnostic", strict=False)
-    grid = grid.with_columns(pl.col("seconds").round(3), pl.col("key").str.slice(0, 12))
+    grid = grid.with_columns(pl.col("seconds").cast(pl.Float64).round(3), pl.col("key").str.slice(0, 12))
     table = grid.filter(pl.col("state") != "missing")
-    target = paper.results_file(campaign)
     if target.is_file():
         table = merged(table, read_table(target), grid)
     if not len(table):
         return
-    target.parent.mkdir(exist_ok=True)
     table.write_csv(target)
     print(f"{target.relative_to(ROOT)}: {len(table)} runs")
+
+
+def cells_of(grid: pl.DataFrame) -> pl.DataFrame:
+    """Return the combinations of the factors of a campaign, with the number of `seeds` of each."""
+    factors = factors_of(grid)
+    seeds = pl.col("seed").n_unique().alias("seeds")
+    return grid.group_by(factors, maintain_order=True).agg(seeds) if factors else grid.select(seeds)
 
 
 def merged(new: pl.DataFrame, old: pl.DataFrame, grid: pl.DataFrame) -> pl.DataFrame:
@@ -73,7 +81,8 @@ def merged(new: pl.DataFrame, old: pl.DataFrame, grid: pl.DataFrame) -> pl.DataF
     types = {name: kind for name, kind in new.schema.items() if name in old.columns}
     kept = old.cast(types).join(new, on=place, how="anti", nulls_equal=True)
     rows = pl.concat([new, kept], how="diagonal")
-    return grid.select(place).join(rows, on=place, how="inner", nulls_equal=True, maintain_order="left")
+    ordered = grid.select(place).join(rows, on=place, how="inner", nulls_equal=True, maintain_order="left")
+    return ordered.select(new.columns)
 
 
 if __name__ == "__main__":

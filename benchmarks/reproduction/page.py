@@ -12,7 +12,7 @@ import polars as pl
 from benchmarks.reproduction.papers import ROOT
 from gpusched_dsl.campaigns.claims.claims import Claim, Paper
 from gpusched_dsl.campaigns.claims.texts import confirmation_text, ours_text, published_text, reason_text, verdict_text
-from gpusched_dsl.campaigns.claims.verdict import Finding, factors_of, find
+from gpusched_dsl.campaigns.claims.verdict import Finding, factors_of, find, restricted
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text
 
@@ -39,8 +39,10 @@ it is confirmed. Reasons without a test are marked as not examined, unless they 
 Methods are compared at equal seeds. An interval has a confidence of 95 %, by bootstrap over instances; a difference is
 beyond chance if its interval does not contain 0, which needs at least six seeds. Savings are `(theirs - ours) / theirs`
 with the mean costs of the instances of a size, averaged over the listed sizes. An exponent b says that a number grows
-as the b-th power of the size. A command executes exactly the runs of its claim, which may be fewer than those of the
-paper; `Full size` is the command for all of them.
+as the b-th power of the size.
+
+`12 of 132` runs is a sample: the verdict rests on 12 of the 132 runs of that claim, at the sizes and seeds that are
+listed with it. A command executes exactly these runs; `Full size` is the command for all of them.
 """
 
 REFRESH = """## Refresh this page
@@ -66,12 +68,11 @@ def render(papers: list[tuple[Paper, Results]]) -> str:
 
 
 def _summary(found: list[tuple[Paper, list[tuple[Claim, Finding]]]]) -> str:
-    heading = "| paper | claims | reproduced | same direction | not reproduced | of these not run |"
+    heading = "| paper | claims | reproduced | same direction | not reproduced | not run |"
     lines = [heading, "| --- | --: | --: | --: | --: | --: |"]
     for paper, findings in found:
-        verdicts = [finding.verdict for _, finding in findings]
-        counts = [verdicts.count(name) for name in ("reproduced", "same direction", "not reproduced")]
-        counts.append(sum(finding.runs is None for _, finding in findings))
+        verdicts = ["not run" if finding.runs is None else finding.verdict for _, finding in findings]
+        counts = [verdicts.count(name) for name in ("reproduced", "same direction", "not reproduced", "not run")]
         anchor = _anchor(paper.title)
         lines.append(f"| [{paper.title}](#{anchor}) | {len(verdicts)} | {' | '.join(map(str, counts))} |")
     return "\n".join(lines) + "\n"
@@ -83,12 +84,19 @@ def _section(paper: Paper, findings: list[tuple[Claim, Finding]], results: Resul
         "",
         _filled(paper.setup),
         "",
-        "| | published | ours | verdict |",
-        "| --- | --- | --- | --- |",
+        "| | published | ours | runs | verdict |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for claim, finding in findings:
         published = published_text(claim) or claim.claim
-        lines.append(f"| {claim.place} | {published} | {ours_text(claim, finding)} | {verdict_text(finding)} |")
+        cells = (
+            claim.place,
+            published,
+            ours_text(claim, finding),
+            count_of(paper, claim, finding),
+            verdict_text(finding),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
     for claim, finding in findings:
         lines += ["", f"### {claim.place}", "", *_details(paper, claim, finding, results)]
     return "\n".join(lines) + "\n"
@@ -112,16 +120,42 @@ def _details(paper: Paper, claim: Claim, finding: Finding, results: Results) -> 
 
 def _evidence(paper: Paper, claim: Claim, finding: Finding) -> list[str]:
     """Return the runs and the commands of a claim or a test."""
-    runs = [] if finding.runs is None else ["", _filled(f"*Runs:* {_runs(claim, finding.runs)}")]
-    commands = [_command(paper, claim, finding.runs)]
-    whole = _command(paper, claim, None)
-    if whole not in commands:
-        commands += ["", f"# Full size\n{whole}"]
+    runs = []
+    if finding.runs is not None:
+        runs = ["", _filled(f"*Runs:* {count_of(paper, claim, finding)}: {_runs(claim, finding.runs)}")]
+    commands = [_command(paper, claim, None)]
+    if finding.runs is not None and len(finding.runs) != _complete_size(paper, claim):
+        commands = [_command(paper, claim, finding.runs), "", f"# Full size\n{commands[0]}"]
     return [*runs, "", "```sh", *commands, "```"]
 
 
 def _filled(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_on_hyphens=False, break_long_words=False)
+
+
+def count_of(paper: Paper, claim: Claim, finding: Finding) -> str:
+    """Return how many of the runs of a claim are stored and counted: `12 of 132`, or `all 132`."""
+    if finding.runs is None:
+        return "-"
+    whole = _complete_size(paper, claim)
+    if whole is None:
+        return str(len(finding.runs))
+    return f"all {whole}" if len(finding.runs) == whole else f"{len(finding.runs)} of {whole}"
+
+
+def _complete_size(paper: Paper, claim: Claim) -> int | None:
+    """Return the number of runs of a claim at full size; None if the grid of its campaign is not stored."""
+    if claim.kind == "total":
+        return claim.runs
+    file = grid_file(paper, claim.campaign)
+    if not file.is_file():
+        return None
+    cells = read_table(file)
+    where = {name: value for name, value in claim.where.items() if name in cells.columns}
+    cells = restricted(cells, where)
+    if claim.value:
+        cells = cells.filter(pl.col(claim.factor).cast(pl.String).is_in(claim.roles))
+    return int(cells["seeds"].sum()) * len(claim.methods)
 
 
 def _runs(claim: Claim, runs: pl.DataFrame) -> str:
@@ -173,6 +207,11 @@ def read_results(paper: Paper) -> Results:
     """Return the stored results of the campaigns of a paper that have any."""
     files = {name: paper.results_file(name) for name in paper.campaigns}
     return {name: read_table(file) for name, file in files.items() if file.is_file()}
+
+
+def grid_file(paper: Paper, campaign: str) -> Path:
+    """The combinations of the factors of a campaign, also of runs that are not stored."""
+    return paper.results_file(campaign).with_suffix(".grid.csv")
 
 
 def read_table(file: Path) -> pl.DataFrame:

@@ -18,8 +18,8 @@ SOURCES = (".py", ".lark", ".json.gz")
 # Folders whose code has no effect on results. Models are inputs of their own.
 WITHOUT_EFFECT = frozenset(
     {
-        "cli", "docs", "engines", "explaining", "interface", "models", "language/formatting", "reporting/figures",
-        "reporting/mathematics", "reporting/pages",
+        "campaigns/claims", "cli", "docs", "engines", "explaining", "interface", "models", "language/formatting",
+        "reporting/figures", "reporting/mathematics", "reporting/pages",
     }
 )  # fmt: skip
 

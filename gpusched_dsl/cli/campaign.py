@@ -58,8 +58,8 @@ def _check(options: argparse.Namespace) -> None:
         if getattr(options, name) and options.action != "run":
             raise UsageError("GSM6002", f"`--{name.replace('_', '-')}` is only for `campaign run`", None)
     for name in ("html", "figures"):
-        if getattr(options, name) is not None and options.action != "show":
-            raise UsageError("GSM6002", f"`--{name}` is only for `campaign show`", None)
+        if getattr(options, name) is not None and (options.action not in ("run", "show") or options.dry_run):
+            raise UsageError("GSM6002", f"`--{name}` is only for `campaign show` and for `campaign run` itself", None)
     check_targets(options.html)
     if options.figures is not None:
         check_writable(Path(options.figures), folder=True)
@@ -85,6 +85,8 @@ def _only(options: argparse.Namespace) -> dict[str, list[str]]:
 
 def _run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     memory = None if options.memory is None else int(options.memory * GIB)
+    if options.html == STDOUT:
+        output.only_diagnostics()
     monitor = CampaignMonitor(output.note, plan.name)
     with (
         choose_engine(options.engine, options.workers, memory) as engine,
@@ -94,7 +96,10 @@ def _run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: 
         done = run_campaign(
             plan, store, engine, retry=options.retry, stop=lambda: monitor.stop_requested, tell=monitor.observe
         )
-    return _report_run(done, folder, output)
+    code = _report_run(done, folder, output)
+    if not done.interrupted:
+        _write_page(CampaignResults(done.plan, done.records, folder), options, output)
+    return code
 
 
 def _report_run(done: CampaignRun, folder: Path, output: Output) -> int:

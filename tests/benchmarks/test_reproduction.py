@@ -11,12 +11,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from benchmarks.reproduction.__main__ import merged
-from benchmarks.reproduction.page import PAGE, read_results, render
+from benchmarks.reproduction.__main__ import cells_of, merged
+from benchmarks.reproduction.page import PAGE, count_of, grid_file, read_results, render
 from benchmarks.reproduction.papers import read_papers
 from benchmarks.reproduction.sample import sampled
 from gpusched_dsl.campaigns.claims.claims import Claim, Paper, read_paper
-from gpusched_dsl.campaigns.claims.verdict import factors_of, find
+from gpusched_dsl.campaigns.claims.verdict import factors_of, find, restricted
 from gpusched_dsl.campaigns.plan import make_plan
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -100,6 +100,15 @@ def test_one_instance_without_draws_is_exact() -> None:
     one = SIX.filter(pl.col("seed") == 1).with_columns(seed=pl.lit(0))
     assert find(CLAIM, one).detail == "too few seeds"
     assert find(dataclasses.replace(CLAIM, exact=True), one).verdict == "reproduced"
+
+
+def test_numbers_of_a_selection_are_compared_as_numbers() -> None:
+    real = SIX.with_columns(size=pl.lit(1.0))
+    assert len(restricted(real, {"size": 1})) == len(restricted(SIX, {"size": 1.0})) == len(SIX)
+    assert restricted(SIX, {"size": 1.5}).is_empty()  # not rounded to 1
+    assert len(restricted(real, {"size": [1, 2], "method": "A"})) == 6
+    with pytest.raises(ValueError, match="large"):
+        restricted(SIX, {"size": "large"})
 
 
 def test_only_seeds_with_all_methods_count() -> None:
@@ -235,6 +244,22 @@ def test_a_reason_is_tested_or_marked() -> None:
     assert "**not examined**" in missing
 
 
+def test_an_order_shows_its_means_and_a_sample_its_size(tmp_path: Path) -> None:
+    """Nine runs of three methods at three seeds, of 18 at six."""
+    order = dataclasses.replace(CLAIM, kind="order", published=None)
+    three = SIX.filter(pl.col("seed") < 4).with_columns(seconds=pl.lit(1.0))
+    page = render([(dataclasses.replace(PAPERS[0], claims=(order,)), {"C": three})])
+    row = next(line for line in page.splitlines() if line.startswith("| Figure 1"))
+    assert row.split(" | ")[2:4] == ["Ours 1.33 %, A 2.67 %, B 9 %", "9"]
+    paper = dataclasses.replace(PAPERS[0], path=tmp_path / "p.claims.toml")
+    grid_file(paper, "C").parent.mkdir()
+    cells_of(SIX).write_csv(grid_file(paper, "C"))
+    ours = find(order, three)
+    assert count_of(paper, order, ours) == "9 of 18"
+    assert count_of(paper, order, find(order, SIX)) == "all 18"
+    assert count_of(paper, order, find(order, None)) == "-"
+
+
 def test_new_runs_join_the_stored_ones() -> None:
     """Runs of a later store replace those of their place and keep the others that are still in the grid."""
     grid = SIX.with_columns(state=pl.lit("missing"), total=None, key=pl.lit("new"))
@@ -293,3 +318,5 @@ def test_a_sample_has_the_same_share_of_every_size_and_all_methods() -> None:
     assert {run.run.label for run in chosen} == {"A", "B", "D", "scip"}
     assert len({run.key for run in chosen}) == 16
     assert {run.key for run in sampled(runs, "nodes", 1)} == {run.key for run in runs}
+    few = sampled(runs, "nodes", 5, ["1", "4"])
+    assert Counter(str(run.run.factors["nodes"].number) for run in few) == {"1": 4, "4": 4}

@@ -55,6 +55,9 @@ def test_a_campaign_from_beginning_to_end(gsdsl: Run, file: Path) -> None:
     assert "2 runs failed" in Path("page.html").read_text()
     done = gsdsl("campaign", "show", file, "--html", "-")
     assert (done.code, done.out) == (0, Path("page.html").read_text())
+    done = gsdsl("campaign", "run", file, "--engine", "inline", "--html", "again.html")
+    assert (done.code, Path("again.html").read_text()) == (1, Path("page.html").read_text())
+    assert "GSM6002" in gsdsl("campaign", "run", file, "--dry-run", "--html", "page.html").err
     assert "GSM6002" in gsdsl("campaign", "status", file, "--html", "page.html").err
     assert "GSM6008" in gsdsl("campaign", "show", file, "--html", "no/such/page.html").err
     assert gsdsl("campaign", "export", file, "--out", "r.csv").code == 0
@@ -116,3 +119,17 @@ def test_ctrl_c_keeps_what_is_done(file: Path) -> None:
     assert 5 <= stored < 400
     assert out.startswith(f"Rooms: {stored} done, {400 - stored} missing of 400 runs; ")
     assert "the same command continues" in err
+
+
+@pytest.mark.slow
+def test_a_newcomer_runs_the_experiments_of_a_paper(
+    gsdsl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One command from a shipped campaign to the page with the published results beside ours."""
+    monkeypatch.chdir(tmp_path)
+    done = gsdsl("campaign", "run", "gsdsl:ferrino_2024.gsm", "Tables8To12", "--only", "seed=1", "--html", "page.html")
+    assert done.code == 0
+    assert "Tables8To12: 36 done of 36 runs" in done.out
+    page = Path("page.html").read_text()
+    for words in ("Published claims", "Ferrino and Choe 2024", "Table 12, makespan", "not reproduced"):
+        assert words in page, words

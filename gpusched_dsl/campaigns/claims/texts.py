@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import polars as pl
+
 from gpusched_dsl.campaigns.claims.claims import LIMITS, Claim
 from gpusched_dsl.campaigns.claims.verdict import Finding
 from gpusched_dsl.language.text.numbers import number_text
@@ -43,20 +45,28 @@ def confirmation_text(finding: Finding) -> str:
         return "not examined"
     if finding.verdict == "reproduced":
         return "confirmed"
-    word = "partly confirmed" if finding.verdict == "same direction" else "not confirmed"
-    return f"{word} ({finding.detail})" if finding.detail else word
+    return f"not confirmed ({finding.detail})" if finding.detail else "not confirmed"
 
 
 def ours_text(claim: Claim, finding: Finding) -> str:
-    """Return our number with its interval."""
+    """Return our number with its interval, the means of what is compared, or "-" if there are none."""
     if finding.ours is None:
-        return "-" if finding.runs is None else f"{claim.roles[0]} against {', '.join(claim.against)}"
+        return _means_text(claim, finding.runs)
     unit = "%" if claim.kind == "equal" else "" if claim.kind == "growth" else claim.unit
     prefix = "exponent " if claim.kind == "growth" else ""
     text = f"{prefix}{_short(finding.ours)} {unit}".rstrip()
     if finding.interval is not None and finding.interval.low < finding.interval.high:
         text += f" ({_short(finding.interval.low)} to {_short(finding.interval.high)})"
     return text
+
+
+def _means_text(claim: Claim, runs: pl.DataFrame | None) -> str:
+    if runs is None or claim.kind != "order":
+        return "-"
+    means = dict(runs.group_by("role").agg(pl.col(claim.measure).mean()).rows())
+    if set(claim.roles) - set(means):
+        return "-"
+    return ", ".join(f"{role} {_short(means[role])} {claim.unit}".rstrip() for role in claim.roles)
 
 
 def _short(value: float) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,7 @@ TOLERANCE = 0.1  # a single published number is a range of this share of it on b
 
 @dataclass(frozen=True)
 class Finding:
-    """Ours beside a claim: a number with its interval, the verdict, and the comparison it rests on."""
+    """Ours beside a claim: a number with its interval, the verdict, and the runs it rests on; None without enough."""
 
     verdict: Verdict
     ours: float | None = None
@@ -49,12 +50,24 @@ def selected(claim: Claim, results: pl.DataFrame) -> pl.DataFrame:
     runs = results.filter(pl.col("state") == "done")
     if claim.methods:
         runs = runs.filter(pl.col("method").is_in(claim.methods))
-    for name, value in claim.where.items():
-        runs = runs.filter(pl.col(name).is_in(value if isinstance(value, list) else [value]))
-    runs = runs.drop_nulls(claim.measure)
+    runs = restricted(runs, claim.where).drop_nulls(claim.measure)
     if not claim.value:
         return runs.with_columns(role="method")
     return runs.with_columns(role=pl.col(claim.factor).cast(pl.String)).filter(pl.col("role").is_in(claim.roles))
+
+
+def restricted(rows: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the rows whose columns have the given value, or one of a list; 4 equals 4.0.
+
+    Raises KeyError for unknown columns, ValueError for a text in place of a number.
+    """
+    for name, value in where.items():
+        values = value if isinstance(value, list) else [value]
+        if rows.schema[name].is_numeric():
+            rows = rows.filter(pl.col(name).cast(pl.Float64).is_in([float(one) for one in values]))
+        else:
+            rows = rows.filter(pl.col(name).is_in([str(one) for one in values]))
+    return rows
 
 
 def factors_of(results: pl.DataFrame) -> list[str]:
@@ -70,7 +83,7 @@ def _paired(claim: Claim, runs: pl.DataFrame) -> Finding:
     parts = runs.partition_by(factors, maintain_order=True) if factors else [runs]
     complete = [part for part in map(_common_seeds, parts) if set(part["role"]) == set(claim.roles)]
     if not complete:
-        return Finding("not reproduced", detail="no cell has runs of all methods", runs=runs)
+        return Finding("not reproduced", detail="no cell has runs of all methods")
     if claim.kind == "order":
         return _order(claim, complete)
     scaled = []
@@ -157,7 +170,7 @@ def _growth(claim: Claim, runs: pl.DataFrame) -> Finding:
     assert claim.published is not None
     exponents, used = growth_exponents(claim, runs, [name for name in factors_of(runs) if name != claim.factor])
     if not len(exponents):
-        return Finding("not reproduced", detail=f"no seed has runs at two values of {claim.factor}", runs=runs)
+        return Finding("not reproduced", detail=f"no seed has runs at two values of {claim.factor}")
     ours, interval = float(exponents.mean()), mean_interval(exponents)
     low, high = claim.published
     if low == high:

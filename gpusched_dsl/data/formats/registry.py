@@ -54,6 +54,8 @@ READERS = MappingProxyType[str, str](
 )
 GENERATORS = MappingProxyType[str, str](
     {
+        "allocation_gpus": "generators.allocation",
+        "allocation_profiles": "generators.allocation",
         "capacity_jobs": "generators.capacity",
         "capacity_nodes": "generators.capacity",
         "capacity_times": "generators.capacity",

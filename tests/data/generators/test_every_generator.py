@@ -8,7 +8,15 @@ from polars.testing import assert_frame_equal
 
 from gpusched_dsl.data.formats.registry import GENERATORS, generator
 
-FIXED = {"capacity_types", "capacity_nodes", "sharing_gpus", "sharing_rates", "sharing_law", "price_aware_types"}
+FIXED = {
+    "allocation_gpus",
+    "capacity_types",
+    "capacity_nodes",
+    "sharing_gpus",
+    "sharing_rates",
+    "sharing_law",
+    "price_aware_types",
+}
 FIXED |= {"price_aware_nodes", "price_aware_services", "price_aware_serving"}
 # Columns of numbers in these are drawn only with other options.
 FIXED |= {"price_aware_training", "price_aware_load", "sharing_nodes"}
