@@ -23,6 +23,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.library import policy_names
 from gpusched_dsl.reporting.runs.metrics import METRICS
+from gpusched_dsl.solving.methods import obstacle_of
 
 KEY_LENGTH = 32  # characters of the hash
 
@@ -133,7 +134,7 @@ def make_plan(
     block = choose_campaign(workspace, name)
     found = Diagnostics()
     methods = {*backend_names(), *policy_names(workspace)}
-    campaign = check_campaign(workspace, block, found, methods, tuple(METRICS))
+    campaign = check_campaign(workspace, block, found, methods, tuple(METRICS), obstacle_of(workspace))
     found.raise_if_errors()
     assert campaign is not None
     hashes = InputHashes(workspace, allowed)

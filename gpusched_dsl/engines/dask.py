@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -49,6 +51,7 @@ class DaskEngine:
 
         self._memory, self._attempts, self._cluster = memory, attempts, cluster
         self._shared: tuple[str, Any] = "", None
+        self._workers = 0
         try:
             if address is None and cluster is None:
                 from gpusched_dsl.engines.local import cores
@@ -65,7 +68,11 @@ class DaskEngine:
 
     @property
     def workers(self) -> int:
-        return sum(int(count) for count in self._client.nthreads().values())
+        """The number of workers; the last known one after the connection is lost."""
+        if self._is_connected:
+            with suppress(OSError):
+                self._workers = sum(int(count) for count in self._client.nthreads().values())
+        return self._workers
 
     def __enter__(self) -> DaskEngine:
         return self
@@ -91,7 +98,13 @@ class DaskEngine:
                     else:
                         yield Done(key, result, starts[key])
         finally:
-            self._client.cancel(list(pending))
+            if self._is_connected:
+                self._client.cancel(list(pending))
+
+    @property
+    def _is_connected(self) -> bool:
+        connection = self._client.scheduler_comm
+        return self._client.status == "running" and connection is not None and not connection.comm.closed()
 
     def close(self) -> None:
         self._client.close()
@@ -126,12 +139,16 @@ class DaskEngine:
         return self._shared[1]
 
     def _finished(self, pending: list[Any]) -> list[Any]:
-        """Return the futures that are done, after a moment if there are none."""
+        """Return the futures that are done, after a moment if there are none.
+
+        Raises DiagnosticError (GSM5309) if the scheduler is gone.
+        """
         distributed = import_package("distributed", "dask")
-        try:
+        with suppress(TimeoutError, CancelledError):  # tasks are cancelled when the connection is lost
             return list(distributed.wait(pending, timeout=POLL_SECONDS, return_when="FIRST_COMPLETED").done)
-        except TimeoutError:
-            return []
+        if not self._is_connected:
+            raise DiagnosticError([_lost()])
+        return []
 
 
 def unchanged(data: bytes) -> bytes:
@@ -194,6 +211,11 @@ def import_package(package: str, extra: str) -> Any:
         message = f"this engine needs the package `{package}`"
         help = f'`pip install "gpusched-dsl[{extra}]"`, or use `--engine local`'
         raise DiagnosticError([Diagnostic("GSM5309", message, help=help)]) from missing
+
+
+def _lost() -> Diagnostic:
+    help = "start the scheduler again, then run the same command: it continues with the stored results"
+    return Diagnostic("GSM5309", "the connection to the scheduler of Dask was lost", help=help)
 
 
 def _unreachable(what: str, failure: Exception) -> Diagnostic:

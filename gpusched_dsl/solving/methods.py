@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -36,6 +37,22 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
     listed += f"; the policies for `{model.name}` are {_list_names(policies)}" if policies else ""
     help = did_you_mean(name, (*solvers, *policies)) or listed
     raise DiagnosticError([Diagnostic("GSM4001", f"unknown solver or policy `{name}`", help=help)])
+
+
+def obstacle_of(workspace: Workspace) -> Callable[[str, CheckedModel], Diagnostic | None]:
+    """Return the function of a method and a model that returns why it cannot be used with it; None if it can.
+
+    Errors within the text of a policy are left to the check of this policy.
+    """
+
+    def obstacle(name: str, model: CheckedModel) -> Diagnostic | None:
+        try:
+            method_named(workspace, name, model)
+        except DiagnosticError as error:
+            return next((each for each in error.diagnostics if each.primary is None), None)
+        return None
+
+    return obstacle
 
 
 def means_policy(workspace: Workspace, start: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.compiling.build import Permissions, build, read_data
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.blocks import check_blocks
+from gpusched_dsl.language.blocks.campaigns.campaign import MethodObstacle
 from gpusched_dsl.language.blocks.policies.portfolio import names_methods
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, CheckedSet
 from gpusched_dsl.language.checking import check_workspace
@@ -34,7 +35,7 @@ def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions
     """
     solver = None if deep is None else _solver_named(deep)
     check_workspace(workspace, found)
-    check_blocks(workspace, found, _methods(workspace), _measures(workspace))
+    check_blocks(workspace, found, _methods(workspace), _measures(workspace), _obstacle(workspace))
     models: set[str] = set()
     for name in workspace.scenarios:
         scenario = check_scenario(workspace, name, {}, found)
@@ -79,6 +80,15 @@ def _measures(workspace: Workspace) -> tuple[str, ...] | None:
     from gpusched_dsl.reporting.runs.metrics import METRICS
 
     return tuple(METRICS)
+
+
+def _obstacle(workspace: Workspace) -> MethodObstacle | None:
+    """Return what finds methods that cannot be used with a model; None, without loading anything, without campaigns."""
+    if not workspace.campaigns:
+        return None
+    from gpusched_dsl.solving.methods import obstacle_of
+
+    return obstacle_of(workspace)
 
 
 def _check_data(

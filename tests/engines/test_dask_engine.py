@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from campaign_files import plan_of, results_of, run_in, write_files
 
+from gpusched_dsl.campaigns.campaign import CampaignProgress
 from gpusched_dsl.engines.choose import choose_engine
 from gpusched_dsl.engines.local import LocalEngine
 from gpusched_dsl.engines.protocol import Done, Failure, Shared, Work
@@ -158,3 +159,35 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DiagnosticError, match="GSM5309"):
         choose_engine("dask://127.0.0.1:9")
     assert time.monotonic() - start < 30
+
+
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_scheduler_that_is_lost_keeps_the_stored_results(tmp_path: Path, number: signal.Signals) -> None:
+    """A killed or ended scheduler ends the campaign with a diagnostic; the same command continues."""
+    plan = plan_of(write_files(tmp_path))
+    started = [sys.executable, "-c", CLUSTER]
+    with subprocess.Popen(started, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as cluster:
+        assert cluster.stdout is not None
+        address = cluster.stdout.readline().strip()
+
+        def end_scheduler(progress: CampaignProgress) -> None:
+            if progress.executed == 2:
+                cluster.send_signal(number)
+
+        try:
+            with DaskEngine(address) as engine, pytest.raises(DiagnosticError, match="the connection to the scheduler"):
+                run_in(tmp_path / "store", plan, engine, tell=end_scheduler)
+        finally:
+            cluster.kill()
+    done = run_in(tmp_path / "store", plan)
+    assert not any(record.failed for record in done.records.values())
+    assert 2 <= len(plan.runs) - done.executed < len(plan.runs)

@@ -64,6 +64,25 @@ class TestSlurm:
         assert list(results_of(one)) == list(results_of(three))
         assert not any(record.failed for record in three.records.values())
 
+    def test_a_queue_that_does_not_exist(self, slurm: Path) -> None:
+        with pytest.raises(DiagnosticError, match=r"`sbatch` refuses the jobs of the workers: .*invalid partition"):
+            choose_engine("slurm:queue=other,interface=lo")
+
+    def test_jobs_that_end_without_a_worker(self, slurm: Path) -> None:
+        options = f"queue=main,interface=lo,memory=500MB,python=/bin/false,local_directory={slurm}/run"
+        with choose_engine(f"slurm:{options}") as engine, pytest.raises(DiagnosticError, match="none of them"):
+            list(engine.run("engine_work:square", [Work("first", b"2")]))
+
+
+def test_a_slurm_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    (tmp_path / "sbatch").write_text(
+        "#!/bin/sh\necho 'sbatch: error: Unable to contact slurm controller' >&2\nexit 1\n"
+    )
+    (tmp_path / "sbatch").chmod(0o755)
+    with pytest.raises(DiagnosticError, match="refuses the jobs of the workers: Unable to contact slurm controller"):
+        choose_engine("slurm:interface=lo")
+
 
 def test_options_of_slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -11,9 +11,13 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.campaign import CheckedCampaign, check_campaign
 from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Quantity, evaluate, value_text
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
+from gpusched_dsl.language.blocks.campaigns.methods import RUN_OPTIONS, SOLVE_OPTIONS
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.units import UNITS
 from gpusched_dsl.language.workspace import workspace_from_text
+from gpusched_dsl.solving.decomposition.selection import MODES
+from gpusched_dsl.solving.option_values import VERIFY
+from gpusched_dsl.solving.options import HEURISTIC
 
 MODEL = """
 model M {
@@ -156,3 +160,45 @@ def _expr(text: str) -> tree.Expr:
     statement = workspace.scenarios["S"].statements[0]
     assert isinstance(statement, tree.Assign)
     return statement.value
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("gap = 0.1", "gap = 0", None),
+        ("gap = 0.1", "gap = 5[%]", None),
+        ("gap = 0.1", "gap = -0.1", "GSM1603"),
+        ("gap = 0.1", "gap = 1[s]", "GSM1603"),
+        ("gap = 0.1", "time_limit = 30", None),
+        ("gap = 0.1", "time_limit = 1[GB]", "GSM1603"),
+        ("gap = 0.1", "threads = 0", "GSM1603"),
+        ("gap = 0.1", "bound = 1", "GSM1603"),
+        ("gap = 0.1", "decompose = on", None),
+        ("gap = 0.1", "decompose = always", "GSM1603"),
+        ("gap = 0.1", "judge = scip", None),
+        ("gap = 0.1", "judge = scipp", "GSM1602"),
+        ("gap = 0.1", "own_option = 3[s]", None),
+        ("gap = 0.1", "gap = n / 2", "GSM1603"),
+        ("{ 0, -2 }", "{ 0, 2 }", None),
+    ],
+)
+def test_options_of_methods(old: str, new: str, code: str | None) -> None:
+    text = "vary n in { 0, -2 }; need = n ^ 2; solve S with highs (gap = 0.1);"
+    diagnostics = Diagnostics()
+    workspace = workspace_from_text(f"{MODEL}\ncampaign C {{ {text.replace(old, new)} }}", "t", diagnostics)
+    check_campaign(workspace, workspace.campaigns["C"], diagnostics, {"highs", "scip"})
+    assert [diagnostic.code for diagnostic in diagnostics] == ([] if code is None else [code])
+
+
+def test_an_error_in_a_scenario_is_the_only_one() -> None:
+    diagnostics = Diagnostics()
+    workspace = workspace_from_text(f"{MODEL}\ncampaign C {{ slak = 1[h]; solve S; measure total; }}", "t", diagnostics)
+    check_campaign(workspace, workspace.campaigns["C"], diagnostics)
+    assert [diagnostic.code for diagnostic in diagnostics] == ["GSM1504"]
+
+
+def test_options_are_those_of_the_solve() -> None:
+    """The words of options are written in the language, since it imports no solver."""
+    assert SOLVE_OPTIONS["heuristic"].choices == HEURISTIC
+    assert SOLVE_OPTIONS["decompose"].choices == MODES
+    assert RUN_OPTIONS["verify"].choices == VERIFY

@@ -6,7 +6,12 @@ from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.campaigns.campaign import CheckedCampaign, HasCampaigns, check_campaign
+from gpusched_dsl.language.blocks.campaigns.campaign import (
+    CheckedCampaign,
+    HasCampaigns,
+    MethodObstacle,
+    check_campaign,
+)
 from gpusched_dsl.language.blocks.online.online_block import check_online
 from gpusched_dsl.language.blocks.policies.policy import HasPolicies, check_policy
 from gpusched_dsl.language.blocks.tests.test_block import (
@@ -32,10 +37,12 @@ def check_blocks(
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None = None,
     known_measures: Collection[str] | None = None,
+    method_obstacle: MethodObstacle | None = None,
 ) -> None:
     """Check every policy, online block, test and campaign.
 
     `known_methods` are the names of all backends and policies, `known_measures` those of the metrics of runs.
+    `method_obstacle` returns why a method cannot be used with a model.
     """
     known = None if known_methods is None else {*known_methods, *workspace.policies}
     for policy in workspace.policies.values():
@@ -45,7 +52,7 @@ def check_blocks(
     for test in workspace.tests.values():
         check_test(workspace, test, diagnostics, known)
     for campaign in workspace.campaigns.values():
-        check_campaign(workspace, campaign, diagnostics, known, known_measures)
+        check_campaign(workspace, campaign, diagnostics, known, known_measures, method_obstacle)
 
 
 __all__ = [

@@ -115,7 +115,7 @@ CODES: dict[str, str] = {
     # 16xx tests, policies, online
     "GSM1601": "expectation before the first solve",
     "GSM1602": "unknown method",
-    "GSM1603": "setting of a method is not a plain value",
+    "GSM1603": "setting of a method has a wrong value",
     "GSM1604": "unknown status",
     "GSM1605": "tolerance without a comparison of numbers",
     "GSM1610": "unknown policy",

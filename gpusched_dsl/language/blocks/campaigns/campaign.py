@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias, TypeVar
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Word
 from gpusched_dsl.language.blocks.campaigns.factors import (
-    COLUMNS,
     MAX_RUNS,
     REPLICATION,
     SEED,
@@ -20,10 +19,11 @@ from gpusched_dsl.language.blocks.campaigns.factors import (
     variations,
 )
 from gpusched_dsl.language.blocks.campaigns.grid import METHOD, GridRun, duplicate_runs, runs_at
-from gpusched_dsl.language.blocks.campaigns.methods import check_method
+from gpusched_dsl.language.blocks.campaigns.measures import check_measures, measures_of
+from gpusched_dsl.language.blocks.campaigns.methods import WrongOption, check_method
 from gpusched_dsl.language.blocks.campaigns.settings import GridSetting, settings_of, used_names
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import HasScenarios, check_scenario
 from gpusched_dsl.language.source import Span
@@ -31,6 +31,7 @@ from gpusched_dsl.language.text.counting import count_text
 
 MOST_CHECKED = 64  # combinations of values with which each scenario is checked
 S = TypeVar("S", bound=tree.Statement)
+MethodObstacle: TypeAlias = Callable[[str, CheckedModel], Diagnostic | None]
 
 
 class HasCampaigns(HasScenarios, Protocol):
@@ -74,14 +75,15 @@ def check_campaign(
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None = None,
     known_measures: Collection[str] | None = None,
+    method_obstacle: MethodObstacle | None = None,
 ) -> CheckedCampaign | None:
     """Return the checked campaign, or None if it has errors (all are in `diagnostics`).
 
     `known_methods` are the names of solvers and policies, `known_measures` those of the metrics of runs; without them
-    any name is allowed.
+    any name is allowed. `method_obstacle` returns why a method cannot be used with a model, None if it can.
     """
     found = Diagnostics()
-    checked = _check(workspace, campaign, found, known_methods, known_measures)
+    checked = _check(workspace, campaign, found, known_methods, known_measures, method_obstacle)
     diagnostics.extend(found)
     return None if found.has_errors else checked
 
@@ -92,6 +94,7 @@ def _check(
     found: Diagnostics,
     methods: Collection[str] | None,
     measures: Collection[str] | None,
+    obstacle: MethodObstacle | None,
 ) -> CheckedCampaign | None:
     factors = check_factors(_of(campaign, tree.Vary), found)
     settings = settings_of(campaign.statements)
@@ -105,12 +108,16 @@ def _check(
         return None
     _warn_of_unused(campaign, factors, names, found)
     checked = CheckedCampaign(
-        campaign.name.text, campaign.name.span, factors, excluded, settings, grids, _measures(campaign), campaign.doc
+        campaign.name.text, campaign.name.span, factors, excluded, settings, grids, measures_of(campaign), campaign.doc
     )
     models = _check_scenarios(workspace, campaign, checked, found)
-    _check_measures(campaign, grids, models, measures, found)
+    if models is None:
+        return None
+    check_measures(campaign, grids, models, measures, found)
     if not found.has_errors:
-        _check_runs(campaign, checked, found)
+        runs = _check_runs(campaign, checked, found)
+        if obstacle is not None:
+            _check_methods_of_models(runs, models, obstacle, found)
     return checked
 
 
@@ -221,8 +228,11 @@ def _warn_of_unused(
 
 def _check_scenarios(
     workspace: HasCampaigns, campaign: tree.Campaign, checked: CheckedCampaign, found: Diagnostics
-) -> dict[tuple[str, str], CheckedModel]:
-    """Check each scenario with the settings of some combinations of values; return the models by verb and scenario."""
+) -> dict[tuple[str, str], CheckedModel] | None:
+    """Check each scenario with the settings of some combinations of values.
+
+    Return the models by verb and scenario; None if a scenario has errors.
+    """
     models: dict[tuple[str, str], CheckedModel] = {}
     for values in variations(checked.factors, MOST_CHECKED):
         for grid in checked.grids:
@@ -235,7 +245,7 @@ def _check_scenarios(
                     models[grid.verb, name] = scenario.model
                     _check_model_of(workspace, campaign, name, scenario.model, place.span, found)
         if found.has_errors:
-            break
+            return None
     return models
 
 
@@ -259,53 +269,11 @@ def _check_model_of(
         )
 
 
-# --- measures --------------------------------------------------------------------------------------------------------
-
-
-def _measures(campaign: tree.Campaign) -> tuple[str, ...]:
-    return tuple(name.text for statement in _of(campaign, tree.Measure) for name in statement.names)
-
-
-def _check_measures(
-    campaign: tree.Campaign,
-    grids: Sequence[tree.GridRuns],
-    models: Mapping[tuple[str, str], CheckedModel],
-    metrics: Collection[str] | None,
-    found: Diagnostics,
-) -> None:
-    known = {*COLUMNS, "build_seconds", "solve_seconds"}
-    for (verb, _), model in models.items():
-        known |= _names_of_solve(model) if verb == "solve" else set(metrics or ())
-    open_names = metrics is None and any(grid.verb == "run" for grid in grids)
-    for statement in _of(campaign, tree.Measure):
-        for name in statement.names:
-            if name.text not in known and not open_names and not name.text.startswith("cost_"):
-                found.error(
-                    "GSM1665",
-                    f"unknown measure `{name.text}`",
-                    name.span,
-                    "not measured",
-                    help=did_you_mean(name.text, known)
-                    or "a solve has its objectives, terms and scalar reports; a run the metrics of `gsdsl run`",
-                )
-
-
-def _names_of_solve(model: CheckedModel) -> set[str]:
-    """Return the measures of a solve: objectives, their terms, and reports and lets without indices."""
-    names: set[str] = set()
-    for objective in model.objectives:
-        names |= {name for name in (objective.name, *(term.name for term in objective.terms)) if name is not None}
-    scalar = {
-        name for group in (model.lets, model.reports) for name, each in group.items() if not each.indexing.iterators
-    }
-    return names | scalar
-
-
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
-def _check_runs(campaign: tree.Campaign, checked: CheckedCampaign, found: Diagnostics) -> None:
-    """Report an empty grid, one with too many runs, and runs that are the same."""
+def _check_runs(campaign: tree.Campaign, checked: CheckedCampaign, found: Diagnostics) -> list[GridRun]:
+    """Report an empty grid, one with too many runs, and runs that are the same; return the runs."""
     size = 1
     for factor in checked.factors:
         size *= len(factor.rows)
@@ -317,12 +285,15 @@ def _check_runs(campaign: tree.Campaign, checked: CheckedCampaign, found: Diagno
             "too many runs",
             help="vary fewer values, or vary several names together: `vary (nodes, jobs) in { (2, 20), (4, 40) };`",
         )
-        return
+        return []
     try:
         runs = list(checked.runs())
+    except WrongOption as reason:
+        found.error("GSM1603", str(reason), reason.span, "here")
+        return []
     except NotConstant as reason:
         found.error("GSM1660", f"not a constant: {reason}", reason.span, "here", help=_HELP)
-        return
+        return []
     if not runs:
         found.error(
             "GSM1662",
@@ -341,7 +312,26 @@ def _check_runs(campaign: tree.Campaign, checked: CheckedCampaign, found: Diagno
             secondary=[Label(first.span, "first here")],
             help="remove one of them" if equal else "give one another name: `highs (...) as Name`",
         )
-        return
+        break
+    return runs
+
+
+def _check_methods_of_models(
+    runs: Sequence[GridRun],
+    models: Mapping[tuple[str, str], CheckedModel],
+    obstacle: MethodObstacle,
+    found: Diagnostics,
+) -> None:
+    """Report each method that cannot be used with the model of one of its scenarios."""
+    seen: set[tuple[str, str, Span]] = set()
+    for run in runs:
+        model = models.get((run.verb, run.scenario))
+        if model is None or (run.method, model.name, run.span) in seen:
+            continue
+        seen.add((run.method, model.name, run.span))
+        diagnostic = obstacle(run.method, model)
+        if diagnostic is not None:
+            found.add(replace(diagnostic, primary=run.span, label="cannot be used here"))
 
 
 _HELP = f"conditions compare factors and `{METHOD}` with constants"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Value, Word, evaluate, value_text
 from gpusched_dsl.language.blocks.campaigns.factors import SEED
-from gpusched_dsl.language.blocks.campaigns.methods import OptionValue, is_of_kind, option_values, options_for
+from gpusched_dsl.language.blocks.campaigns.methods import OptionValue, WrongOption, option_values, options_for
 from gpusched_dsl.language.blocks.campaigns.settings import GridSetting, used_names
 from gpusched_dsl.language.source import Span
 
@@ -150,8 +150,10 @@ def _options(method: tree.GridMethod, verb: str, values: Mapping[str, Value]) ->
     options, kinds = option_values(method, values), options_for(verb)
     for setting in method.settings:
         name = setting.name.text
-        if name in kinds and not is_of_kind(options[name], kinds[name]):
-            raise NotConstant(setting.value.span, f"`{name}` cannot be `{options[name]}`")
+        value = evaluate(setting.value, values)
+        if name in kinds and not kinds[name].accepts(value):
+            reason = f"`{name}` must be {kinds[name].words}, not `{value_text(value)}`"
+            raise WrongOption(setting.value.span, reason)
     return options
 
 

@@ -2,29 +2,70 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Value, evaluate, option_value
+from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Quantity, Value, Word, evaluate, option_value
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
-
-# Options of methods by the verb of the statement: their kinds. Other names are options of the solver itself.
-SOLVE_OPTIONS: Mapping[str, type] = {
-    "gap": float, "time_limit": float, "threads": int, "seed": int, "judge": str, "bound": bool, "heuristic": str,
-    "decompose": str, "warm_start": str, "relax": bool,
-}  # fmt: skip
-RUN_OPTIONS: Mapping[str, type] = {
-    "gap": float, "time_limit": float, "threads": int, "seed": int, "fallback": str, "bound": bool, "verify": str,
-    "most_events": int, "controllers": int,
-}  # fmt: skip
-_KINDS = {float: "a number or a time", int: "an integer", str: "a name", bool: "`true` or `false`"}
+from gpusched_dsl.language.tree_walk import nodes_in
 
 OptionValue = bool | float | str
 
 
-def options_for(verb: str) -> Mapping[str, type]:
+class WrongOption(NotConstant):
+    """The value of an option is constant, but not one that the option accepts."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodOption:
+    """What the value of an option must be: its kind, the least number, or one of some words."""
+
+    kind: type
+    words: str
+    least: float = -math.inf
+    choices: tuple[str, ...] = ()
+    is_time: bool = False
+
+    def accepts(self, value: Value) -> bool:
+        """Whether the value of a constant expression is one of this option."""
+        plain = option_value(value)
+        if isinstance(value, Quantity) and not value.unit.is_dimensionless and not self.is_time:
+            return False
+        if self.kind is bool or isinstance(plain, bool):
+            return self.kind is bool and isinstance(plain, bool)
+        if self.kind is str:
+            return isinstance(plain, str) and (not self.choices or plain in self.choices)
+        if plain is None or isinstance(plain, str) or not self.least <= plain < math.inf:
+            return False
+        return self.kind is float or float(plain).is_integer()
+
+
+_NUMBER = MethodOption(float, "a number from 0", least=0.0)
+_TIME = MethodOption(float, "a time from 0, such as `60[s]`", least=0.0, is_time=True)
+_POSITIVE = MethodOption(int, "an integer from 1", least=1)
+_SEED = MethodOption(int, "an integer from 0", least=0)
+_NAME = MethodOption(str, "a name")
+_FLAG = MethodOption(bool, "`true` or `false`")
+_SWITCH = MethodOption(str, "`auto`, `on` or `off`", choices=("auto", "on", "off"))
+_VERIFY = MethodOption(str, "`none`, `sample` or `full`", choices=("none", "sample", "full"))
+
+# Options of methods by the verb of the statement. Other names are options of the solver itself.
+SOLVE_OPTIONS: Mapping[str, MethodOption] = {
+    "gap": _NUMBER, "time_limit": _TIME, "threads": _POSITIVE, "seed": _SEED, "judge": _NAME, "bound": _FLAG,
+    "heuristic": _SWITCH, "decompose": _SWITCH, "warm_start": _NAME, "relax": _FLAG,
+}  # fmt: skip
+RUN_OPTIONS: Mapping[str, MethodOption] = {
+    "gap": _NUMBER, "time_limit": _TIME, "threads": _POSITIVE, "seed": _SEED, "fallback": _NAME, "bound": _FLAG,
+    "verify": _VERIFY, "most_events": _POSITIVE, "controllers": _POSITIVE,
+}  # fmt: skip
+NAMES_METHOD = ("judge", "fallback")  # options whose value is the name of a method
+
+
+def options_for(verb: str) -> Mapping[str, MethodOption]:
     return SOLVE_OPTIONS if verb == "solve" else RUN_OPTIONS
 
 
@@ -49,13 +90,7 @@ def check_method(
     """Report an unknown method (GSM1602) and options that are repeated, unknown or of the wrong kind."""
     name = method.name.text
     if known is not None and name not in known and name not in factors:
-        diagnostics.error(
-            "GSM1602",
-            f"unknown method `{name}`",
-            method.name.span,
-            "neither a backend nor a policy",
-            help=did_you_mean(name, [*known, *factors]) or f"methods are {', '.join(f'`{k}`' for k in sorted(known))}",
-        )
+        _report_unknown(name, [*known, *factors], method.name.span, diagnostics)
     seen: dict[str, Span] = {}
     for setting in method.settings:
         option = setting.name.text
@@ -68,32 +103,36 @@ def check_method(
                 secondary=[Label(seen[option], "first given here")],
             )
         seen.setdefault(option, setting.name.span)
-        _check_option(setting, verb, factors, diagnostics)
+        _check_option(setting, verb, factors, known, diagnostics)
 
 
 def _check_option(
-    setting: tree.NamedArgument, verb: str, factors: Mapping[str, Span], diagnostics: Diagnostics
+    setting: tree.NamedArgument,
+    verb: str,
+    factors: Mapping[str, Span],
+    known: Collection[str] | None,
+    diagnostics: Diagnostics,
 ) -> None:
-    kind = options_for(verb).get(setting.name.text)
-    if isinstance(setting.value, tree.Name) and setting.value.text in factors:
+    option = options_for(verb).get(setting.name.text)
+    if factors.keys() & {name.text for name in nodes_in(setting.value, tree.Name)}:
         return  # its values are checked with the runs
     try:
-        value = option_value(evaluate(setting.value, {}))
+        value = evaluate(setting.value, {})
     except NotConstant:
         return
-    if value is None or (kind is not None and not is_of_kind(value, kind)):
-        needs = _KINDS[kind] if kind is not None else "a number, a time, `true`, `false` or a word"
-        diagnostics.error(
-            "GSM1603",
-            f"`{setting.name.text}` must be {needs}",
-            setting.value.span,
-            "something else",
-        )
+    if setting.name.text in NAMES_METHOD and known is not None and isinstance(value, Word):
+        if value.content not in known:
+            _report_unknown(value.content, known, setting.value.span, diagnostics)
+    elif option_value(value) is None or (option is not None and not option.accepts(value)):
+        needs = "a number, a time, `true`, `false` or a word" if option is None else option.words
+        diagnostics.error("GSM1603", f"`{setting.name.text}` must be {needs}", setting.value.span, "something else")
 
 
-def is_of_kind(value: OptionValue, kind: type) -> bool:
-    if kind is bool or isinstance(value, bool):
-        return kind is bool and isinstance(value, bool)
-    if kind is str:
-        return isinstance(value, str)
-    return not isinstance(value, str) and (kind is float or float(value).is_integer())
+def _report_unknown(name: str, known: Collection[str], at: Span, diagnostics: Diagnostics) -> None:
+    diagnostics.error(
+        "GSM1602",
+        f"unknown method `{name}`",
+        at,
+        "neither a backend nor a policy",
+        help=did_you_mean(name, known) or f"methods are {', '.join(f'`{k}`' for k in sorted(known))}",
+    )

@@ -1,0 +1,65 @@
+"""The measures of a campaign: their names, and those that no run has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.campaigns.factors import COLUMNS
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+
+MOST_LISTED = 12  # in a help line
+
+
+def measures_of(campaign: tree.Campaign) -> tuple[str, ...]:
+    """Return the names in `measure` statements."""
+    return tuple(name.text for statement in _statements(campaign) for name in statement.names)
+
+
+def check_measures(
+    campaign: tree.Campaign,
+    grids: Sequence[tree.GridRuns],
+    models: Mapping[tuple[str, str], CheckedModel],
+    metrics: Collection[str] | None,
+    found: Diagnostics,
+) -> None:
+    """Report measures that no run of these models has; `metrics` are those of runs over time, None if unknown."""
+    own: set[str] = set()
+    for (verb, _), model in models.items():
+        own |= _names_of_solve(model) if verb == "solve" else set(metrics or ())
+    known = {*COLUMNS, "build_seconds", "solve_seconds", *own}
+    open_names = metrics is None and any(grid.verb == "run" for grid in grids)
+    for statement in _statements(campaign):
+        for name in statement.names:
+            if name.text not in known and not open_names and not name.text.startswith("cost_"):
+                found.error(
+                    "GSM1665",
+                    f"unknown measure `{name.text}`",
+                    name.span,
+                    "not measured",
+                    help=did_you_mean(name.text, known) or _listed(own),
+                )
+
+
+def _listed(measures: Collection[str]) -> str:
+    """Return a help line with some names."""
+    shown = ", ".join(f"`{name}`" for name in sorted(measures)[:MOST_LISTED])
+    more = f" and {len(measures) - MOST_LISTED} more" if len(measures) > MOST_LISTED else ""
+    return f"measures are {shown}{more}, `build_seconds`, `solve_seconds`"
+
+
+def _names_of_solve(model: CheckedModel) -> set[str]:
+    """Return the measures of a solve: objectives, their terms, and reports and lets without indices."""
+    names: set[str] = set()
+    for objective in model.objectives:
+        names |= {name for name in (objective.name, *(term.name for term in objective.terms)) if name is not None}
+    scalar = {
+        name for group in (model.lets, model.reports) for name, each in group.items() if not each.indexing.iterators
+    }
+    return names | scalar
+
+
+def _statements(campaign: tree.Campaign) -> Iterator[tree.Measure]:
+    return (statement for statement in campaign.statements if isinstance(statement, tree.Measure))
