@@ -338,8 +338,11 @@ def distinguishes_nodes(part: Part, node: IndexVar, label: TypedExpr | None) -> 
 
 
 def _hashes(codes: Sequence[Codes], numbers: Sequence[Floats]) -> Codes:
-    """Return a hash of each row; sums of them identify sets of rows, with very high probability."""
-    found = np.zeros(len(codes[0]) if codes else len(numbers[0]), dtype=np.uint64)
+    """Return a hash of each row; sums of them identify sets of rows, with very high probability.
+
+    The hash of zeros is not 0: that would be the sum over no rows.
+    """
+    found = np.ones(len(codes[0]) if codes else len(numbers[0]), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for column in (*codes, *numbers):
             bits = np.ascontiguousarray(column).view(np.uint64)

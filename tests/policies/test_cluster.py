@@ -147,3 +147,18 @@ def test_what_has_gone_is_left_out() -> None:
     codes = [np.array([0, 99]), np.array([1, 0]), np.array([0, 0]), np.array([2, 1])]
     jobs, nodes, ways = cluster.running_jobs(codes)
     assert (jobs.tolist(), nodes.tolist(), ways.tolist()) == ([0], [1], [1])
+
+
+def test_a_node_without_ways_is_another_kind() -> None:
+    """The hash of the only way on b, of job 0, is not that of no ways."""
+    cluster = read("""
+model M {
+  set Jobs;  set Nodes;  param home[Jobs] within Nodes;
+  var run[j in Jobs, n in Nodes where home[j] == n] binary;
+  minimize total: sum[j in Jobs] run[j, home[j]];
+  placement run[j, n] { job j; node n; lasts 1[h]; }
+}
+scenario S for M { Nodes = { a, b };  table Jobs: home = x b; }
+""")
+    assert cluster.work.node_kind.tolist() == [0, 1]
+    assert [column.tolist() for column in cluster.ways] == [[0], [1]]
