@@ -200,7 +200,7 @@ class CheckedPortfolio:
 
     A simulation ends with the last job, or `horizon` (in the unit of `now`) after the plan. Without `futures` there is
     one, with the planned times of the present jobs. `continuing` are the policies of the later plans; without them each
-    plan is continued by its own.
+    plan is continued by its own. `mixtures`: the most mixtures of the best plan with the others that are simulated.
     """
 
     span: Span
@@ -208,6 +208,7 @@ class CheckedPortfolio:
     horizon: TypedExpr | None = None
     futures: CheckedFutures | None = None
     continuing: tuple[CheckedMember, ...] = ()
+    mixtures: TypedExpr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,7 @@ from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
+from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
@@ -228,8 +229,13 @@ def no_plan_error(message: str, help: str) -> DiagnosticError:
 
 
 def _draws(loop: Loop) -> bool:
-    """Whether the method itself is randomised."""
-    planners = loop.planner.members if isinstance(loop.planner, PortfolioPlanner) else (loop.planner,)
+    """Whether the method itself is randomised: by draws of a policy, or by futures with the seed of the run."""
+    planners: Sequence[Planner] = (loop.planner,)
+    if isinstance(loop.planner, PortfolioPlanner):
+        futures = loop.planner.portfolio.futures
+        if futures is not None and futures.seed is None:
+            return True
+        planners = loop.planner.members
     return any(isinstance(planner, PolicyPlanner) and bool(planner.policy.draws) for planner in planners)
 
 

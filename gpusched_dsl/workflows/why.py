@@ -18,12 +18,15 @@ from gpusched_dsl.explaining.decisions.counterfactuals import (
     ForcedDecision,
 )
 from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
+from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.text.numbers import count_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.clock_time import clock_time
 from gpusched_dsl.online.loops.inspection import Moment, job_in, moment_at
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
+from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import STATES
 from gpusched_dsl.reporting.report import Report
@@ -49,7 +52,8 @@ class DecisionExplanation(Report):
 
     `plan` has the cost of the plan in the model, and the job's elements in it. A running job has `alternatives`,
     cheapest first, impossible ones last; a waiting job has `fixed` and `free`: it is forced to run, with the others as
-    planned and with the others free. `left_out`: the number of alternatives that were not examined.
+    planned and with the others free. `left_out`: the number of alternatives that were not examined. `followed`: whose
+    plan a portfolio followed.
     """
 
     title: str
@@ -65,12 +69,14 @@ class DecisionExplanation(Report):
     left_out: int = 0
     fixed: ForcedDecision | None = None
     free: ForcedDecision | None = None
+    followed: str = ""
 
     def lines(self) -> list[str]:
         """Return the output of `gsdsl why`."""
         lines = [self.title, ""]
         state = f"runs: {', '.join(self.plan.entries)}" if self.runs else "waits"
-        source = f"by the plan of {self.method} at {with_unit(short(self.planned_at), self.unit)}"
+        method = f"{self.method}, which follows {self.followed}," if self.followed else self.method
+        source = f"by the plan of {method} at {with_unit(short(self.planned_at), self.unit)}"
         lines += [f"{self.job} at {with_unit(short(self.at), self.unit)} {state}, {source}"]
         if self.turn is not None:
             lines += ["", *turn_lines(self.turn)]
@@ -108,6 +114,7 @@ class DecisionExplanation(Report):
             "unit": self.unit,
             "planned_at": self.planned_at,
             "method": self.method,
+            "followed": self.followed or None,
             "runs": self.runs,
             "entries": list(self.plan.entries),
             "cost": None if cost is None else _cost_document(cost),
@@ -179,17 +186,25 @@ def why(
         state = STATES[int(loop.world.status[code])]
         reason = "no plan was computed until then" if moment is None else f"`{job}` is {state} and not in any plan"
         raise no_plan_error(f"at {with_unit(short(at), unit)} {reason}", "choose a time at which the job is present")
-    turn = None
-    if isinstance(loop.planner, PolicyPlanner) and moment.step.method == loop.planner.policy.name:
-        turn = turn_of(loop.planner.policy, moment, inner, permissions.limits())
+    policy, followed = _policy_of(loop.planner, moment)
+    turn = None if policy is None else turn_of(policy, moment, inner, permissions.limits())
     question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), permissions.limits())
     plan = question.evaluate_plan()
     answer = DecisionExplanation(
-        title_of(loop), str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn
+        title_of(loop), str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn, followed=followed
     )
     if plan.cost is None:
         return answer
     return _with_alternatives(answer, question, moment)
+
+
+def _policy_of(planner: Planner, moment: Moment) -> tuple[CheckedPolicy | None, str]:
+    """Return the policy that made a plan, and whose plan a portfolio followed, "" without one."""
+    if isinstance(planner, PortfolioPlanner) and moment.step.method == planner.name:
+        followed = planner.followed(moment.notes)
+        return planner.policy_named(followed), followed
+    is_own = isinstance(planner, PolicyPlanner) and moment.step.method == planner.policy.name
+    return planner.policy if is_own and isinstance(planner, PolicyPlanner) else None, ""
 
 
 def _with_alternatives(

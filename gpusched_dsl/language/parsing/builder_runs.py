@@ -44,6 +44,7 @@ class RunBuilder(DeclarationBuilder):
             "lookahead": self._lookahead,
             "futures": self._futures,
             "continue_with": self._continue_with,
+            "mix": self._mix,
             "window": self._window,
             "arrive": self._arrive,
             "replan": self._replan,
@@ -431,6 +432,9 @@ class RunBuilder(DeclarationBuilder):
 
     def _continue_with(self, children: Children, span: Span) -> tree.PolicyRule:
         return tree.PolicyRule(span=span, verb="continue", by=tuple(self.identifier(child) for child in children))
+
+    def _mix(self, children: Children, span: Span) -> tree.PolicyRule:
+        return tree.PolicyRule(span=span, verb="mix", count=self.expr(children[0]))
 
     # --- online ------------------------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ class Moment:
     policy_now: float  # as policies read it
     slot: int | None = None
     known: Mapping[str, Floats] = field(default_factory=dict)  # of the jobs, as policies read it
+    notes: tuple[str, ...] = ()  # of the plan
 
 
 def moment_at(loop: Loop, time: float) -> Moment | None:
@@ -58,6 +59,7 @@ def moment_at(loop: Loop, time: float) -> Moment | None:
         policy_now=step.time / loop.setup.policy_time,
         slot=slot - loop.first_planned_slot if slot is not None and isinstance(loop, SlotLoop) else None,
         known=result.known,
+        notes=result.plan.notes,
     )
 
 

@@ -10,7 +10,7 @@ Castanon, Rollout Algorithms for Stochastic Scheduling Problems, Journal of Heur
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,12 +18,15 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import INTERRUPT, StoppedEarly, limit
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedPortfolio
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.failures import is_of_solving
+from gpusched_dsl.online.planners.mixtures import exchangeable_jobs, mixture, with_labels_of
+from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import (
     AS_BEFORE,
     FutureCost,
@@ -33,9 +36,11 @@ from gpusched_dsl.online.planners.protocol import (
     PlanningRequest,
     SimulatedFuture,
 )
+from gpusched_dsl.online.planners.violations import is_large, violation_in
 from gpusched_dsl.policies.without_run import portfolio_without_run
 
 MOST_SEED = 2**31
+PLAN_OF = "plan of "
 Candidate = tuple[Plan, tuple[Planner, ...]]  # with the planners that continue it
 
 
@@ -83,12 +88,20 @@ class PortfolioPlanner:
         found = self._candidates(request, began)
         if not found:
             return None
-        best = 0
+        plan = found[0][0]
         if len(found) > 1:
-            best = self._best(found, request, request.outlook, began)
-        plan = found[best][0]
-        notes = (*plan.notes, f"plan of {plan.method}")
+            plan = self._best(found, request, request.outlook, began)
+        notes = (*plan.notes, f"{PLAN_OF}{plan.method}")
         return replace(plan, method=self.name, seconds=time.perf_counter() - began, notes=notes)
+
+    def followed(self, notes: Sequence[str]) -> str:
+        """Return whose plan a plan with these notes is: of a method, or of one with jobs of another; "" if unknown."""
+        return next((note.removeprefix(PLAN_OF) for note in reversed(notes) if note.startswith(PLAN_OF)), "")
+
+    def policy_named(self, name: str) -> CheckedPolicy | None:
+        """Return the policy of a member by name; None if there is none, as for solvers and mixtures."""
+        policies = (member.policy for member in self.members if isinstance(member, PolicyPlanner))
+        return next((policy for policy in policies if policy.name == name), None)
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
@@ -129,30 +142,86 @@ class PortfolioPlanner:
 
     # --- futures -----------------------------------------------------------------------------------------------------
 
-    def _best(self, found: Sequence[Candidate], request: PlanningRequest, outlook: Outlook, began: float) -> int:
-        """Return the candidate with the least mean cost in all futures that were simulated in time.
+    def _best(self, found: Sequence[Candidate], request: PlanningRequest, outlook: Outlook, began: float) -> Plan:
+        """Return the plan with the least mean cost in all futures that were simulated in time.
 
-        If not even the first future was, the best of those that were; the first candidate if none was.
+        If not even the first future was, the best of those that were; the first candidate if none was. Mixtures follow
+        if there is time left.
         """
         rest = None if request.seconds is None else max(0.0, request.seconds - (time.perf_counter() - began))
         sums = [[np.zeros(3) for _ in continuing] for _, continuing in found]
         complete = 0
         row: list[list[FutureCost]] = []
+        mixed: Plan | None = None
         try:
             with limit(rest):
-                for future in self._futures(request):
+                futures = self._futures(request)
+                for future in futures:
                     row = []
                     for plan, continuing in found:
                         row.append([outlook.cost(plan.values, planner, future) for planner in continuing])
-                    for totals, costs in zip(sums, row, strict=True):
-                        for total, cost in zip(totals, costs, strict=True):
+                    for totals, of_plan in zip(sums, row, strict=True):
+                        for total, cost in zip(totals, of_plan, strict=True):
                             total += cost
                     complete += 1
+                for better in self._mixtures(found, _least(sums), futures, request, outlook):
+                    mixed = better
         except StoppedEarly as stopped:
             if stopped.reason == INTERRUPT:
                 raise
-        means = [min(tuple(total) for total in totals) for totals in sums] if complete else [min(c) for c in row]
-        return min(range(len(means)), key=means.__getitem__) if means else 0
+        if mixed is not None:
+            return mixed
+        costs = _least(sums if complete else row)
+        return found[min(range(len(costs)), key=costs.__getitem__) if costs else 0][0]
+
+    def _mixtures(
+        self,
+        found: Sequence[Candidate],
+        costs: Sequence[tuple[float, ...]],
+        futures: Sequence[SimulatedFuture],
+        request: PlanningRequest,
+        outlook: Outlook,
+    ) -> Iterator[Plan]:
+        """Yield plans that cost less and less: the best plan with parts of the others, in the order of their costs.
+
+        A mixture must satisfy the model, and is simulated in all futures. Models that are too large to be verified have
+        no mixtures.
+        """
+        rest = self._most_mixtures(request)
+        placement, instance = self.policy.model.placement, request.instance
+        if not rest or placement is None or is_large(instance):
+            return
+        order = sorted(range(len(found)), key=costs.__getitem__)
+        (best, continuing), least = found[order[0]], costs[order[0]]
+        for number in order[1:]:
+            other = with_labels_of(instance, best, found[number][0])
+            for jobs in exchangeable_jobs(placement, best, other):
+                if not rest:
+                    return
+                rest -= 1
+                plan = mixture(placement, best, other, jobs)
+                cost = self._cost(plan, continuing, futures, outlook)
+                if cost < least and violation_in(instance, plan) is None:
+                    best, least = plan, cost
+                    yield best
+
+    def _cost(
+        self, plan: Plan, continuing: Sequence[Planner], futures: Sequence[SimulatedFuture], outlook: Outlook
+    ) -> tuple[float, ...]:
+        """Return the sum of the costs of a plan in all futures, by the planner with the least sum."""
+        return min(
+            tuple(np.sum([outlook.cost(plan.values, planner, future) for future in futures], axis=0).tolist())
+            for planner in continuing
+        )
+
+    def _most_mixtures(self, request: PlanningRequest) -> int:
+        stated = self.portfolio.mixtures
+        if stated is None:
+            return 0
+        count = Evaluator(self.policy.model, request.instance.store, self.limits).number(stated)
+        if count < 1:
+            raise _wrong_number("a portfolio mixes at least one plan", stated, count)
+        return round(count)
 
     def _futures(self, request: PlanningRequest) -> list[SimulatedFuture]:
         """Return the futures of one plan: they depend on the seed and the number of the plan alone."""
@@ -174,6 +243,11 @@ class PortfolioPlanner:
             raise _wrong_number("a portfolio needs at least one future", stated.count, count)
         streams = np.random.SeedSequence([abs(seed), request.number, 0xF07]).generate_state(round(count))
         return [SimulatedFuture(horizon, int(state) % MOST_SEED, stated.arrivals) for state in streams]
+
+
+def _least(costs: Sequence[Sequence[Floats | FutureCost]]) -> list[tuple[float, ...]]:
+    """Return the cost of each plan by the planner with the least one; in the order of `FutureCost`."""
+    return [min(tuple(map(float, cost)) for cost in of_plan) for of_plan in costs]
 
 
 def _wrong_number(message: str, expr: TypedExpr | None, value: float) -> DiagnosticError:

@@ -27,6 +27,7 @@ policy Drawing for CapacityPlanning {
   futures 2 with arrivals seed 5;
   continue with ATC, Crowd;
 }
+policy Mixing for CapacityPlanning { portfolio Greedy, ATC, EDF; continue with ATC; mix 6 plans; }
 policy Searching for CapacityPlanning { portfolio RandomisedGreedy, FIFO; continue with FIFO; }
 online Periodic for CapacityPlanning extends EveryEvent {}
 online Noisy for CapacityPlanning extends EveryArrivalAndCompletion {

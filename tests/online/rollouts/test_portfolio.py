@@ -18,6 +18,7 @@ from gpusched_dsl.online.offered_load import plans_alone
 from gpusched_dsl.online.open import loop_of
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import BY_SIMULATION, RunOutcome
+from gpusched_dsl.workflows.estimate import _draws
 
 BLOCK = "EveryArrivalAndCompletion"
 
@@ -75,13 +76,14 @@ def test_when_all_jobs_are_there_the_portfolio_is_no_worse_than_its_best(seed: i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["Switching", "Rolling", "Drawing"])
+@pytest.mark.parametrize("method", ["Switching", "Rolling", "Drawing", "Mixing"])
 def test_with_arrivals_no_worse_than_the_best_by_more_than_noise(method: str) -> None:
     """Paired over 40 workloads: the mean difference to the best base of each, and its interval of 95 %."""
     bases = {
         "Switching": ("Greedy", "ATC", "EDF"),
         "Rolling": ("Greedy", "EDF", "Slack"),
         "Drawing": ("Greedy", "EDF", "Crowd"),
+        "Mixing": ("Greedy", "ATC", "EDF"),
     }
     differences, of_best = [], []
     for seed in range(40):
@@ -132,7 +134,7 @@ def test_without_time_the_first_plan_is_followed() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["Drawing", "Searching"])
+@pytest.mark.parametrize("method", ["Drawing", "Searching", "Mixing"])
 def test_a_recorded_run_resumes(method: str, tmp_path: Path) -> None:
     text = cluster(some_jobs(6, 5)).replace("RandomisedGreedy,", "Few,") + (
         "policy Few for CapacityPlanning extends RandomisedGreedy { repeat 3 keep best total; }"
@@ -155,13 +157,14 @@ def test_a_recorded_run_resumes(method: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_live_run_decides_as_the_simulated_one() -> None:
+@pytest.mark.parametrize("method", ["Switching", "Mixing"])
+def test_a_live_run_decides_as_the_simulated_one(method: str) -> None:
     jobs = some_jobs(7, 4)
     text = cluster(jobs)
-    simulated = decisions(text, "Switching")
-    loop = driver(text, BLOCK, "S", "Switching", external=True)
+    simulated = decisions(text, method)
+    loop = driver(text, BLOCK, "S", method, external=True)
     assert isinstance(loop, LiveEventLoop)
-    outcome = run(text, BLOCK, "S", "Switching")
+    outcome = run(text, BLOCK, "S", method)
     names = outcome.base.labels("Jobs", outcome.base.all_codes("Jobs"))
     ends = sorted((float(end), str(name)) for end, name in zip(outcome.world.end, names, strict=True))
     events = [(job.submitted, {"kind": "tick"}) for job in jobs]
@@ -173,7 +176,8 @@ def test_a_live_run_decides_as_the_simulated_one() -> None:
     assert loop.world.end == pytest.approx(outcome.world.end)
 
 
-def test_a_gang_is_placed_as_a_whole() -> None:
+@pytest.mark.parametrize("more", ["", "mix 4 plans;"])
+def test_a_gang_is_placed_as_a_whole(more: str) -> None:
     text = """
 model Gangs {
   set Jobs;  set Nodes identical;
@@ -192,12 +196,12 @@ online Run for Gangs {
   carry remaining[j] = remaining[j];
   carry due_in[j] = due_in[j] - now;
 }
-policy P for Gangs { portfolio FIFO, SJF, EDF; }
+policy P for Gangs { portfolio FIFO, SJF, EDF; MORE }
 scenario S for Gangs {
   Nodes = { a, b };
   table Jobs: submitted[h] length[h] size due_in[h] = x 0 2 4 9  y 0 1 2 1  z 0.5 1 1 2;
 }
-"""
+""".replace("MORE", more)
     totals = {method: run(text, "Run", "S", method).total for method in ("FIFO", "SJF", "EDF", "P")}
     assert totals["P"] == pytest.approx(min(totals.values()))
     assert totals["P"] < totals["FIFO"]
@@ -214,6 +218,30 @@ def test_an_estimate_of_a_job(online: str, tmp_path: Path) -> None:
     found = gs.load(tmp_path / "c.gsm").estimate("j1", online=online, scenario="S", method="Switching", samples=2)
     assert len(found.end) == (2 if online == "Noisy" else 1)
     assert (found.end > found.submitted).all()
+
+
+def test_an_estimate_draws_futures_anew_unless_they_have_a_seed() -> None:
+    more = "policy Unnamed extends Drawing { futures 1 with arrivals; }"
+    found = [_draws(driver(cluster(some_jobs(0, 2), more=more), BLOCK, "S", m)) for m in ("Drawing", "Unnamed")]  # type: ignore[arg-type]
+    assert found == [False, True]
+
+
+def test_a_portfolio_as_fallback() -> None:
+    """The solver has no time for a plan, so the first policy plans, which needs none."""
+    text = machines(1, [(0, 2.0), (0, 1.0)]) + ORDERS
+    outcome = run(text, "Events", "S", "highs", fallback="P", time_limit=0.0)
+    assert {step.method for step in outcome.steps} == {"P"}
+    assert outcome.world.first_start[1] == 0.0
+
+
+def test_why_tells_whose_plan_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "c.gsm").write_text(machines(1, [(0, 2.0), (0, 1.0)]) + ORDERS, encoding="utf-8")
+    found = gs.load(tmp_path / "c.gsm").why("j0", 0.5, "S", online="Events", method="P")
+    lines = "\n".join(found.lines())
+    assert "by the plan of P, which follows Shortest, at 0 h" in lines
+    assert found.turn is not None
+    assert found.turn.policy == "Shortest"
+    assert found.to_dict()["followed"] == "Shortest"
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------

@@ -56,6 +56,11 @@ def test_what_only_the_future_tells(tmp_path: Path) -> None:
     assert parts.total == pytest.approx(5.5 + 9 * 4.0)
     assert parts.ahead == pytest.approx(5.5 + 9 * 3.5)
     assert parts.informed == pytest.approx(5.5 + 1 * 1.5)
+    result.to_html(tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text(encoding="utf-8")
+    for name in ("myopia", "forecast error", "heuristic loss"):
+        assert name in page
+    assert json.loads(result.json_text())["gap_parts"]["forecast_error"] == pytest.approx(9 * 3.5 - 1.5)
 
 
 def test_runs_without_parts(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from gpusched_dsl.language.checked_policy import CheckedFutures, CheckedMember, 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
-VERBS = ("portfolio", "lookahead", "futures", "continue")
+VERBS = ("portfolio", "lookahead", "futures", "continue", "mix")
 SETTINGS = ("time_limit",)
 
 
@@ -65,6 +65,7 @@ class PortfolioLines:
             horizon=horizon,
             futures=futures,
             continuing=continuing,
+            mixtures=self._mixtures(rules.get("mix")),
         )
 
     # --- methods -----------------------------------------------------------------------------------------------------
@@ -138,6 +139,17 @@ class PortfolioLines:
             help = "state a number, such as `futures 4;`, or remove the line"
             self._error(message, line.count.span, "less than one", help)
         return None if count is None else CheckedFutures(line.span, count, line.arrivals, seed)
+
+    def _mixtures(self, line: tree.PolicyRule | None) -> TypedExpr | None:
+        if line is None:
+            return None
+        count = self.values.integer(line.count, "the number of mixtures")
+        if isinstance(count, Constant) and count.value < 1:
+            assert line.count is not None
+            message = "a portfolio mixes at least one plan"
+            help = "state a number, such as `mix 20 plans;`, or remove the line"
+            self._error(message, line.count.span, "less than one", help)
+        return count
 
     def _error(self, message: str, span: Span, label: str, help: str) -> None:
         self.diagnostics.error("GSM1670", message, span, label, help=help)

@@ -109,6 +109,9 @@ def _portfolio_steps(portfolio: CheckedPortfolio) -> Iterator[Step]:
         arrive = "jobs arrive as in the past of the run" if futures.arrivals else "no job arrives"
         which = f"in the same {count} futures, with unknown quantities drawn; {arrive}"
     yield f"Simulate all plans {which}", [], "futures"
+    if portfolio.mixtures is not None:
+        count = f"`{text_of(portfolio.mixtures.span.text)}`"
+        yield f"Simulate up to {count} mixtures of the best plan with the others, keep better ones", [], "mix"
     yield "Follow the plan with the least mean cost; of equal plans the first of the list", [], "portfolio"
 
 
