@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -53,12 +53,14 @@ Board = dict[tuple[str, str], Cell]  # by entry and track
 
 
 def board_of(tracks: Sequence[Track], frozen: dict[str, Frozen], results: pl.DataFrame) -> Board:
-    """Return the cells of all entries and tracks with results."""
+    """Return the cells of all entries and tracks with results, over the seeds that all entries of a track have."""
     names = {track.name for track in tracks}
+    counted = seeds_of(results)
     found: Board = {}
     for (entry, track), rows in results.group_by("entry", "track", maintain_order=True):
         if str(track) not in names:
             continue
+        rows = rows.filter(pl.col("seed").is_in(counted[str(track)]))
         bounds = frozen[str(track)].bounds
         costs = {row["seed"]: row["cost"] for row in rows.iter_rows(named=True) if row["cost"] is not None}
         refused = next((code for code in rows["refused"].to_list() if code), "")
@@ -67,6 +69,22 @@ def board_of(tracks: Sequence[Track], frozen: dict[str, Frozen], results: pl.Dat
             bool(rows["warned"].any()), bool(rows["myopic"].any()), refused,
         )  # fmt: skip
     return found
+
+
+def seeds_of(results: pl.DataFrame) -> dict[str, list[int]]:
+    """Return the seeds of each track with runs of all entries that have a run there."""
+    found: dict[str, list[int]] = {}
+    for (track,), rows in results.group_by("track", maintain_order=True):
+        counts = rows.group_by("seed").len()
+        complete = counts.filter(pl.col("len") == rows["entry"].n_unique())
+        found[str(track)] = sorted(complete["seed"].to_list())
+    return found
+
+
+def with_results(tracks: Sequence[Track], results: pl.DataFrame) -> list[Track]:
+    """Return the tracks that the pages show, with the seeds that they count."""
+    counted = seeds_of(results)
+    return [replace(track, seeds=tuple(seeds)) for track in tracks if (seeds := counted.get(track.name))]
 
 
 def traps(tracks: Sequence[Track], board: Board) -> list[tuple[str, str]]:
@@ -85,6 +103,7 @@ def traps(tracks: Sequence[Track], board: Board) -> list[tuple[str, str]]:
 
 def render(tracks: Sequence[Track], entries: Sequence[Entry], frozen: dict[str, Frozen], results: pl.DataFrame) -> str:
     """Return the page of the leaderboard."""
+    tracks = with_results(tracks, results)
     board = board_of(tracks, frozen, results)
     minutes = number_text(float(f"{results['cpu_seconds'].sum() / 60:.2g}"))
     parts = [_text("introduction"), _track_table(tracks, frozen, board), _overall(tracks, entries, board)]
@@ -105,7 +124,7 @@ def _track_table(tracks: Sequence[Track], frozen: dict[str, Frozen], board: Boar
     ]
     for track in tracks:
         best = _best(track, board)
-        bound = fmean(frozen[track.name].bounds.values())
+        bound = _mean_bound(track, frozen)
         score = "-" if best is None else f"{board[best, track.name].score:.3f}"
         seeds = len(track.seeds) if track.generated or track.drawn else "-"
         lines.append(
@@ -164,6 +183,10 @@ def _score_text(cell: Cell | None, is_best: bool) -> str:
     return text + (" !" if cell.warned else "")
 
 
+def _mean_bound(track: Track, frozen: dict[str, Frozen]) -> float:
+    return fmean(frozen[track.name].bounds[seed] for seed in track.seeds)
+
+
 def _best(track: Track, board: Board) -> str | None:
     scores = {
         entry: cell.score for (entry, name), cell in board.items() if name == track.name and cell.score is not None
@@ -188,6 +211,7 @@ def render_runs(
     tracks: Sequence[Track], entries: Sequence[Entry], frozen: dict[str, Frozen], results: pl.DataFrame
 ) -> str:
     """Return the tables of complete runs: mean costs, and paired differences to the best method of the track."""
+    tracks = with_results(tracks, results)
     board = board_of(tracks, frozen, results)
     unwarned = traps(tracks, board)
     trapped = _trapped(tracks, board)
@@ -211,7 +235,7 @@ def _trapped(tracks: Sequence[Track], board: Board) -> list[tuple[str, str]]:
 
 def _cost_rows(tracks: Sequence[Track], entries: Sequence[Entry], frozen: dict[str, Frozen], board: Board) -> list[str]:
     lines = [_row(["method", *(f"`{track.name}`" for track in tracks)]), _row(["---"] + ["--:"] * len(tracks))]
-    lines.append(_row(["bound", *(_money(fmean(frozen[track.name].bounds.values())) for track in tracks)]))
+    lines.append(_row(["bound", *(_money(_mean_bound(track, frozen)) for track in tracks)]))
     best = {track.name: _best(track, board) for track in tracks}
     rows = []
     for entry in entries:

@@ -9,15 +9,66 @@ import pytest
 
 from benchmarks.leaderboard import evaluate as evaluation
 from benchmarks.leaderboard.entries import Entry, policy_text, read_entries
-from benchmarks.leaderboard.evaluate import Run, evaluate, examine, read_results, store
-from benchmarks.leaderboard.page import board_of, traps
+from benchmarks.leaderboard.evaluate import Run, bound_of, evaluate, examine, read_results, store
+from benchmarks.leaderboard.page import (
+    BEGIN,
+    END,
+    PAGE,
+    PERFORMANCE,
+    board_of,
+    render,
+    render_runs,
+    seeds_of,
+    traps,
+    with_results,
+    with_runs,
+)  # fmt: skip
 from benchmarks.leaderboard.referee import fault
-from benchmarks.leaderboard.tracks import read_frozen, read_tracks
+from benchmarks.leaderboard.tracks import Track, read_frozen, read_tracks
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 TRACKS = {track.name: track for track in read_tracks()}
 ENTRIES = {entry.name: entry for entry in read_entries()}
 FROZEN = read_frozen()
+
+
+@pytest.mark.parametrize("name", FROZEN)
+@pytest.mark.quick(2)
+def test_tracks_are_frozen(name: str) -> None:
+    assert FROZEN[name].sha256 == TRACKS[name].content_hash(), "the track has changed: a new track needs a new name"
+    assert FROZEN[name].bounds.keys() <= set(TRACKS[name].seeds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FROZEN)
+def test_bounds_are_computed_again(name: str) -> None:
+    seed = TRACKS[name].seeds[0]
+    assert bound_of(TRACKS[name], seed) == pytest.approx(FROZEN[name].bounds[seed], rel=1e-6)
+
+
+def test_no_run_beats_its_bound() -> None:
+    runs = read_results().filter(pl.col("cost").is_not_null())
+    assert len(TRACKS) >= 12
+    for row in runs.iter_rows(named=True):
+        assert row["cost"] >= FROZEN[row["track"]].bounds[row["seed"]], row
+
+
+def test_results_are_of_entries_and_tracks() -> None:
+    for name, track, seed in read_results().select("entry", "track", "seed").iter_rows():
+        assert ENTRIES[name].enters(track, TRACKS[track].family), (name, track)
+        assert seed in TRACKS[track].seeds
+
+
+def test_no_trap_without_a_warning() -> None:
+    assert traps(list(TRACKS.values()), board_of(list(TRACKS.values()), FROZEN, read_results())) == []
+
+
+def test_seeds_count_when_all_entries_have_them() -> None:
+    rows = [("philly", seed, name, 1.0, False, False, "", 0.0) for seed, name in ((1, "A"), (2, "A"), (1, "B"))]
+    table = pl.DataFrame(rows, schema=read_results().schema, orient="row")
+    assert seeds_of(table) == {"philly": [1]}
+    tracks: list[Track] = with_results(list(TRACKS.values()), table)
+    assert [(track.name, track.seeds) for track in tracks] == [("philly", (1,))]
 
 
 def test_a_trap_without_a_warning_is_found() -> None:
@@ -28,6 +79,16 @@ def test_a_trap_without_a_warning_is_found() -> None:
     assert traps([track], board_of([track], FROZEN, table)) == [("A", "philly")]
     warned = table.with_columns(warned=pl.lit(True))
     assert traps([track], board_of([track], FROZEN, warned)) == []
+
+
+def test_the_pages_are_in_step_with_the_results() -> None:
+    shown = (list(TRACKS.values()), list(ENTRIES.values()), FROZEN, read_results())
+    assert render(*shown) == PAGE.read_text(encoding="utf-8"), "run `python -m benchmarks.leaderboard`"
+    page = PERFORMANCE.read_text(encoding="utf-8")
+    assert with_runs(page, render_runs(*shown)) == page, "run `python -m benchmarks.leaderboard`"
+    with pytest.raises(ValueError, match="has no"):
+        with_runs(page.replace(END, ""), "")
+    assert page.index(BEGIN) < page.index(END)
 
 
 def test_results_are_stored_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,3 +182,11 @@ def test_overbooking_is_refused(tmp_path: Path) -> None:
     assert cheat != source
     found = evaluate(TRACKS["sharing_overload"], 1, entry_of(tmp_path, "entry.py", cheat))
     assert (found.cost, found.refused) == (None, "GSM7012")
+
+
+@pytest.mark.slow
+def test_stored_results_are_computed_again() -> None:
+    stored = read_results().filter((pl.col("track") == "capacity_overload") & (pl.col("seed") == 1))
+    for row in stored.filter(pl.col("entry").is_in(["FIFO", "ATC", "Sample"])).iter_rows(named=True):
+        again = evaluate(TRACKS["capacity_overload"], 1, ENTRIES[row["entry"]])
+        assert again.cost == pytest.approx(row["cost"], rel=1e-9)
