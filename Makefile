@@ -74,6 +74,7 @@ scale: $(VENV)/.has-run
 
 tables: $(VENV)/.has-run
 	$(BIN)/python -m gpusched_dsl.language.parsing.grammar
+	$(BIN)/python -m gpusched_dsl.language.highlighting.textmate editors/vscode/syntaxes/gsm.tmLanguage.json
 
 docs: $(VENV)/.has-run
 	$(BIN)/python -m gpusched_dsl.reporting.mathematics models docs/models

@@ -131,6 +131,10 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.trace import run
         case "show":
             from gpusched_dsl.cli.inventory import run
+        case "watch":
+            from gpusched_dsl.cli.watch import run
+        case "lsp":
+            from gpusched_dsl.cli.lsp import run
         case "completion":
             from gpusched_dsl.cli.completion import run
         case _:

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checking.flatten import CheckedModels
+from gpusched_dsl.language.checking.flatten import CheckedModels, StatementMemos
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
@@ -26,6 +26,28 @@ from gpusched_dsl.language.source_files import (
 MAX_FILES = 200
 
 _Named = TypeVar("_Named", tree.ModelBlock, tree.Scenario, tree.Test, tree.Policy, tree.Online, tree.Campaign)
+
+
+class SourceFiles(Protocol):
+    """Reads and parses the files of a workspace; an editor has texts of its own, and parses only what has changed."""
+
+    def read(self, place: Place, diagnostics: Diagnostics, asked: Span | None = None) -> tuple[Source, str] | None:
+        """The text of a file and its SHA-256; None and a diagnostic (at `asked`) if it cannot be read."""
+        ...
+
+    def parse(self, source: Source, diagnostics: Diagnostics) -> tree.File:
+        """The syntax tree of a text that was read, and its syntax errors."""
+        ...
+
+
+class FilesOnDisk:
+    """The files as they are on the disk."""
+
+    def read(self, place: Place, diagnostics: Diagnostics, asked: Span | None = None) -> tuple[Source, str] | None:
+        return read_source(place, diagnostics, asked)
+
+    def parse(self, source: Source, diagnostics: Diagnostics) -> tree.File:
+        return parse(source, diagnostics)
 
 
 @dataclass(slots=True)
@@ -51,6 +73,7 @@ class Workspace:
     checked: CheckedModels = field(default_factory=dict)
     roots: dict[Path, Path | None] = field(default_factory=dict)
     incomplete: bool = False
+    memos: StatementMemos | None = None
 
     @property
     def sources(self) -> list[Source]:
@@ -92,19 +115,22 @@ class Workspace:
         return self.base if path is None else self.roots.get(path, self.base)
 
 
-def load_workspace(path: Path, diagnostics: Diagnostics, *, allow_outside: bool = False) -> Workspace:
+def load_workspace(
+    path: Path, diagnostics: Diagnostics, *, allow_outside: bool = False, files: SourceFiles | None = None
+) -> Workspace:
     """Read and parse a file and all of its imports; never raise for errors in the files.
 
     Imports are relative to the importing file and may not leave the folder of the main file, also not through symbolic
     links, unless `allow_outside`. `import "gsdsl:name.gsm"` reads from the standard library. Each file is read once, so
     files may import each other. The library is one folder: a file of it may read all others, also as the main file.
-    `gsdsl:figure1.gsm` is a file of the library (`library_place`).
+    `gsdsl:figure1.gsm` is a file of the library (`library_place`). `files` reads the texts, else from the disk.
     """
+    reads = files or FilesOnDisk()
     if is_library_name(str(path)):
         shipped = library_place(str(path), diagnostics)
         if shipped is None:
             return Workspace(None, allow_outside, incomplete=True)
-        return _load(shipped, diagnostics, allow_outside)
+        return _load(shipped, diagnostics, allow_outside, reads)
     try:
         resolved = path.resolve()
     except (OSError, ValueError, RuntimeError) as error:
@@ -112,22 +138,28 @@ def load_workspace(path: Path, diagnostics: Diagnostics, *, allow_outside: bool 
         return Workspace(None, allow_outside, incomplete=True)
     library = library_folder()
     root = library if resolved.is_relative_to(library) else resolved.parent
-    return _load(Place(resolved, str(path), root), diagnostics, allow_outside)
+    return _load(Place(resolved, str(path), root), diagnostics, allow_outside, reads)
 
 
-def _load(place: Place, diagnostics: Diagnostics, allow_outside: bool) -> Workspace:
+def _load(place: Place, diagnostics: Diagnostics, allow_outside: bool, files: SourceFiles) -> Workspace:
     """Read and parse a file and all of its imports."""
     workspace = Workspace(place.root, allow_outside)
-    read = read_source(place, diagnostics)
+    read = files.read(place, diagnostics)
     if read is None:
         workspace.incomplete = True
     else:
-        _follow(workspace, *read, place, diagnostics)
+        _follow(workspace, *read, place, diagnostics, files)
     return workspace
 
 
 def workspace_from_text(
-    text: str, name: str, diagnostics: Diagnostics, base: Path | None = None, *, allow_outside: bool = False
+    text: str,
+    name: str,
+    diagnostics: Diagnostics,
+    base: Path | None = None,
+    *,
+    allow_outside: bool = False,
+    files: SourceFiles | None = None,
 ) -> Workspace:
     """The same for a text; its imports and data are relative to `base`, and refused if that is None."""
     import hashlib
@@ -136,17 +168,24 @@ def workspace_from_text(
     workspace = Workspace(folder, allow_outside)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     place = None if folder is None else Place(folder / "text", name, folder)
-    _follow(workspace, Source(name, text), digest, place, diagnostics)
+    _follow(workspace, Source(name, text), digest, place, diagnostics, files or FilesOnDisk())
     return workspace
 
 
-def _follow(workspace: Workspace, main: Source, digest: str, place: Place | None, diagnostics: Diagnostics) -> None:
+def _follow(
+    workspace: Workspace,
+    main: Source,
+    digest: str,
+    place: Place | None,
+    diagnostics: Diagnostics,
+    files: SourceFiles,
+) -> None:
     """Parse the main text, then its imports, breadth first."""
     seen: set[Path] = set() if main.path is None else {main.path}
     waiting: deque[tuple[Source, str, Place | None]] = deque([(main, digest, place)])
     while waiting:
         source, digest, place = waiting.popleft()
-        file = parse(source, diagnostics)
+        file = files.parse(source, diagnostics)
         workspace.files.append(file)
         workspace.incomplete |= file.unread
         workspace.sha256[source.name] = digest
@@ -167,7 +206,7 @@ def _follow(workspace: Workspace, main: Source, digest: str, place: Place | None
             read = None
             if wanted is not None:
                 seen.add(wanted.path)
-                read = read_source(wanted, diagnostics, span)
+                read = files.read(wanted, diagnostics, span)
             if wanted is None or read is None:
                 workspace.incomplete = True
             else:

@@ -17,13 +17,14 @@ from gpusched_dsl.cli.arguments.model_files import (
     add_check_options,
     add_export_options,
     add_fmt_options,
+    add_lsp_options,
     add_new_options,
     add_test_options,
 )
 from gpusched_dsl.cli.arguments.parser import Parser
 from gpusched_dsl.cli.arguments.runs import add_estimate_options, add_run_options, add_why_options
 from gpusched_dsl.cli.arguments.shared import add_output_options
-from gpusched_dsl.cli.arguments.solving import add_compare_options, add_solve_options
+from gpusched_dsl.cli.arguments.solving import add_compare_options, add_solve_options, add_watch_options
 from gpusched_dsl.cli.arguments.tables import add_profile_options, add_trace_options
 from gpusched_dsl.cli.exits import TABLE
 
@@ -45,11 +46,13 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     ),
     "show": ("list the models, options, scenarios and sizes of a file, or the shipped models", add_show_options),
     "check": ("check syntax, names, units and data without solving", add_check_options),
+    "watch": ("check and solve a file again after each save, and show what changed", add_watch_options),
     "test": ("run the test blocks of models", add_test_options),
     "fmt": ("format files", add_fmt_options),
     "export": ("write the compiled problem for other tools, or a model as mathematics", add_export_options),
     "profile": ("learn execution times from measured profiles, or summarise samples", add_profile_options),
     "trace": ("show a trace of jobs or a table of prices, and write it in standard columns", add_trace_options),
+    "lsp": ("start the language server, for an editor", add_lsp_options),
     "new": ("create a starter project", add_new_options),
     "completion": ("write a script that completes commands and options in a shell", add_completion_options),
 }

@@ -1,4 +1,4 @@
-"""Options of the commands for model files: `check`, `test`, `fmt`, `export` and `new`."""
+"""Options of the commands for model files: `check`, `test`, `fmt`, `export`, `lsp` and `new`."""
 
 from __future__ import annotations
 
@@ -70,6 +70,12 @@ def add_export_options(parser: Parser) -> None:
         "--model", metavar="NAME", help="name of the model to write as mathematics (default: all models of the file)"
     )
     add_instance_options(parser)
+
+
+def add_lsp_options(parser: Parser) -> None:
+    parser.add_argument(
+        "--stdio", action="store_true", help="talk over standard input and output (the default; editors may add it)"
+    )
 
 
 def add_new_options(parser: Parser) -> None:

@@ -77,6 +77,15 @@ def add_solve_options(parser: Parser) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="show the solver's own log")
 
 
+def add_watch_options(parser: Parser) -> None:
+    parser.add_argument("file", type=path, metavar="FILE", help=FILE_HELP)
+    parser.add_argument("--check-only", action="store_true", help="do not solve")
+    add_instance_options(parser)
+    add_method(parser, "highs, scip, cvxpy, cpsat, or a policy such as Greedy")
+    add_limits(parser)
+    add_seed(parser, "the random seed of the solver or policy")
+
+
 def add_compare_options(parser: Parser) -> None:
     parser.add_argument("file", type=path, metavar="FILE", help=FILE_HELP)
     add_instance_options(parser)

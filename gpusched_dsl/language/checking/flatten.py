@@ -10,6 +10,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking.extends import MODEL, chain_of
 from gpusched_dsl.language.checking.inheritance import Merger, report_duplicate
+from gpusched_dsl.language.checking.statement_memo import StatementMemo
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
@@ -17,10 +18,14 @@ from gpusched_dsl.language.source import Span
 # Checked models by name and choices of options, with their diagnostics.
 ModelKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
 CheckedModels: TypeAlias = dict[ModelKey, tuple[CheckedModel | None, tuple[Diagnostic, ...]]]
+StatementMemos: TypeAlias = dict[ModelKey, StatementMemo]
 
 
 class HasModels(Protocol):
-    """The part of a workspace that is needed here: its models by name, unreadable ones, and checked ones."""
+    """The part of a workspace that is needed here: its models by name, unreadable ones, and checked ones.
+
+    `memos` has the results for statements of the last check of each model; None unless models are checked repeatedly.
+    """
 
     @property
     def models(self) -> Mapping[str, tree.ModelBlock]: ...
@@ -30,6 +35,9 @@ class HasModels(Protocol):
 
     @property
     def checked(self) -> CheckedModels: ...
+
+    @property
+    def memos(self) -> StatementMemos | None: ...
 
     def may_hold(self, name: str) -> bool: ...
 

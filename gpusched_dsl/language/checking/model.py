@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -25,11 +26,15 @@ from gpusched_dsl.language.checking.goals import (
 )
 from gpusched_dsl.language.checking.placements import check_placement
 from gpusched_dsl.language.checking.semicontinuous import Semicontinuous, with_constraint
+from gpusched_dsl.language.checking.statement_memo import StatementMemo, TrackedNames
 from gpusched_dsl.language.checking.strict_comparisons import refuse_strict_comparisons
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
+
+T = TypeVar("T")
+_Statement = TypeVar("_Statement", bound=tree.Statement)
 
 
 def check_model(
@@ -53,17 +58,20 @@ def check_model(
         # A scenario, its tests and policies all ask for the same model: it is checked once for each choice of options.
         key = (model_name, tuple(sorted(flat.options.items())))
         if key not in workspace.checked:
-            workspace.checked[key] = _check(flat, workspace.lost)
+            memo = None if workspace.memos is None else workspace.memos.setdefault(key, StatementMemo())
+            workspace.checked[key] = _check(flat, workspace.lost, memo)
         model, findings = workspace.checked[key]
         found.extend(findings)
     diagnostics.extend(found)
     return None if found.has_errors else model
 
 
-def _check(flat: FlatModel, lost: Mapping[str, Span]) -> tuple[CheckedModel | None, tuple[Diagnostic, ...]]:
+def _check(
+    flat: FlatModel, lost: Mapping[str, Span], memo: StatementMemo | None
+) -> tuple[CheckedModel | None, tuple[Diagnostic, ...]]:
     found = Diagnostics()
     try:
-        return _ModelChecker(flat, found, lost).run(), tuple(found)
+        return _ModelChecker(flat, found, lost, memo).run(), tuple(found)
     except RecursionError:
         found.error("GSM1004", f"an expression of model `{flat.name}` is too deeply nested", flat.span)
         return None, tuple(found)
@@ -88,9 +96,12 @@ def _variants(workspace: HasModels, name: str) -> Iterator[dict[str, str]]:
 class _ModelChecker:
     """Reads the declarations of one flat model in an order in which the dependencies of each are known."""
 
-    def __init__(self, flat: FlatModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
+    def __init__(
+        self, flat: FlatModel, diagnostics: Diagnostics, lost: Mapping[str, Span], memo: StatementMemo | None
+    ) -> None:
         self.flat = flat
         self.diagnostics = diagnostics
+        self.memo = memo
         self.symbols = Symbols(others=dict(_other_names(flat)), poisoned=dict(lost))
         self.checker = ExpressionChecker(self.symbols, diagnostics)
         self.semicontinuous: list[Semicontinuous] = []
@@ -103,11 +114,11 @@ class _ModelChecker:
             self._complete(declaration)
         statements = self.flat.statements
         objectives = check_objectives(self.checker, [s for s in statements if isinstance(s, tree.ObjectiveDecl)])
-        constraints = [check_constraint(self.checker, s) for s in statements if isinstance(s, tree.ConstraintDecl)]
-        checks = [check_check(self.checker, s) for s in statements if isinstance(s, tree.CheckDecl)]
+        constraints = [self._kept(s, check_constraint) for s in statements if isinstance(s, tree.ConstraintDecl)]
+        checks = [self._kept(s, check_check) for s in statements if isinstance(s, tree.CheckDecl)]
         placements = [check_placement(self.checker, s) for s in statements if isinstance(s, tree.PlacementDecl)]
         decompositions = [check_decomposition(self.checker, s) for s in statements if isinstance(s, tree.Decompose)]
-        reports = [declarations.check_let(self.checker, s) for s in statements if isinstance(s, tree.ReportDecl)]
+        reports = [self._kept(s, declarations.check_let) for s in statements if isinstance(s, tree.ReportDecl)]
         values = self.symbols.values
         return CheckedModel(
             name=self.flat.name,
@@ -148,24 +159,38 @@ class _ModelChecker:
         result = order(found, self.diagnostics)
         self.symbols.poisoned.update(result.circular)
         self.symbols.upcoming.update({d.name.text: d.name.span for d in found})
+        self._begin_memo()
         return result.declarations
+
+    def _begin_memo(self) -> None:
+        """Track the names that checks look up, if their results are kept for the next check of the model."""
+        if self.memo is None:
+            return
+        symbols = self.symbols
+        tables = (symbols.others, symbols.poisoned, symbols.upcoming)
+        names = {name: tuple(table.get(name) for table in tables) for table in tables for name in table}
+        self.memo.begin(names)
+        symbols.sets = TrackedNames(symbols.sets, self.memo)
+        symbols.values = TrackedNames(symbols.values, self.memo)
+        symbols.others = TrackedNames(symbols.others, self.memo)
+        symbols.poisoned = TrackedNames(symbols.poisoned, self.memo)
+        symbols.upcoming = TrackedNames(symbols.upcoming, self.memo)
+
+    def _kept(
+        self, statement: _Statement, check: Callable[[ExpressionChecker, _Statement], T], declares: str | None = None
+    ) -> T:
+        """The result of a check of one statement, which may be that of the last check of the model."""
+        if self.memo is None:
+            return check(self.checker, statement)
+
+        def run(found: Diagnostics) -> T:
+            return check(ExpressionChecker(self.symbols, found), statement)
+
+        return self.memo.check(statement, check.__name__, self.diagnostics, run, declares)
 
     def _declare(self, declaration: Ordered) -> None:
         """Read a declaration on its own; a variable's bounds and a set's class come later."""
-        checked: CheckedSet | CheckedParam | CheckedLet | CheckedVariable | CheckedRandom | None
-        match declaration:
-            case tree.SetDecl():
-                checked = declarations.check_set(self.checker, declaration)
-            case tree.ParamDecl():
-                checked = declarations.check_param(self.checker, declaration)
-            case tree.LetDecl():
-                checked = declarations.check_let(self.checker, declaration)
-                if checked is not None and not refuse_strict_comparisons(self.checker, checked.value):
-                    checked = None
-            case tree.VarDecl():
-                checked = declarations.check_variable(self.checker, declaration)
-            case tree.RandomDecl():
-                checked = declarations.check_random(self.checker, declaration)
+        checked = self._kept(declaration, _check_declaration, declaration.name.text)
         if checked is None:
             self.symbols.poisoned[declaration.name.text] = declaration.name.span
         elif isinstance(checked, CheckedSet):
@@ -179,7 +204,7 @@ class _ModelChecker:
         if isinstance(declaration, tree.VarDecl):
             variable = self.symbols.values.get(declaration.name.text)
             if isinstance(variable, CheckedVariable) and declaration.bounds:
-                variable = declarations.with_bounds(self.checker, declaration, variable)
+                variable = self._kept(declaration, _check_bounds, variable.name)
                 self.symbols.values[variable.name] = variable
             if isinstance(variable, CheckedVariable) and declaration.semicontinuous:
                 found = with_constraint(self.checker, declaration, variable)
@@ -191,6 +216,31 @@ class _ModelChecker:
         """Sort columns in the order of the declarations of variables."""
         found = (self.symbols.values.get(name) for name in self.flat.names)
         return {v.name: v for v in found if isinstance(v, CheckedVariable)}
+
+
+def _check_declaration(
+    checker: ExpressionChecker, declaration: Ordered
+) -> CheckedSet | CheckedParam | CheckedLet | CheckedVariable | CheckedRandom | None:
+    match declaration:
+        case tree.SetDecl():
+            return declarations.check_set(checker, declaration)
+        case tree.ParamDecl():
+            return declarations.check_param(checker, declaration)
+        case tree.LetDecl():
+            checked = declarations.check_let(checker, declaration)
+            return checked if checked is None or refuse_strict_comparisons(checker, checked.value) else None
+        case tree.VarDecl():
+            return declarations.check_variable(checker, declaration)
+        case tree.RandomDecl():
+            return declarations.check_random(checker, declaration)
+        case _:
+            return None
+
+
+def _check_bounds(checker: ExpressionChecker, declaration: tree.VarDecl) -> CheckedVariable:
+    variable = checker.symbols.values[declaration.name.text]
+    assert isinstance(variable, CheckedVariable)
+    return declarations.with_bounds(checker, declaration, variable)
 
 
 def _other_names(flat: FlatModel) -> Iterator[tuple[str, tuple[str, Span]]]:

@@ -346,6 +346,7 @@ CODES: dict[str, str] = {
     "GSM6019": "no online block to run",
     "GSM6021": "job does not exist",
     "GSM6022": "job is not in any plan at that time",
+    "GSM6023": "optional package is not installed",
     # 70xx driving models over time
     "GSM7001": "carried state is not an integer",
     "GSM7002": "model cannot run over time",

@@ -69,14 +69,14 @@ class Formulation:
 def formulation(workspace: HasModels, model: str, options: Mapping[str, str] | None = None) -> Formulation:
     """Return the formulation of a model with options (else the defaults); raise DiagnosticError for errors."""
     flat = _flat(workspace, model, options or {})
-    base = _Writer(flat)
+    base = FormulationWriter(flat)
     definitions, objectives, constraints = base.equations(1)
     base_equations = {(e.name, e.latex, e.over) for e in (*definitions, *objectives, *constraints)}
     last = len(base_equations)
     variants: list[Variant] = []
     for name, decl in flat.option_decls.items():
         for choice in (c.text for c in decl.choices if c.text != flat.options[name]):
-            other = _Writer(_flat(workspace, model, {**flat.options, name: choice}))
+            other = FormulationWriter(_flat(workspace, model, {**flat.options, name: choice}))
             other_equations = [e for group in other.equations(1) for e in group]
             found = {(e.name, e.latex, e.over) for e in other_equations}
             added = [e for e in other_equations if (e.name, e.latex, e.over) not in base_equations]
@@ -120,7 +120,7 @@ _BOUND = {">=": r"\geq", "<=": r"\leq", ">": ">", "<": "<", "==": "="}
 _KIND = {"binary": r"\in \{0, 1\}", "integer": r"\in \mathbb{Z}", "real": r"\in \mathbb{R}"}
 
 
-class _Writer:
+class FormulationWriter:
     """Writes the declarations of one flat model."""
 
     def __init__(self, flat: FlatModel) -> None:
@@ -139,7 +139,7 @@ class _Writer:
             values = f"= {self.formulas.of(decl.value)}"
         words = [w for w, is_set in (("ordered", decl.ordered), ("interchangeable", decl.identical)) if is_set]
         meaning = "; ".join(filter(None, [decl.doc or "", ", ".join(words)]))
-        text, over = self._head(decl.name.text, decl.indexing)
+        text, over = self.head(decl.name.text, decl.indexing)
         return Notation(text, over, values, "", meaning, decl.name.text)
 
     def parameter(self, decl: tree.ParamDecl) -> Notation:
@@ -153,7 +153,7 @@ class _Writer:
         return self._notation(decl, "" if decl.distribution is None else rf"\sim {self.formulas.of(decl.distribution)}")
 
     def _notation(self, decl: tree.ParamDecl | tree.VarDecl | tree.RandomDecl, values: str) -> Notation:
-        text, over = self._head(decl.name.text, decl.indexing)
+        text, over = self.head(decl.name.text, decl.indexing)
         return Notation(text, over, values, unit(decl.unit), decl.doc or "", decl.name.text)
 
     def _values(
@@ -173,7 +173,7 @@ class _Writer:
         text = r",\ ".join(parts) or ("" if kind == "symbol" else _KIND["real"])
         return text if default is None else rf"{text} \text{{ (default }} {self.formulas.of(default)}\text{{)}}"
 
-    def _head(self, name: str, indexing: tree.Indexing | None) -> tuple[str, str]:
+    def head(self, name: str, indexing: tree.Indexing | None) -> tuple[str, str]:
         """Return a name with an index for each position, and the sets of the indices."""
         if indexing is None:
             return self.formulas.name(name), ""
@@ -204,9 +204,9 @@ class _Writer:
     def equations(self, first: int) -> tuple[tuple[Equation, ...], tuple[Equation, ...], tuple[Equation, ...]]:
         """Definitions, objectives and constraints, numbered through."""
         groups = (
-            [self._let(s) for s in self.declarations(tree.LetDecl)],
-            [self._objective(s) for s in self.declarations(tree.ObjectiveDecl)],
-            [self._constraint(s) for s in self.declarations(tree.ConstraintDecl)],
+            [self.definition(s) for s in self.declarations(tree.LetDecl)],
+            [self.objective(s) for s in self.declarations(tree.ObjectiveDecl)],
+            [self.constraint(s) for s in self.declarations(tree.ConstraintDecl)],
         )
         numbered: list[tuple[Equation, ...]] = []
         for group in groups:
@@ -214,12 +214,12 @@ class _Writer:
             first += len(group)
         return numbered[0], numbered[1], numbered[2]
 
-    def _let(self, decl: tree.LetDecl) -> Equation:
-        head, over = self._head(decl.name.text, decl.indexing)
+    def definition(self, decl: tree.LetDecl) -> Equation:
+        head, over = self.head(decl.name.text, decl.indexing)
         latex = f"{head} = {self.formulas.of(decl.value)}"
         return Equation(0, decl.name.text, latex, over, decl.doc or "", _source(decl.span))
 
-    def _objective(self, decl: tree.ObjectiveDecl) -> Equation:
+    def objective(self, decl: tree.ObjectiveDecl) -> Equation:
         sense = rf"\{decl.sense[:3]}"
         lines = []
         for at, term in enumerate(decl.terms):
@@ -230,7 +230,7 @@ class _Writer:
         name = decl.name.text if decl.name is not None else "objective"
         return Equation(0, name, latex, "", decl.doc or "", _source(decl.span))
 
-    def _constraint(self, decl: tree.ConstraintDecl) -> Equation:
+    def constraint(self, decl: tree.ConstraintDecl) -> Equation:
         over = "" if decl.indexing is None else self.formulas.iterators(decl.indexing)
         return Equation(0, decl.name.text, self.formulas.of(decl.body), over, decl.doc or "", _source(decl.span))
 
