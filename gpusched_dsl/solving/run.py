@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
@@ -115,17 +117,18 @@ class Solving:
         stages: list[_Stage] = []
         kept: list[KeptObjective] = []
         kept_as_stated: list[KeptObjective] = []
-        given = start
+        given, has_start = start, start is not None and bool(np.isfinite(start).any())
         for number, objective in enumerate(objectives):
             if stages and self.deadline.reason:  # nothing is left for this objective and those after it
                 stages.append(_Stage(SolverResult(Status.LIMIT, reason=self.deadline.reason), None, None, 0.0))
                 break
+            improves = number > 0 and not has_start
             for within in KEPT_WITHIN if kept else KEPT_WITHIN[:1]:
                 problem = stage_problem(self.problem, objective, kept, within)
                 original = self.reformulated.original
                 stated = stage_problem(original, original.objectives[number], kept_as_stated, within)
                 self._close()
-                stage = self._stage(problem, stated, number, _better_start(problem, given, start))
+                stage = self._stage(problem, stated, number, _better_start(problem, given, start), improves)
                 if stage.answer.status is not Status.INFEASIBLE:
                     break
             if stage.answer.status is Status.INFEASIBLE and kept:
@@ -174,12 +177,17 @@ class Solving:
         seconds = stage.seconds + time.perf_counter() - began
         return _Stage(found.answer, found.checked_point, found.stated_point, seconds)
 
-    def _stage(self, problem: Problem, stated: Problem, number: int, start: Floats | None) -> _Stage:
-        """Solve a problem with at most one objective, in the open session if there is one."""
+    def _stage(
+        self, problem: Problem, stated: Problem, number: int, start: Floats | None, improves: bool = False
+    ) -> _Stage:
+        """Solve a problem with at most one objective, in the open session if there is one.
+
+        `improves`: the start is only the point of an earlier objective.
+        """
         began = time.perf_counter()
         answer = answer_without_solver(problem)
         if answer is None:
-            answer = self._solve_from_start(problem, start)
+            answer = self._solve_from_start(problem, start, improves)
         else:
             self._close()  # an update that never reached the session would leave it with the earlier problem
         if answer.status is Status.OPTIMAL and answer.values is None:
@@ -193,13 +201,15 @@ class Solving:
             return _Stage(found, None, None, seconds)
         return _Stage(found.answer, found.checked_point, found.stated_point, seconds)
 
-    def _solve_from_start(self, problem: Problem, start: Floats | None) -> SolverResult:
+    def _solve_from_start(self, problem: Problem, start: Floats | None, improves: bool) -> SolverResult:
         """Complete the start, or search for one where that is worth it, then solve by blocks, or by the backend."""
         problem = uncross(problem)
         options = self._options_in_time()
         if self.choice.by_blocks and options.heuristic == "auto":
             options = replace(options, heuristic="off")  # generated columns lead to points soon enough
-        self.mip_start = mip_start = find_mip_start(problem, self.backend, options, start, self.monitor)
+        self.mip_start = mip_start = find_mip_start(
+            problem, self.backend, options, start, self.monitor, improves=improves
+        )
         self.warnings.extend(mip_start.warnings)
         if mip_start.answer is not None:
             self._close()

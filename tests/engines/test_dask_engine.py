@@ -164,7 +164,8 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 CLUSTER = """
 import sys
 from distributed import LocalCluster
-with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster:
+with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, protocol="tcp",
+                  dashboard_address=None) as cluster:
     print(cluster.scheduler_address, flush=True)
     sys.stdin.read()
 """

@@ -20,6 +20,7 @@ LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000
 SHARE = 0.2  # of the time limit
 # Of problems this large a solver does no more in the rest of the time than to solve the relaxation once again.
 HUGE_NONZEROS, HUGE_SHARE = 500_000, 0.4
+AT_BOUND = 1e-9
 MOST_SECONDS = 60.0  # without a time limit, or with a long one, for completing a start
 
 
@@ -65,29 +66,50 @@ class MipStart:
 
 
 def find_mip_start(
-    problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None, monitor: Monitor | None
+    problem: Problem,
+    backend: Backend,
+    options: SolveOptions,
+    start: Floats | None,
+    monitor: Monitor | None,
+    *,
+    improves: bool = False,
 ) -> MipStart:
     """Complete a start (NaN: no value of a column), or search for one if that pays.
 
-    `options` hold what is left of the time limit, of which a share is taken.
+    `options` hold what is left of the time limit, of which a share is taken. `improves`: the start is the point of an
+    earlier objective and may be poor for this one, so a search pays as without a start.
     """
     if start is not None and not np.isfinite(start).any():
         start = None
     mip_start = MipStart(start)
     if start is not None:
         mip_start = _complete(problem, backend, options, start, monitor)
-    if not mip_start.interrupted and _search_is_wanted(problem, backend, options, mip_start.point):
+    if not mip_start.interrupted and _search_is_wanted(problem, backend, options, mip_start, improves):
         mip_start = _search(problem, backend, options, mip_start, monitor)
     return mip_start
 
 
-def _search_is_wanted(problem: Problem, backend: Backend, options: SolveOptions, start: Floats | None) -> bool:
+def _search_is_wanted(
+    problem: Problem, backend: Backend, options: SolveOptions, mip_start: MipStart, improves: bool
+) -> bool:
     if options.heuristic == "off" or not _is_supported(problem, backend):
         return False
     if options.heuristic == "on":
         return True
     large = problem.matrix.nonzeros >= LARGE_NONZEROS and int(problem.integer.sum()) >= LARGE_INTEGERS
-    return start is None and large
+    if mip_start.point is None or not improves:
+        return mip_start.point is None and large
+    return large and not _is_at_bound(problem, mip_start.point)
+
+
+def _is_at_bound(problem: Problem, point: Floats) -> bool:
+    """Whether the bounds of the columns alone prove that no point is better."""
+    costs = problem.objectives[0].costs(problem.columns) if problem.objectives else np.zeros(problem.columns)
+    if problem.objectives and problem.objectives[0].sense == "maximize":
+        costs = -costs
+    used = np.flatnonzero(costs)
+    best = np.where(costs[used] > 0, problem.lower[used], problem.upper[used])
+    return bool((np.abs(point[used] - best) <= AT_BOUND * np.maximum(1.0, np.abs(best))).all())
 
 
 def _is_supported(problem: Problem, backend: Backend) -> bool:

@@ -40,8 +40,8 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[MipStart]:
     """What solves begin with."""
     seen: list[MipStart] = []
 
-    def noted(*given: Any) -> MipStart:
-        seen.append(find_mip_start(*given))
+    def noted(*given: Any, **named: Any) -> MipStart:
+        seen.append(find_mip_start(*given, **named))
         return seen[-1]
 
     monkeypatch.setattr(solving, "find_mip_start", noted)

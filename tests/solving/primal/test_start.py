@@ -116,6 +116,28 @@ def test_problems_without_integers_and_several_objectives() -> None:
     assert [o.value for o in solved.objectives] == [22, 0]
 
 
+@pytest.mark.usefixtures("everything_is_large")
+def test_a_later_objective_has_a_search_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The point of an earlier objective may be the worst for the next one; a start of the user is kept."""
+    searched: list[str | None] = []
+    real = beginning._search
+
+    def noted(problem: Problem, *rest: Any) -> MipStart:
+        searched.append(problem.objectives[0].name)
+        return real(problem, *rest)
+
+    monkeypatch.setattr(beginning, "_search", noted)
+    first, second = minimize(1, 0, 0, name="first"), maximize(6, 10, 12, name="second")
+    none_used = minimize(1, 0, 0, name="none used")
+    three = replace(KNAPSACK, objectives=(first, none_used, second))
+    solved = solve_problem(three, HIGHS, SolveOptions(gap=0.0))
+    assert [o.value for o in solved.objectives] == [0, 0, 22]
+    assert searched == ["first", "second"]  # for the one in the middle the first point is best by the bounds alone
+    searched.clear()
+    solve_problem(three, HIGHS, SolveOptions(gap=0.0), np.array([0.0, 1.0, 0.0]))
+    assert searched == []
+
+
 # --- what the backend sees ----------------------------------------------------------------------------------------
 
 
