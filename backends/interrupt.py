@@ -12,19 +12,26 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from gpusched_dsl.backends.protocol import Monitor, Silent, SolverProgress
+from gpusched_dsl.backends.protocol import Exchange, Monitor, Silent, SolverProgress
 from gpusched_dsl.backends.threads import SolverThread, run_in_new_thread
+from gpusched_dsl.ir.arrays import Floats
 
 POLL_SECONDS = 0.05
 PROGRESS_SECONDS = 0.1
 
 
 class Control:
-    """The shared state of the waiting thread and the solver's callbacks."""
+    """The shared state of the waiting thread and the solver's callbacks.
+
+    `exchanges`: the monitor takes and offers points. The callbacks give theirs to `improve`, and `take_offer`.
+    """
 
     def __init__(self) -> None:
         self.started = time.perf_counter()
         self.stop_requested = False
+        self.exchanges = False
+        self._improved: Floats | None = None
+        self._offer: Floats | None = None
         self._latest: SolverProgress | None = None
         self._reported = -PROGRESS_SECONDS
 
@@ -46,6 +53,24 @@ class Control:
         latest, self._latest = self._latest, None
         return latest
 
+    def improve(self, values: Floats) -> None:
+        """Called by the solver's callbacks with each better point; the waiting thread passes on the last one."""
+        self._improved = values
+
+    def take_offer(self) -> Floats | None:
+        """Return a point that another solver found, for the callbacks; None without a new one."""
+        offer, self._offer = self._offer, None
+        return offer
+
+    def exchange(self, monitor: Exchange) -> None:
+        """Pass points on in both directions; called by the waiting thread."""
+        values, self._improved = self._improved, None
+        if values is not None:
+            monitor.improved(values)
+        offer = monitor.offered()
+        if offer is not None:
+            self._offer = offer
+
 
 def run_stoppable(
     work: Callable[[], None],
@@ -63,6 +88,7 @@ def run_stoppable(
     KeyboardInterrupt and leaves the solver to its thread.
     """
     watcher: Monitor = monitor or Silent()
+    control.exchanges = isinstance(watcher, Exchange)
     with CtrlC(control):
         job = run_in_new_thread(work) if thread is None else thread.run(work)
         try:
@@ -88,6 +114,8 @@ def _poll(control: Control, monitor: Monitor, interrupt: Callable[[], None] | No
         latest = control.take()
         if latest is not None:
             monitor.progress(latest)
+        if isinstance(monitor, Exchange):
+            control.exchange(monitor)
         control.stop_requested = control.stop_requested or monitor.stop_requested
     if control.stop_requested and interrupt is not None:
         interrupt()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
 from gpusched_dsl.ir.arrays import Floats
@@ -23,6 +23,7 @@ class Capabilities:
     `accepts` are the supported operations beyond linear rows, named as in `Target`; with `convex` only in convex use.
     `nonlinear_integers`: such operations and integers in one problem. `tightens`: it supports the option `tight`.
     `in_place_update`: its sessions have `update`; `carries`: they also have `carry`, for linear problems.
+    `reformulates`: it reformulates problems and completes starts itself, so it gets them as they are stated.
     """
 
     integers: bool = True
@@ -37,6 +38,7 @@ class Capabilities:
     convex: bool = False
     nonlinear_integers: bool = True
     tightens: bool = False
+    reformulates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,19 @@ class Monitor(Protocol):
 
     @property
     def stop_requested(self) -> bool: ...
+
+
+@runtime_checkable
+class Exchange(Monitor, Protocol):
+    """A monitor that receives better points while a solver works, and offers it those of other solvers."""
+
+    def improved(self, values: Floats) -> None:
+        """Receive a point that is better than all earlier ones of this solver."""
+        ...
+
+    def offered(self) -> Floats | None:
+        """Return a point of another solver that is better than those of this one; each only once."""
+        ...
 
 
 class Silent:

@@ -1,8 +1,12 @@
-"""Backends by name, loaded on demand: ours, and entry points of the group `gpusched_dsl.backends`."""
+"""Backends by name, loaded on demand: ours, and entry points of the group `gpusched_dsl.backends`.
+
+`concurrent` and names such as `highs+scip` are several backends at once.
+"""
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
@@ -21,6 +25,9 @@ BUILT_IN = {
     "scip": "gpusched_dsl.backends.scip.backend:ScipBackend",
 }
 
+CONCURRENT, AND = "concurrent", "+"
+CONCURRENT_MODULE = "gpusched_dsl.solving.concurrent.backend"
+
 
 @cache
 def _known_backends() -> dict[str, EntryPoint]:
@@ -29,17 +36,30 @@ def _known_backends() -> dict[str, EntryPoint]:
 
 
 def backend_names() -> tuple[str, ...]:
-    """The names `backend` accepts, in alphabetical order. Imports no solver."""
+    """The names of single solvers, in alphabetical order. Imports no solver."""
     return tuple(sorted(_known_backends()))
+
+
+def solver_names() -> tuple[str, ...]:
+    """The names that `backend` accepts, in alphabetical order, except combinations such as `highs+scip`."""
+    return tuple(sorted({*backend_names(), CONCURRENT}))
+
+
+def is_concurrent(name: str) -> bool:
+    """Whether a name means several solvers at once."""
+    return name == CONCURRENT or AND in name
 
 
 @cache
 def backend(name: str) -> Backend:
     """The backend of that name; raises DiagnosticError when there is none or when it cannot be imported."""
+    if is_concurrent(name):
+        several: Backend = import_module(CONCURRENT_MODULE).make(name)
+        return several
     point = _known_backends().get(name)
     if point is None:
-        names = ", ".join(backend_names())
-        help = did_you_mean(name, backend_names()) or f"the backends are {names}"
+        names = ", ".join(solver_names())
+        help = did_you_mean(name, solver_names()) or f"the backends are {names}"
         raise DiagnosticError([Diagnostic("GSM4001", f"unknown backend `{name}`", help=help)])
     try:
         made: Backend = point.load()()

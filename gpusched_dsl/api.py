@@ -156,6 +156,10 @@ class Model(ModelCampaigns):
         reasons: bool = False,
         engine: str | Engine | None = None,
         workers: int | None = None,
+        alternatives: int | None = None,
+        within: float = 0.01,
+        distinct_by: Collection[str] = (),
+        options_of: str | None = None,
     ) -> Result:
         """Build and solve a scenario (the only one if None) by a solver or a policy.
 
@@ -179,11 +183,17 @@ class Model(ModelCampaigns):
         `engine` is `local`, `inline`, `dask`, `dask://host:port`, `slurm`, or an engine: column generation and
         policies with several controllers use its `workers`, with the same result.
 
+        `alternatives` is the number of solutions to find, with the best one: distinct in the variables `distinct_by`
+        (default: that of the placement, or all integer variables) up to the names of interchangeable elements, and
+        `within` this share of the best. `options_of` names a job, all of whose placements are ranked. The result has
+        `alternatives` and `job_options`. The time limit covers them.
+
         An infeasible or unbounded problem is a result, not an error, and so is a plan that violates the model. Raises
         DiagnosticError with all errors in text, data and options and wrong claims of the solver; ValueError for `bound`
-        with a solver, which proves a bound itself.
+        with a solver, which proves a bound itself, and for `alternatives` or `options_of` with a policy or `relax`.
         """
         clock = Deadline()
+        from gpusched_dsl.workflows.alternatives_config import AlternativesConfig
         from gpusched_dsl.workflows.method import choose_method
         from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
 
@@ -191,11 +201,15 @@ class Model(ModelCampaigns):
         check_option_values(
             scenario=scenario, backend=backend, settings=settings, solver_options=solver_options, monitor=monitor,
             bound=bound, judge=judge, relax=relax, duals=duals, reasons=reasons, engine=engine, workers=workers,
+            alternatives=alternatives, within=within, options_of=options_of,
         )  # fmt: skip
+        check_values({"distinct_by": distinct_by})
         checked = self._scenario(scenario, settings)
         chosen = choose_method(self._workspace, backend, checked.scenario.model, judge=judge, relax=relax)
         if bound and not chosen.is_policy:
             raise ValueError(f"`bound` is only for policies: `{backend}` proves a bound itself")
+        if (alternatives is not None or options_of is not None) and (chosen.is_policy or relax):
+            raise ValueError("`alternatives` and `options_of` need a solver, and no relaxation")
         options = plain_options(
             SolveOptions(
                 time_limit, gap, threads, seed, dict(solver_options or {}), without=_names(without),
@@ -210,6 +224,10 @@ class Model(ModelCampaigns):
             bound=bound,
             duals=duals,
             reasons=reasons,
+            alternatives=None
+            if alternatives is None
+            else AlternativesConfig(int(alternatives), float(within), tuple(distinct_by)),
+            options_of=options_of,
         )
         with engine_in_use(engine, workers):
             solved = solve_scenario(config, clock=clock, monitor=monitor, listener=_SolverRelease(self))

@@ -88,7 +88,7 @@ class CpsatSession(Session):
             model.merge_text_format(_hint(self._form, start))
         control, solver = Control(), SolveWrapper()
         solver.set_parameters(parameters)
-        watch = _Watch(self._form.costs, self._largest_cost, options.gap, control, solver)
+        watch = _Watch(self._form, self._largest_cost, options.gap, control, solver)
         solver.add_solution_callback(watch)
         solver.add_best_bound_callback(watch.on_bound)
         found: list[CpSolverResponse] = []
@@ -116,8 +116,7 @@ class CpsatSession(Session):
         bound = watch.bound_of(response.best_objective_bound) if form.costs is not None else None
         if not known:
             return SolverResult(Status.LIMIT, bound=bound, reason=reason, solve_seconds=seconds, statistics=counts)
-        integers = np.array(list(response.solution)[: len(form.steps)], dtype=np.float64)
-        values = integers * form.steps
+        values = _values(response, form.steps)
         objective = self._problem.objectives[0].value(values) if form.costs is not None else None
         close = objective is not None and bound is not None and watch.is_close(objective, bound)
         solved = optimal or close
@@ -125,6 +124,11 @@ class CpsatSession(Session):
             Status.OPTIMAL if solved else Status.LIMIT, values, objective, bound,
             reason="" if solved else reason, solve_seconds=seconds, statistics=counts,
         )  # fmt: skip
+
+
+def _values(response: CpSolverResponse, steps: Floats) -> Floats:
+    """The values of the columns; other variables follow them."""
+    return np.array(list(response.solution)[: len(steps)], dtype=np.float64) * steps
 
 
 # Parameters that end a run, and what it is then said to have reached.
@@ -148,10 +152,10 @@ class _Watch(SolutionCallback):
     """Reports incumbents and bounds while CP-SAT works, and stops it at the gap that was asked for."""
 
     def __init__(
-        self, costs: IntegerCosts | None, largest_cost: float, gap: float, control: Control, solver: SolveWrapper
+        self, form: IntegerForm, largest_cost: float, gap: float, control: Control, solver: SolveWrapper
     ) -> None:
         super().__init__()
-        self._costs, self._largest_cost, self._gap = costs, largest_cost, gap
+        self._steps, self._costs, self._largest_cost, self._gap = form.steps, form.costs, largest_cost, gap
         self._control, self._solver = control, solver
         self._objective: float | None = None
         self._bound: float | None = None
@@ -161,6 +165,8 @@ class _Watch(SolutionCallback):
         if self._costs is not None:
             self._objective = self._costs.offset + self._costs.unit * self.ObjectiveValue()
             self._bound = self.bound_of(self.BestObjectiveBound())
+        if self._control.exchanges:
+            self._control.improve(_values(self.Response(), self._steps))  # type: ignore[no-untyped-call]
         self._look()
 
     def on_bound(self, bound: float) -> None:

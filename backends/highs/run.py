@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.results import finite
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
-from gpusched_dsl.backends.protocol import Monitor, SolveOptions
+from gpusched_dsl.backends.protocol import Exchange, Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Problem
 
 
@@ -16,7 +18,8 @@ from gpusched_dsl.ir.problem import Problem
 class HighsRun:
     """One solve of the problem that is loaded in `highs`: one or more runs, with one clock and one monitor.
 
-    `abandoned`: a second Ctrl-C left the solver running; it must not be used any more.
+    `abandoned`: a second Ctrl-C left the solver running; it must not be used any more. `muted`: the loaded problem is
+    another one for a time, so its bounds and points are not reported.
     """
 
     highs: Any
@@ -25,11 +28,12 @@ class HighsRun:
     monitor: Monitor | None
     control: Control = field(default_factory=Control)
     abandoned: bool = False
+    muted: bool = False
 
     def run(self, relaxed: bool = False) -> None:
         """Run HiGHS until it ends, or until a monitor or Ctrl-C stops it."""
         highs, control = self.highs, self.control
-        is_mip = self.problem.is_mip and not relaxed
+        is_mip = self.problem.is_mip and not relaxed and not self.muted
 
         def look(event: Any) -> None:
             event.interrupt(control.stop_requested)  # said every time: HiGHS remembers it from one run to the next
@@ -47,17 +51,28 @@ class HighsRun:
                 # The scheduler belongs to this thread and fixes the number of threads when it starts.
                 QuietHighs.resetGlobalScheduler(False)
 
-        callbacks = (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt)
-        for callback in callbacks:
-            callback.subscribe(look)
+        def show_point(event: Any) -> None:
+            control.improve(np.array(event.data_out.mip_solution))
+
+        def take_point(event: Any) -> None:
+            offer = control.take_offer()
+            if offer is not None:
+                event.data_in.setSolution(offer)
+
+        interrupts = (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt)
+        callbacks = dict.fromkeys(interrupts, look)
+        if is_mip and isinstance(self.monitor, Exchange):
+            callbacks |= {highs.cbMipImprovingSolution: show_point, highs.cbMipUserSolution: take_point}
+        for callback, function in callbacks.items():
+            callback.subscribe(function)
         try:
             run_stoppable(work, control, self.monitor)
         except KeyboardInterrupt:
             self.abandoned = True
             raise
         finally:
-            for callback in () if self.abandoned else callbacks:
-                callback.unsubscribe(look)
+            for callback, function in () if self.abandoned else callbacks.items():
+                callback.unsubscribe(function)
 
     def run_without_presolve(self) -> Any:
         """Run once more without presolve, within the remaining time; return the status."""

@@ -65,11 +65,13 @@ def unbounded_or_infeasible(run: HighsRun) -> Status:
     columns = np.arange(len(costs), dtype=np.int32)
     run.limit_to_rest()
     run.highs.changeColsCost(len(costs), columns, np.zeros(len(costs)))
+    run.muted = True
     run.run()
     status = run.highs.getModelStatus()
     if status == Raw.kInfeasible:
         status = confirm_infeasible(run)
     run.highs.changeColsCost(len(costs), columns, costs)
+    run.muted = False
     if status == Raw.kOptimal:
         return Status.UNBOUNDED
     return Status.INFEASIBLE if status == Raw.kInfeasible else Status.INFEASIBLE_OR_UNBOUNDED

@@ -17,13 +17,15 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from functools import cache, cached_property
 from multiprocessing.connection import Pipe
 from typing import Any
 
 from gpusched_dsl.backends.interrupt import POLL_SECONDS, Control, CtrlC
-from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, Silent, SolveOptions
-from gpusched_dsl.backends.registry import backend
+from gpusched_dsl.backends.isolation.outbox import Outbox
+from gpusched_dsl.backends.protocol import Backend, Capabilities, Exchange, Monitor, Session, Silent, SolveOptions
+from gpusched_dsl.backends.registry import backend, is_concurrent
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Problem
@@ -58,7 +60,7 @@ def guard(name: str, everything: bool = False) -> Backend:
     Raises DiagnosticError (GSM4001, GSM4002) as `registry.backend` does, and GSM4017 where its process ends at once:
     at the first question to a process of its own.
     """
-    if not is_supported() or name in APART or (name in STEADY and not everything):
+    if not is_supported() or name in APART or is_concurrent(name) or (name in STEADY and not everything):
         return backend(name)
     return isolate(name)
 
@@ -166,24 +168,37 @@ class SolverProcess:
                 raise
 
     def _wait(self, control: Control, monitor: Monitor) -> Any:
+        if not isinstance(monitor, Exchange):
+            return self._receive_result(self._pipe.send_bytes, control, monitor)
+        outbox = Outbox(self._pipe)  # both sides may send long points at the same time
+        try:
+            return self._receive_result(outbox.send, control, monitor)
+        finally:
+            outbox.close()
+
+    def _receive_result(self, send: Callable[[bytes], None], control: Control, monitor: Monitor) -> Any:
         stopped, watcher = False, monitor
         failure: Exception | None = None
         while True:
             while not self._pipe.poll(POLL_SECONDS):
                 try:
                     control.stop_requested = control.stop_requested or watcher.stop_requested
+                    if isinstance(watcher, Exchange) and (offer := watcher.offered()) is not None:
+                        send(pickle.dumps(("offer", offer), pickle.HIGHEST_PROTOCOL))
                 except Exception as failed:
                     control.stop_requested, watcher, failure = True, Silent(), failed
                 if control.stop_requested and not stopped:
                     stopped = True
-                    self._pipe.send_bytes(pickle.dumps(("stop",)))
+                    send(pickle.dumps(("stop",)))
             kind, content = self._receive()
             if kind == "done":
                 if failure is not None:
                     raise failure
                 return content
             try:
-                if not control.stop_requested:
+                if kind == "improved" and isinstance(watcher, Exchange):
+                    watcher.improved(content)
+                elif kind == "progress" and not control.stop_requested:
                     watcher.progress(content)
             except Exception as failed:
                 control.stop_requested, watcher, failure = True, Silent(), failed
@@ -233,8 +248,9 @@ class IsolatedSession:
         """As the backend's; raises DiagnosticError (GSM4017) where the solver crashes."""
         control = Control()
         answer: SolverResult = self._process.ask(
-            "solve", self._number, options, start, monitor is not None, control=control, monitor=monitor
-        )
+            "solve", self._number, options, start, monitor is not None, isinstance(monitor, Exchange),
+            control=control, monitor=monitor,
+        )  # fmt: skip
         return answer
 
     def update(self, problem: Problem) -> None:
@@ -243,6 +259,10 @@ class IsolatedSession:
     def carry(self, problem: Problem, changes: Changes) -> None:
         """The process matches the columns and rows of its own problem and of the new one by their names, as here."""
         self._process.ask("carry", self._number, problem)
+
+    def kill(self) -> None:
+        """End the process, with all of its sessions."""
+        self._process.kill()
 
     def close(self) -> None:
         if self._process.alive:

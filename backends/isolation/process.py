@@ -15,6 +15,7 @@ from gpusched_dsl.backends.protocol import Backend, Session, SolverProgress
 from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.backends.third_party import foreign_failures
 from gpusched_dsl.engines.lifetime import end_with
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import changes
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -52,7 +53,7 @@ class Server:
         """Answer until the pipe closes: raises EOFError then."""
         while True:
             kind, *content = pickle.loads(self.pipe.recv_bytes())
-            if kind == "stop":
+            if kind in ("stop", "offer"):
                 continue  # the solve had just ended
             try:
                 with self._name_failures(kind):
@@ -88,9 +89,10 @@ class Server:
         session.carry(problem, changes(before, problem))
         self.sessions[number] = session, problem
 
-    def on_solve(self, number: int, options: Any, start: Any, reports_progress: bool) -> Any:
+    def on_solve(self, number: int, options: Any, start: Any, reports_progress: bool, exchanges: bool) -> Any:
         session, _ = self.sessions[number]
-        return session.solve(options, start, _PipeMonitor(self, reports_progress))
+        kind = _PipeExchange if exchanges else _PipeMonitor
+        return session.solve(options, start, kind(self, reports_progress))
 
     def on_close(self, number: int) -> None:
         session, _ = self.sessions.pop(number)
@@ -102,6 +104,7 @@ class _PipeMonitor:
 
     def __init__(self, server: Server, reports_progress: bool) -> None:
         self._server, self._reports_progress, self._stop = server, reports_progress, False
+        self._offer: Floats | None = None
 
     def progress(self, progress: SolverProgress) -> None:
         if self._reports_progress:
@@ -109,13 +112,31 @@ class _PipeMonitor:
 
     @property
     def stop_requested(self) -> bool:
+        self._receive()
+        return self._stop
+
+    def _receive(self) -> None:
         try:
             while not self._stop and self._server.pipe.poll():
-                pickle.loads(self._server.pipe.recv_bytes())
-                self._stop = True
+                kind, *content = pickle.loads(self._server.pipe.recv_bytes())
+                if kind == "offer":
+                    self._offer = content[0]
+                else:
+                    self._stop = True
         except (EOFError, OSError):
             os._exit(0)
-        return self._stop
+
+
+class _PipeExchange(_PipeMonitor):
+    """Also exchanges points with the other process."""
+
+    def improved(self, values: Floats) -> None:
+        self._server.send("improved", values)
+
+    def offered(self) -> Floats | None:
+        self._receive()
+        offer, self._offer = self._offer, None
+        return offer
 
 
 def _sendable(failure: Exception) -> Exception:

@@ -15,7 +15,8 @@ import pyscipopt
 from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
-from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions, SolverProgress
+from gpusched_dsl.backends.protocol import Capabilities, Exchange, Monitor, SolveOptions, SolverProgress
+from gpusched_dsl.backends.scip.exchange import PointExchange, include_exchange
 from gpusched_dsl.backends.scip.loading import INFINITE, load, reaches_infinity, too_costly
 from gpusched_dsl.backends.scip.options import apply_options, without_reductions
 from gpusched_dsl.backends.scip.singleton_duals import duals_back_to_rows
@@ -112,6 +113,7 @@ class ScipSession:
         self._may_be_unbounded = may_be_unbounded(problem)
         self._progress = _ProgressEvents()
         self._model.includeEventhdlr(self._progress, "progress", "reports incumbents and bounds")
+        self._exchange: PointExchange | None = None
         self._thread: SolverThread | None = None  # that of the first solve, which owns memory of the model from then on
         self._finalizer: weakref.finalize[..., ScipSession] = weakref.finalize(self, self._model.freeProb)
         self._finalizer.atexit = False  # `_close_all` does it
@@ -125,7 +127,7 @@ class ScipSession:
     def close(self) -> None:
         """Free the solver in its thread, once it has ended."""
         if self._finalizer.alive and not self._abandoned:
-            self._variables = []
+            self._variables, self._exchange = [], None
             self._finalizer()
             del self._model
 
@@ -136,6 +138,8 @@ class ScipSession:
         if model.getStageName() != "PROBLEM":
             self._own_thread().run(model.freeTransform).wait()
         apply_options(model, options, self._problem)
+        if isinstance(monitor, Exchange) and self._exchange is None:
+            self._exchange = include_exchange(model, self._variables)
         if start is not None:
             self._offer_start(start)
         control = Control()
@@ -152,13 +156,15 @@ class ScipSession:
             answer = SolverResult(self._decide_unbounded(control, options, monitor), statistics=answer.statistics)
         if answer.status is Status.INFEASIBLE and reaches_infinity(self._problem):
             rest = SECOND_OPINION_SECONDS if options.time_limit is None else options.time_limit - control.seconds
-            if _solve(replace(self._problem, objectives=()), options, rest, monitor).values is not None:
+            if _solve(replace(self._problem, objectives=()), options, rest, _silent(monitor)).values is not None:
                 raise DiagnosticError([too_costly(self._problem)])
         return replace(answer, solve_seconds=time.perf_counter() - began)
 
     def _run(self, control: Control, monitor: Monitor | None) -> SolverResult:
         model = self._model
         self._progress.control = control
+        if self._exchange is not None:
+            self._exchange.control = control
         try:
             run_stoppable(self._optimize, control, monitor, model.interruptSolve, self._own_thread())
         except KeyboardInterrupt:
@@ -166,6 +172,8 @@ class ScipSession:
             raise
         finally:
             self._progress.control = None
+            if self._exchange is not None:
+                self._exchange.control = None
         return self._answer(model.getStatus())
 
     def _own_thread(self) -> SolverThread:
@@ -274,7 +282,7 @@ class ScipSession:
         """
         problem = self._problem
         rest = np.inf if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
-        found = _solve(replace(problem, objectives=()), options, rest, monitor)
+        found = _solve(replace(problem, objectives=()), options, rest, _silent(monitor))
         if found.status is Status.OPTIMAL and problem.is_linear:
             return Status.UNBOUNDED
         if found.values is not None and not problem.is_linear and self._improves_endlessly(control, options, monitor):
@@ -284,7 +292,7 @@ class ScipSession:
     def _improves_endlessly(self, control: Control, options: SolveOptions, monitor: Monitor | None) -> bool:
         """Whether the best points within boxes lead on to better ones without end."""
         points: list[Floats] = []
-        watcher = None if monitor is None else _StopMonitor(monitor)
+        watcher = _silent(monitor)
         for size in BOXES:
             rest = BOX_SECONDS if options.time_limit is None else options.time_limit - control.seconds
             if control.stop_requested or rest <= 0:
@@ -354,6 +362,11 @@ class _StopMonitor:
     @property
     def stop_requested(self) -> bool:
         return self._monitor.stop_requested
+
+
+def _silent(monitor: Monitor | None) -> Monitor | None:
+    """The monitor of the solve of another problem."""
+    return None if monitor is None else _StopMonitor(monitor)
 
 
 class _ProgressEvents(pyscipopt.Eventhdlr):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from gpusched_dsl.backends.registry import backend, backend_names
+from gpusched_dsl.backends.registry import backend, solver_names
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.data.sources.files import DataFile, FileLimits
 from gpusched_dsl.data.sources.reader import FileReader
@@ -73,7 +73,7 @@ class InputHashes:
         names = [run.method, str(run.options.get("judge", "highs")), str(run.options.get("fallback", ""))]
         found = {"gsdsl": __version__}
         for name in names:
-            if name in backend_names():
+            if name in solver_names():
                 found |= self._backend_versions(name)
         return found
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gpusched_dsl.backends.registry import backend_names
+from gpusched_dsl.backends.registry import solver_names
 from gpusched_dsl.campaigns.code_fingerprint import PIN, code_fingerprint
 from gpusched_dsl.campaigns.inputs import InputHashes
 from gpusched_dsl.campaigns.tasks import FORMAT, OptionValue, Task, TextSource
@@ -133,7 +133,7 @@ def make_plan(
     allowed = permissions or Permissions()
     block = choose_campaign(workspace, name)
     found = Diagnostics()
-    methods = {*backend_names(), *policy_names(workspace)}
+    methods = {*solver_names(), *policy_names(workspace)}
     campaign = check_campaign(workspace, block, found, methods, tuple(METRICS), obstacle_of(workspace))
     found.raise_if_errors()
     assert campaign is not None

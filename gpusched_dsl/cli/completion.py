@@ -204,9 +204,9 @@ def _policies(file: str | None) -> list[str]:
 
 
 def _solvers(file: str | None) -> list[str]:
-    from gpusched_dsl.backends.registry import backend_names
+    from gpusched_dsl.backends.registry import solver_names
 
-    return list(backend_names())
+    return list(solver_names())
 
 
 def _methods(file: str | None) -> list[str]:

@@ -172,9 +172,9 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
 
 def _refuse_policy(name: str, path: Path) -> None:
     """Raise DiagnosticError (GSM6016) for a policy, which needs a model."""
-    from gpusched_dsl.backends.registry import backend_names
+    from gpusched_dsl.backends.registry import is_concurrent, solver_names
     from gpusched_dsl.policies.library import is_policy
 
-    if name not in backend_names() and is_policy(Workspace(None), name):
+    if not is_concurrent(name) and name not in solver_names() and is_policy(Workspace(None), name):
         message = f"`{name}` is a policy, which needs a `.gsm` file: `{path}` is a compiled problem"
         raise DiagnosticError([Diagnostic("GSM6016", message)])

@@ -40,6 +40,20 @@ def show_result(result: Result, output: Output, names: Sequence[str] = ()) -> No
         _show_waiting(result.waiting_jobs, output)
 
 
+def show_other_solutions(result: Result, output: Output) -> None:
+    """Print the alternatives with their differences, and the options of a job."""
+    if result.alternatives is not None:
+        output.say()
+        output.say("alternatives")
+        show_grid(result.alternatives.grid(), output)
+        for line in result.alternatives.lines():
+            output.say_wrapped(line)
+    if result.job_options is not None:
+        output.say()
+        output.say(result.job_options.note)
+        show_grid(result.job_options.grid(), output)
+
+
 def check_shown(names: Sequence[str], model: CheckedModel) -> None:
     """Raise UsageError for a name that has no values, before a long solve."""
     known = [*model.variables, *model.reports, *model.lets, *model.params]

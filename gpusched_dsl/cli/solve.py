@@ -14,7 +14,7 @@ from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
-from gpusched_dsl.cli.show import check_shown, show_result
+from gpusched_dsl.cli.show import check_shown, show_other_solutions, show_result
 from gpusched_dsl.cli.solver_options import solver_options
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.selection import SelectedScenario
@@ -27,6 +27,7 @@ from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import seconds_text
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.summary import size_text
+from gpusched_dsl.workflows.alternatives_config import WITHIN, AlternativesConfig
 from gpusched_dsl.workflows.method import Method, SolverMethod, choose_method
 from gpusched_dsl.workflows.solve import SolveConfig, solve_compiled, solve_scenario
 
@@ -46,6 +47,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.bound and not method.is_policy:
         message = f"`--bound` is only for policies: `{options.method}` proves a bound itself"
         raise UsageError("GSM6002", message, "remove it")
+    _check_alternatives(options, method, isinstance(instance, LoadedProblem))
     if options.show and not isinstance(instance, LoadedProblem):
         check_shown(options.show, instance.scenario.model)
     method.backend()  # starts its process
@@ -64,16 +66,48 @@ def run(options: argparse.Namespace, output: Output) -> int:
                 bound=options.bound,
                 duals=options.duals,
                 reasons=True,
+                alternatives=_alternatives(options),
+                options_of=options.options_of,
             )
             result = _solve_scenario(config, clock, listener)
     output.report(result.warnings)
     if use is not None and not use.used:
         output.note(f"no worker was needed: only {DISTRIBUTED} are distributed")
     show_result(result, output, options.show)
+    show_other_solutions(result, output)
     output.report(() if result.contradiction is None else (result.contradiction,))
     _write(result, options, output)
     result.solved.close()
     return exit_code(result)
+
+
+def _check_alternatives(options: argparse.Namespace, method: Method, is_compiled: bool) -> None:
+    """Refuse further solutions where there are none, before a long solve."""
+    for name in ("within", "distinct_by"):
+        if getattr(options, name) is not None and options.alternatives is None:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                "GSM6002", f"`{option}` is only for `--alternatives K`", "add it, such as `--alternatives 5`"
+            )
+    for name in ("alternatives", "options_of"):
+        if getattr(options, name) is None:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if method.is_policy:
+            message = f"`{option}` needs a solver: the policy `{options.method}` does not prove that a plan is the best"
+            raise UsageError("GSM6002", message, "choose a solver, such as highs")
+        if options.relax:
+            raise UsageError("GSM6002", f"`{option}` and `--relax` exclude each other", "remove one of them")
+        if is_compiled:
+            message = f"`{option}` needs a `.gsm` file: a compiled problem has no interchangeable elements and jobs"
+            raise UsageError("GSM6002", message, "solve the `.gsm` file")
+
+
+def _alternatives(options: argparse.Namespace) -> AlternativesConfig | None:
+    if options.alternatives is None:
+        return None
+    within = WITHIN if options.within is None else options.within
+    return AlternativesConfig(options.alternatives, within, options.distinct_by or ())
 
 
 def _method(instance: SelectedScenario | LoadedProblem, options: argparse.Namespace) -> Method:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 
 class Status(StrEnum):
@@ -33,6 +34,27 @@ def relative_gap(objective: float, bound: float, largest_cost: float = 0.0) -> f
     return abs(objective - bound) / max(abs(objective), GAP_FLOOR)
 
 
+@dataclass(frozen=True, slots=True)
+class MemberResult:
+    """The result of one of several solvers that worked on the same problem at once.
+
+    `objective` is its own best, `bound` its own bound, `reason` as in `SolverResult`, `error` the message where it
+    failed or refused the problem. `status` is None then, and for a solver that had not ended. `gave_point` and
+    `gave_bound` mark those whose point and bound are reported. `goal` names the objective of several.
+    """
+
+    solver: str
+    status: Status | None
+    reason: str = ""
+    objective: float | None = None
+    bound: float | None = None
+    seconds: float = 0.0
+    gave_point: bool = False
+    gave_bound: bool = False
+    error: str = ""
+    goal: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class SolverResult:
     """`values` is None when there is no point. `bound` is the dual bound, in the sense of the objective, None when
@@ -42,7 +64,8 @@ class SolverResult:
     the change of the objective per unit of the row's side or of the column's value, as `d objective / d rhs` whatever
     the sense. `reason` of a LIMIT is `time`, `interrupt`, `nodes`, `iterations`, `solutions`, `objective`, `memory` or
     `accuracy` (a conic solver came close to an optimum, but not close enough for a proof).
-    `statistics` are the solver's own counts, such as `nodes` and `iterations`.
+    `statistics` are the solver's own counts, such as `nodes` and `iterations`. Of several solvers at once, `members`
+    has the result of each, and `contradictions` what they claim against one another.
     """
 
     status: Status
@@ -54,3 +77,6 @@ class SolverResult:
     reason: str = ""
     solve_seconds: float = 0.0
     statistics: dict[str, float] = field(default_factory=dict)
+    members: tuple[MemberResult, ...] = ()
+    contradictions: tuple[Diagnostic, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.index_labels import label_rows, nonzero_positions
 from gpusched_dsl.ir.problem import Family
+from gpusched_dsl.reporting.members import members_document
 from gpusched_dsl.reporting.tables import plain_numbers
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def document(result: ResultData) -> dict[str, Any]:
         "statistics": solved.statistics,
         "warnings": diagnostics_document(result.diagnostics),
     }
+    if solved.members:
+        fields["members"] = members_document(solved.members)
     # Points are verified, so they are finite. All other values are small.
     return {key: value if key == "variables" else finite(value) for key, value in fields.items()}
 

@@ -37,7 +37,8 @@ class Result(ResultData, Report):
     """The result of a solve. Numbers are in the units that the model declares.
 
     `result["run"]` is the table of the nonzero values, `result.table("run", zeros=True)` of all values; `rebuilt` is
-    why a re-solve could not change the loaded problem in place, None if it could or for a first solve.
+    why a re-solve could not change the loaded problem in place, None if it could or for a first solve. After a solve
+    with `alternatives` or `options_of`, `alternatives` and `job_options` have the other solutions, with a `table`.
     """
 
     # --- tables ------------------------------------------------------------------------------------------------------
@@ -74,6 +75,16 @@ class Result(ResultData, Report):
         if self._is_omitted_column(name, labels):
             return 0.0
         raise KeyError(f"{name}[{', '.join(map(str, labels))}]")
+
+    @property
+    def members(self) -> pl.DataFrame:
+        """Return a row for each solver that worked at once (`backend="concurrent"`), in the terms of each objective:
+        `solver`, `objective_name`, `status`, `reason`, `objective`, `bound`, `seconds`, `gave_point`, `gave_bound`,
+        `error`. Empty for a single solver.
+        """
+        from gpusched_dsl.reporting.members import members_table
+
+        return members_table(self.solved.members)
 
     @property
     def reports(self) -> dict[str, pl.DataFrame]:
@@ -139,12 +150,17 @@ class Result(ResultData, Report):
             own["reports"] = report_document(self)
         if self.waiting_jobs is not None:
             own["waiting"] = self.waiting_jobs.records()
+        if self.alternatives is not None:
+            own["alternatives"] = self.alternatives.to_dict()
+        if self.job_options is not None:
+            own["job_options"] = self.job_options.to_dict()
         return {**document(self), **finite(own if duals is None else {**own, "duals": duals})}
 
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write one CSV per variable (nonzeros) and report, and `placement.csv`, into a folder, created if necessary.
 
-        Jobs that wait are in `waiting.csv`.
+        Jobs that wait are in `waiting.csv`; alternative solutions in `alternatives.csv` and, with the values that
+        differ, in `alternative_values.csv`; the options of a job in `job_options.csv`.
 
         A variable with the name `placement` keeps it, and the placement becomes `placement_2.csv`. Returns the files.
         Raises DiagnosticError: GSM6008 if a file cannot be written, GSM6010 without a point.
@@ -160,7 +176,7 @@ class Result(ResultData, Report):
             tables[distinct(["waiting"], tuple(tables))[0]] = self.waiting
         for name, frame in self.reports.items():
             tables[distinct([name], tuple(tables))[0]] = frame
-        for name, frame in self._sensitivity_tables().items():
+        for name, frame in (self._alternative_tables() | self._sensitivity_tables()).items():
             tables[distinct([name], tuple(tables))[0]] = frame
         return write_csv_folder(Path(folder), tables)
 
@@ -252,6 +268,14 @@ class Result(ResultData, Report):
         evaluator = Evaluator(model, store, self.provenance.limits or MemoryLimits())
         domain = evaluator.index_domain(declared.indexing, declared.span)
         return evaluator, domain, evaluator.domain_frame(declared.indexing, domain)
+
+    def _alternative_tables(self) -> dict[str, pl.DataFrame]:
+        tables = {}
+        if self.alternatives is not None:
+            tables = {"alternatives": self.alternatives.table, "alternative_values": self.alternatives.differences}
+        if self.job_options is not None:
+            tables["job_options"] = self.job_options.table
+        return tables
 
     def _sensitivity_tables(self) -> dict[str, pl.DataFrame]:
         if self.sensitivity is None:

@@ -18,6 +18,7 @@ from gpusched_dsl.version import __version__
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched_dsl.reporting.alternatives import Alternatives, Options
     from gpusched_dsl.solving.sensitivity import Sensitivity
     from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 
@@ -32,6 +33,8 @@ class ResultData:
     sensitivity: Sensitivity | None = None
     relaxed: bool = False
     waiting_reasons: tuple[WaitingReason, ...] = ()
+    alternatives: Alternatives | None = None
+    job_options: Options | None = None
 
     @property
     def status(self) -> Status:
@@ -60,11 +63,13 @@ class ResultData:
 
     @property
     def contradiction(self) -> Diagnostic | None:
-        """Return the diagnostic GSM9002 if an objective is better than its bound, such as another solver's;
+        """Return the diagnostic GSM9002 if an objective is better than its bound, or solvers contradict one another;
         else None.
         """
         if self.status is Status.BROKEN:
             return None
+        if self.solved.contradictions:
+            return self.solved.contradictions[0]
         for objective in self.objectives:
             if objective.value is None or objective.bound is None:
                 continue

@@ -23,10 +23,10 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
     Raises DiagnosticError: GSM4001 there is neither, GSM4016 the policy is for another model, else with all that is
     wrong in its text.
     """
-    from gpusched_dsl.backends.registry import backend_names
+    from gpusched_dsl.backends.registry import is_concurrent, solver_names
 
-    solvers = backend_names()
-    if name in solvers:
+    solvers = solver_names()
+    if name in solvers or is_concurrent(name):
         return name
     if is_policy(workspace, name):
         return policy_named(workspace, name, model)
@@ -36,6 +36,8 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
     listed = f"the solvers are {_list_names(solvers)}"
     listed += f"; the policies for `{model.name}` are {_list_names(policies)}" if policies else ""
     help = did_you_mean(name, (*solvers, *policies)) or listed
+    if name == "portfolio":  # what other tools call it
+        help = f"several solvers at once are `concurrent`, or named as in `highs+scip`; {help}"
     raise DiagnosticError([Diagnostic("GSM4001", f"unknown solver or policy `{name}`", help=help)])
 
 

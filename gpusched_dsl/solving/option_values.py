@@ -110,6 +110,10 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "fallback": ("the fallback must be the name of a solver or policy", _is_text),
     "scenario": ("the scenario must be a name", _is_text),
     "online": ("the online block must be a name", _is_text),
+    "alternatives": ("`alternatives` must be an integer of at least 2: the best solution counts", _integer_check(2)),
+    "within": ("`within` must be a nonnegative finite number, such as 0.01", _number_check(0.0)),
+    "distinct_by": ("`distinct_by` must be a list of names of variables", _is_names),
+    "options_of": ("`options_of` must be the name of a job", _is_text),
     "bound": ("`bound` must be True or False", _is_flag),
     "why_gap": ("`why_gap` must be True or False", _is_flag),
     "relax": ("`relax` must be True or False", _is_flag),
@@ -126,7 +130,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "tell": ("`tell` must be a function of the run", callable),
 }
 NEEDED = ("gap", "seed", "samples", "controllers", "method", "backend", "judge", "bound", "relax", "duals", "reasons",
-          "replay", "verify", "why_gap")  # fmt: skip
+          "replay", "verify", "why_gap", "within")  # fmt: skip
 
 
 def value_diagnostics(values: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:

@@ -22,6 +22,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.abandoned import abandoned_passes
 from gpusched_dsl.solving.acceptance import Acceptance, AcceptedPoint
 from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, choose_decomposition
+from gpusched_dsl.solving.exchange import stated_monitor
 from gpusched_dsl.solving.lexicographic import KeptObjective, stage_problem, undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.options import check_integers
 from gpusched_dsl.solving.precheck import answer_without_solver, uncross
@@ -97,7 +98,8 @@ class Solving:
             self.deadline.begin(SOLVING)
             self.deadline.check()
             check_integers(self.backend, self.problem)
-            self.choice = choose_decomposition(self.problem, self.options.decompose)
+            if not self.backend.capabilities.reformulates:
+                self.choice = choose_decomposition(self.problem, self.options.decompose)
             if self.choice.by_blocks and self.session is not None:
                 self._close()
                 loading = Loading.NO_SESSION
@@ -205,6 +207,10 @@ class Solving:
         """Complete the start, or search for one where that is worth it, then solve by blocks, or by the backend."""
         problem = uncross(problem)
         options = self._options_in_time()
+        if self.backend.capabilities.reformulates:
+            self._load(problem)
+            assert self.session is not None
+            return self.session.solve(options, start, self.monitor)
         if self.choice.by_blocks and options.heuristic == "auto":
             options = replace(options, heuristic="off")  # generated columns lead to points soon enough
         self.mip_start = mip_start = find_mip_start(
@@ -220,7 +226,8 @@ class Solving:
             visible, factor = with_visible_costs(problem)
             self._load(visible)
             assert self.session is not None
-            answer = self.session.solve(self._options_in_time(), mip_start.point, self.monitor)
+            monitor = stated_monitor(self.monitor, self.reformulated, problem, factor)
+            answer = self.session.solve(self._options_in_time(), mip_start.point, monitor)
             if not isinstance(answer, SolverResult):
                 message = f"the backend `{self.backend.name}` returned `{type(answer).__name__}` as a result"
                 raise DiagnosticError([Diagnostic("GSM4007", message)])
@@ -321,7 +328,11 @@ class Solving:
             statistics=_sum_statistics(stages),
             versions=self.backend.versions(),
             session=self.session,
-            warnings=tuple(self.warnings),
+            warnings=(*self.warnings, *dict.fromkeys(w for s in stages for w in s.answer.warnings)),
+            members=tuple(
+                replace(m, goal=_name(self.problem, n)) for n, s in enumerate(stages) for m in s.answer.members
+            ),
+            contradictions=tuple(c for s in stages for c in s.answer.contradictions),
         )
 
     def _objectives(
@@ -339,6 +350,11 @@ class Solving:
             status, seconds = (None, 0.0) if stage is None else (stage.answer.status, stage.seconds)
             results.append(ObjectiveResult.of(objective, value, bound, status, seconds, self.problem.columns))
         return tuple(results)
+
+
+def _name(problem: Problem, number: int) -> str:
+    """The name of an objective, "" without one."""
+    return (problem.objectives[number].name or "") if number < len(problem.objectives) else ""
 
 
 def _uses_slack(kept: Sequence[KeptObjective], point: Floats) -> bool:

@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Objective, Problem, Size
-from gpusched_dsl.ir.solver_result import Status, relative_gap
+from gpusched_dsl.ir.solver_result import MemberResult, Status, relative_gap
 from gpusched_dsl.ir.verify import ObjectiveValue, TermValue, Tolerances, Verification
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
@@ -100,7 +100,8 @@ class Solution:
     `aggregated` is the solution of the aggregated problem, and `size` is the size of the complete problem; `problem`
     may then be only the part of it in which the point is not zero.
     `warnings` explain why a start was not used. `stopped_at` names the stage at which the time limit
-    or a stop ended the work before a solver was asked, "" where one was.
+    or a stop ended the work before a solver was asked, "" where one was. `members` has the result of each of several
+    solvers that worked at once, `contradictions` what they claim against one another.
     """
 
     problem: Problem
@@ -126,6 +127,8 @@ class Solution:
     size: Size | None = None
     warnings: tuple[Diagnostic, ...] = ()
     stopped_at: str = ""
+    members: tuple[MemberResult, ...] = ()
+    contradictions: tuple[Diagnostic, ...] = ()
 
     @property
     def objective(self) -> float | None:

@@ -14,6 +14,7 @@ from gpusched_dsl.ir.changes import Changes, changes
 from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, StoppedEarly, grace, limit, stage
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import Tolerances
+from gpusched_dsl.solving.concurrent.reformulations import Reformulations
 from gpusched_dsl.solving.map_start import map_start
 from gpusched_dsl.solving.option_values import plain_options
 from gpusched_dsl.solving.options import check_request
@@ -36,6 +37,7 @@ def solve_problem(
     start: Floats | None = None,
     monitor: Monitor | None = None,
     tolerances: Tolerances | None = None,
+    reformulations: Reformulations | None = None,
 ) -> Solution:
     """Solve `problem`; `start` is a point to begin from: a hint; NaN where nothing is known.
 
@@ -43,6 +45,7 @@ def solve_problem(
     Several objectives are optimised in order, each earlier one kept (within `KEPT_WITHIN` of its value). The time limit
     is for all together and for the reformulation, and ends no later than the active deadline. Ctrl-C, the time limit
     and the monitor stop with the best point found: before a solver was asked, that is the start where it is feasible.
+    `reformulations` are those of other solves of the same problem.
     Raises DiagnosticError (GSM32.., GSM40..) for an unknown backend, wrong options, terms that the backend does not
     take, data no solver can take, a solver that fails, and a point that our own check refuses.
     """
@@ -53,7 +56,7 @@ def solve_problem(
     allowed = tolerances or Tolerances()
     with deadline_of(options.time_limit, monitor) as deadline, foreign_failures(chosen):
         try:
-            reformulated = _reformulate(problem, chosen, options)
+            reformulated = _reformulate(problem, chosen, options, reformulations)
             run = Solving(chosen, reformulated, options, monitor, allowed, deadline)
             solved = run.run(map_start(reformulated, start))
         except StoppedEarly as stopped:
@@ -125,10 +128,19 @@ def deadline_of(seconds: float | None, monitor: Monitor | None) -> AbstractConte
     return limit(seconds, lambda: monitor.stop_requested, getattr(monitor, "stage", None))
 
 
-def _reformulate(problem: Problem, backend: Backend, options: SolveOptions) -> ReformulatedProblem:
+def _reformulate(
+    problem: Problem, backend: Backend, options: SolveOptions, others: Reformulations | None = None
+) -> ReformulatedProblem:
     with stage(REFORMULATION):
         refuse_unusable(problem)
-        return reformulate(problem, target_of(backend, problem), tighten=options.tighten, without=options.without)
+        if backend.capabilities.reformulates:
+            return ReformulatedProblem(problem, problem)
+        target = target_of(backend, problem)
+
+        def make() -> ReformulatedProblem:
+            return reformulate(problem, target, tighten=options.tighten, without=options.without)
+
+        return make() if others is None else others.get(problem, target, make)
 
 
 def _choose_loading(solved: Solution, solver_changes: Changes) -> Loading:

@@ -67,10 +67,10 @@ def _methods(workspace: Workspace) -> set[str] | None:
     """Return the names of methods; None, without loading anything, if no test, campaign or portfolio names one."""
     if not (workspace.tests or workspace.campaigns or any(map(names_methods, workspace.policies.values()))):
         return None
-    from gpusched_dsl.backends.registry import backend_names
+    from gpusched_dsl.backends.registry import solver_names
     from gpusched_dsl.policies.library import policy_names
 
-    return {*backend_names(), *policy_names(workspace)}
+    return {*solver_names(), *policy_names(workspace)}
 
 
 def _measures(workspace: Workspace) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from gpusched_dsl.backends.isolation.backend import guard
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend_names
+from gpusched_dsl.backends.registry import backend_names, solver_names
 from gpusched_dsl.compiling.build import Built, Permissions, build
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.tests.test_block import (
@@ -83,7 +83,7 @@ def _run_test(
     workspace: Workspace, block: tree.Test, permissions: Permissions, backend: str | None, every: bool
 ) -> Iterator[Run]:
     found = Diagnostics()
-    test = check_test(workspace, block, found, {*backend_names(), *policy_names(workspace)})
+    test = check_test(workspace, block, found, {*solver_names(), *policy_names(workspace)})
     if test is None:
         yield Run(block.name.text, "", "", Verdict.BROKEN, diagnostics=tuple(found))
         return
@@ -108,7 +108,7 @@ def _run_solve(
     if not running:
         return
     try:
-        solvers = set(backend_names())
+        solvers = set(solver_names())
         whole = any(method.name in solvers for method in running)
         built = build(workspace, solve.scenario, permissions=permissions, aggregated=True, full=whole)
     except DiagnosticError as error:

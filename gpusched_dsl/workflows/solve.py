@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.compiling.selection import SelectedScenario
-from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limit
+from gpusched_dsl.ir.deadline import INTERRUPT, TIME, Deadline, StoppedEarly, limit
 from gpusched_dsl.ir.log import log
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -24,6 +24,7 @@ from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, solve_problem
 from gpusched_dsl.solving.starts import point_from
 from gpusched_dsl.solving.unfinished import solution_without_problem
+from gpusched_dsl.workflows.alternatives_config import AlternativesConfig
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.warm_start import Start, WarmStart, start_from, with_plan
@@ -37,7 +38,7 @@ class SolveConfig:
     passes to skip, the decomposition, the heuristic and the solver's own options. `warm_start` is a point or a
     policy to start from. With `bound`, the judge of a policy also proves a bound; with `duals`, the result has
     duals and ranges, those of the linear program with fixed integers if there are integers; with `reasons` it has why
-    jobs wait.
+    jobs wait; with `alternatives` it has other solutions, and with `options_of` the options of that job.
     """
 
     scenario: SelectedScenario
@@ -47,6 +48,8 @@ class SolveConfig:
     bound: bool = False
     duals: bool = False
     reasons: bool = False
+    alternatives: AlternativesConfig | None = None
+    options_of: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +121,8 @@ def solve_scenario(
     log(f"{title} with {method.name}: {outcome_text(result)}")
     if config.reasons and result.reason != "interrupt" and not (monitor is not None and monitor.stop_requested):
         result = _with_reasons(result, method, observer, clock.rest_of(options.time_limit))
+    if built is not None and result.has_point and result.reason not in (TIME, INTERRUPT):
+        result = _with_other_solutions(result, built, config, clock, monitor, observer)
     return SolvedScenario(config, result, instance, start.plan)
 
 
@@ -141,6 +146,30 @@ def _with_reasons(result: Result, method: Method, observer: Listener, rest: floa
         if rest is not None:
             search = replace(search, seconds=min(search.seconds, rest))
         return replace(result, waiting_reasons=search(result, waiting))
+
+
+def _with_other_solutions(
+    result: Result,
+    built: Built,
+    config: SolveConfig,
+    clock: Deadline,
+    monitor: Monitor | None,
+    observer: Listener,
+) -> Result:
+    """Add alternative solutions and the options of a job, within the rest of the time limit."""
+    if config.alternatives is None and config.options_of is None:
+        return result
+    from gpusched_dsl.workflows.alternatives import solver_of, with_alternatives, with_options
+
+    solve = solver_of(config.method, config.options, clock, monitor)
+    with observer.working_context():
+        if config.alternatives is not None:
+            observer.begin("alternatives")
+            result = with_alternatives(result, built, config.alternatives, solve)
+        if config.options_of is not None:
+            observer.begin(f"options of {config.options_of}")
+            result = with_options(result, built, config.options_of, solve)
+    return result
 
 
 def _with_bound(

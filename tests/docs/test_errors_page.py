@@ -48,6 +48,7 @@ ELSEWHERE = {
     "GSM4020": "ir/test_json.py::test_foreign_text",
     "GSM4021": "ir/test_json.py::test_other_version",
     "GSM4022": "ir/test_json.py::test_contradictions_are_told",
+    "GSM4024": "workflows/test_alternatives.py::test_what_has_no_alternatives",
     "GSM4023": "backends/test_writers.py::test_lp_needs_a_column",
     "GSM5101": "online/journal/test_journal_damage.py::test_places_where_no_journal_can_be",
     "GSM5102": "online/journal/test_journal_damage.py::test_foreign_files_are_refused",

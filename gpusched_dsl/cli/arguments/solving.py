@@ -21,13 +21,13 @@ from gpusched_dsl.cli.arguments.shared import (
     add_solver_option,
     add_without,
 )
-from gpusched_dsl.cli.arguments.values import names, path
+from gpusched_dsl.cli.arguments.values import count_of_at_least_two, fraction, names, path
 
 
 def add_solve_options(parser: Parser) -> None:
     parser.add_argument("file", type=path, metavar="FILE", help=PROBLEM_HELP)
     add_instance_options(parser)
-    add_method(parser, "highs, scip, cvxpy, cpsat, or a policy such as Greedy")
+    add_method(parser, "highs, scip, cvxpy, cpsat, concurrent (several at once), or a policy such as Greedy")
     add_limits(parser)
     add_seed(parser, "the random seed of the solver or policy")
     add_judge(parser)
@@ -62,6 +62,27 @@ def add_solve_options(parser: Parser) -> None:
         "--duals",
         action="store_true",
         help="show duals, slacks, reduced costs and ranges; with integers, those of the solution's linear program",
+    )
+    parser.add_argument(
+        "--alternatives",
+        type=count_of_at_least_two,
+        metavar="K",
+        help="also find other solutions, K in all, distinct up to the names of interchangeable elements",
+    )
+    parser.add_argument(
+        "--within",
+        type=fraction,
+        metavar="G",
+        help="how much worse an alternative may be, such as 5%% (default: 1%%)",
+    )
+    parser.add_argument(
+        "--distinct-by",
+        type=names,
+        metavar="A,B,...",
+        help="the variables in which alternatives differ (default: that of the placement, or all integer variables)",
+    )
+    parser.add_argument(
+        "--options-of", metavar="JOB", help="rank all placements of a job, with the best for all others"
     )
     parser.add_argument(
         "--show",

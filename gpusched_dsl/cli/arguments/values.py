@@ -43,6 +43,13 @@ def _seed_range(text: str) -> range:
     return range(first, last + 1)
 
 
+def count_of_at_least_two(text: str) -> int:
+    count = nonnegative_integer(text)
+    if count < 2:
+        raise argparse.ArgumentTypeError(f"`{text}` must be at least 2: the best solution counts as one")
+    return count
+
+
 def number(text: str) -> float:
     try:
         value = float(text)

@@ -276,6 +276,7 @@ CODES: dict[str, str] = {
     "GSM4021": "problem file of another version",
     "GSM4022": "contradictory problem file",
     "GSM4023": "problem cannot be written",
+    "GSM4024": "problem without alternatives",
     # 51xx journals of online runs
     "GSM5101": "journal cannot be opened",
     "GSM5102": "file is not a journal",

@@ -1,0 +1,101 @@
+"""Alternative solutions of a solve, and the options of a job: further solves of the problem of a result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Monitor, SolveOptions
+from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.ir.deadline import Deadline
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.reporting.alternatives import Alternatives, Interchangeable, Options
+from gpusched_dsl.reporting.result import Result
+from gpusched_dsl.solving.alternatives.compared import CODE, choose_compared
+from gpusched_dsl.solving.alternatives.options import find_options
+from gpusched_dsl.solving.alternatives.search import Solve, find_alternatives
+from gpusched_dsl.solving.alternatives.symmetry import Symmetry, interchangeable_sets
+from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.workflows.alternatives_config import AlternativesConfig
+from gpusched_dsl.workflows.method import Method
+
+MOST_OPTIONS = 50
+
+
+def with_alternatives(result: Result, built: Built, config: AlternativesConfig, solve: Solve) -> Result:
+    """Return the result with alternative solutions, the first of which is its own.
+
+    Raises DiagnosticError: GSM4024 if solutions cannot be told apart or the problem is too large, else as solvers do.
+    """
+    problem, model = _stated(result, built), built.scenario.model
+    compared = choose_compared(problem, model, config.distinct_by)
+    sets = interchangeable_sets(model, built.instance.store)
+    first = replace(result.solved, session=None)
+    found = find_alternatives(first, compared, Symmetry(compared, sets), config.count, config.within, solve)
+    provenance = replace(built.provenance(), warnings=())
+    return replace(
+        result,
+        alternatives=Alternatives(
+            tuple(Result(solution, provenance) for solution in found.solutions),
+            found.differ,
+            config.within,
+            compared.names,
+            compared.families,
+            tuple(Interchangeable(s.name, len(s.of), s.classes) for s in sets),
+            found.complete,
+            found.reason,
+        ),
+    )
+
+
+def with_options(result: Result, built: Built, job: str, solve: Solve) -> Result:
+    """Return the result with the options of a job.
+
+    Raises DiagnosticError: GSM6021 unknown job, GSM4024 no placement of jobs or too large a problem, else as
+    solvers do.
+    """
+    problem, model = _stated(result, built), built.scenario.model
+    placement = model.placement
+    index = None if placement is None else placement.position("job")
+    if placement is None or index is None:
+        message = f"`{model.name}` has no `placement` with a role `job`, so no job has options"
+        raise DiagnosticError([Diagnostic(CODE, message, model.span, help="declare a `placement` with `job`")])
+    compared = choose_compared(problem, model, (placement.variable,))
+    family = compared.families[0]
+    universe = family.domain.components[index]
+    labels = [] if universe is None else [str(label) for label in universe.labels]
+    if job not in labels:
+        help = did_you_mean(job, labels) or "jobs are elements of the set of the placement"
+        raise DiagnosticError([Diagnostic("GSM6021", f"unknown job `{job}`", help=help)])
+    own = np.flatnonzero(family.domain.columns()[index] == labels.index(job))
+    sets = tuple(s for s in interchangeable_sets(model, built.instance.store) if s.universe is not universe)
+    best = replace(result.solved, session=None)
+    found = find_options(best, compared, Symmetry(compared, sets), own, job, MOST_OPTIONS, solve)
+    provenance = replace(built.provenance(), warnings=())
+    results = tuple(None if o.solution is None else Result(o.solution, provenance) for o in found.options)
+    return replace(result, job_options=Options(job, found.options, results, result, found.complete, found.left_out))
+
+
+def solver_of(method: Method, options: SolveOptions, clock: Deadline, monitor: Monitor | None) -> Solve:
+    """Return what solves the further problems, each within the rest of the time limit."""
+
+    def solve(problem: Problem) -> Solution:
+        rest = clock.rest_of(options.time_limit)
+        return solve_problem(problem, method.backend(), replace(options, time_limit=rest), None, monitor)
+
+    return solve
+
+
+def _stated(result: Result, built: Built) -> Problem:
+    """The problem of the result with all elements."""
+    problem = result.solved.problem
+    size = result.solved.size
+    if size is not None and size.columns != problem.columns:
+        message = f"the problem is too large for alternatives: {size.nonzeros:,} nonzeros with all elements named"
+        help = "alternatives name every element; use fewer elements"
+        raise DiagnosticError([Diagnostic(CODE, message, help=help)])
+    return problem
