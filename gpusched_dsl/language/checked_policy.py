@@ -130,6 +130,21 @@ class CheckedStage:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedPrice:
+    """`price(capacity[v])`: the dual value of a constraint in the linear relaxation of the model.
+
+    `param` stands for it in the policy's model, in the unit of the objective per unit of the constraint. `span` is its
+    first use. `omitted` is the position of the node among the indices of the constraint, if the price omits it: it is
+    then the mean over all nodes.
+    """
+
+    param: CheckedParam
+    constraint: str
+    span: Span
+    omitted: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedLoads:
     """`reserve ... of LOAD with RULE`, `serve x[...] of LOAD with RULE`: loads of services, and their rule.
 
@@ -234,6 +249,7 @@ class CheckedPolicy:
     order: CheckedRanking
     doc: str | None = None
     lets: Mapping[str, CheckedLet] = field(default_factory=dict)
+    prices: tuple[CheckedPrice, ...] = ()  # known before `lets` and stages; `model.params` has them
     stages: tuple[CheckedStage, ...] = ()  # in the order in which they are solved; `model.params` has their results
     choose: CheckedRanking | None = None
     otherwise: CheckedRanking | None = None

@@ -89,7 +89,9 @@ def plans_alone(planner: Planner) -> bool:
 
 
 def _searches(policy: CheckedPolicy) -> bool:
-    return policy.repeat is not None or bool(policy.moves) or any(stage.verb == "admit" for stage in policy.stages)
+    return bool(policy.repeat is not None or policy.moves or policy.prices) or any(
+        stage.verb == "admit" for stage in policy.stages
+    )
 
 
 def offered_load(setup: RunSetup) -> OfferedLoad:

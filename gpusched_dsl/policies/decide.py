@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
@@ -24,6 +25,7 @@ from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.local_search import UNLIMITED
 from gpusched_dsl.policies.memory import replanning_times, values_to_remember
+from gpusched_dsl.policies.prices.values import with_prices
 from gpusched_dsl.policies.queues.run import appends, run_queues
 from gpusched_dsl.policies.relabelling import relabel_schedule
 from gpusched_dsl.policies.search import SearchSettings, never
@@ -45,7 +47,8 @@ class Decision:
 
     `price` is what the engine took the plan to cost, NaN where it does not price; the model prices it again.
     `statistics` are counts and seconds, such as `iterations` and `compile_seconds`. For the next plan: `again`, in how
-    long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of parameters of jobs.
+    long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of parameters of jobs. `bound` is the
+    bound on the first objective of the model that the prices of the policy prove, None for other policies.
     """
 
     values: Mapping[str, VariableValues]
@@ -55,6 +58,7 @@ class Decision:
     stopped: bool = False
     again: VariableValues | None = None
     remembered: Mapping[str, VariableValues] = field(default_factory=dict)
+    bound: float | None = None
 
 
 def decide(
@@ -67,19 +71,40 @@ def decide(
     tell: Tell | None = None,
     known: JobFacts | None = None,
     seconds: float | None = None,
+    quotient: Quotient | None = None,
 ) -> Decision:
     """Return the plan of a policy. `running` is the previous plan, whose jobs stay if the policy has `keep running`.
 
     `known` tells when jobs arrived and what service they had (`job_facts.py`). `stop` is asked, and `tell` told how far
-    it is, now and then; `seconds` is the time after which `stop` asks, for controllers on workers.
+    it is, now and then; `seconds` is the time after which `stop` asks, for controllers on workers. `quotient` is the
+    one of the model, if it is known.
 
     Raises DiagnosticError as evaluation does, where the placement does not say what is needed (GSM3016), and for a
-    portfolio (GSM7015).
+    portfolio (GSM7015), and as `with_prices` does.
     """
     began = time.perf_counter()
     if policy.portfolio is not None:
         raise portfolio_without_run(policy)
-    store = with_stages(policy, with_job_facts(policy, store, limits, known), limits)
+    priced = with_prices(policy, with_job_facts(policy, store, limits, known), limits, quotient)
+    store = with_stages(policy, priced.store, limits)
+    found = _decide(policy, store, limits, seed, running, stop, tell, known, seconds)
+    statistics = {**found.statistics, "prices_seconds": priced.seconds} if policy.prices else found.statistics
+    return replace(found, seconds=time.perf_counter() - began, bound=priced.bound, statistics=statistics)
+
+
+def _decide(
+    policy: CheckedPolicy,
+    store: ValueStore,
+    limits: MemoryLimits,
+    seed: int,
+    running: Mapping[str, VariableValues] | None,
+    stop: Stop | None,
+    tell: Tell | None,
+    known: JobFacts | None,
+    seconds: float | None,
+) -> Decision:
+    """Return the plan by the store with all facts of jobs, prices and results of stages."""
+    began = time.perf_counter()
     if has_slots(policy):
         found = run_slotted(policy, store, limits, stop)
         return Decision(found.values, time.perf_counter() - began, statistics=found.statistics, stopped=found.stopped)

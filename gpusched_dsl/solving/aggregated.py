@@ -119,7 +119,7 @@ def _disaggregate(built: Built, aggregated: AggregatedProblem, inner: Solution, 
         point = _point_of_spread(quotient, full_problem, spread)
     else:
         full_problem, point = support(quotient, spread)
-        _store_columns(built, full_problem)
+        store_columns(built, full_problem)
     name = inner.backend.name
     try:
         try:
@@ -202,7 +202,7 @@ def _index_codes(quotient: Quotient, family: Family, columns: Codes, elements: C
     return codes
 
 
-def _store_columns(built: Built, full_problem: Problem) -> None:
+def store_columns(built: Built, full_problem: Problem) -> None:
     """Let evaluators find the kept columns; all others read 0."""
     store, model = built.instance.store, built.scenario.model
     evaluator = Evaluator(model, store, built.permissions.limits())

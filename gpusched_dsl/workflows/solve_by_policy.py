@@ -13,6 +13,7 @@ import numpy as np
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
+from gpusched_dsl.compiling.aggregation.fixed_plan import can_fix, fixed_plan_problem
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
@@ -28,8 +29,8 @@ from gpusched_dsl.policies.compile_clock import CompileClock
 from gpusched_dsl.policies.decide import Decision, decide
 from gpusched_dsl.reporting.comparison import LEFT_OUT
 from gpusched_dsl.solving.abandoned import CODE as ABANDONED
-from gpusched_dsl.solving.aggregated import Entries, solve_built
-from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.aggregated import MOST_NONZEROS, Entries, solve_built, store_columns
+from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.solving.starts import entries_of_point, read_entries
 
@@ -111,11 +112,19 @@ def _solve_by_policy(
     run = _Run(options.time_limit, monitor, compiling)
     with CtrlC(run.control), compiling:
         decision = decide(
-            policy, store, limits, options.seed, running, run.stop, run.report_progress, seconds=options.time_limit
+            policy,
+            store,
+            limits,
+            options.seed,
+            running,
+            run.stop,
+            run.report_progress,
+            seconds=options.time_limit,
+            quotient=None if built.aggregated is None else built.aggregated.quotient,
         )
     patience = BOUND_SECONDS if options.time_limit is None else max(options.time_limit, least_seconds)
     judge_options = replace(options, gap=0.0, time_limit=patience)
-    problem = _without_fixed_integers(ground(built.scenario.model, store, limits, decision.values))
+    problem = _without_fixed_integers(_problem_with_plan(built, decision))
     # A monitor that stopped the policy would also stop this solve at once, and the plan would be lost.
     solved = solve_problem(problem, backend, judge_options, None, None if run.ended_by else monitor)
     solved.close()
@@ -134,6 +143,24 @@ def _solve_by_policy(
         statistics={**decision.statistics, **seconds, "price": decision.price},
     )
     return _remove_proofs(built, policy, solved, decision, options, ended_by), tuple(warnings)
+
+
+def _problem_with_plan(built: Built, decision: Decision) -> Problem:
+    """Return the problem with the variables of the plan fixed; of a large one only the rows that the plan leaves open.
+
+    Raises DiagnosticError as `ground` does.
+    """
+    aggregated = built.aggregated
+    if (
+        aggregated is not None
+        and aggregated.quotient.full_nonzeros > MOST_NONZEROS
+        and can_fix(aggregated.quotient, decision.values)
+    ):
+        found = fixed_plan_problem(aggregated.quotient, decision.values)
+        if found is not None:
+            store_columns(built, found)
+            return found
+    return ground(built.scenario.model, built.instance.store, built.permissions.limits(), decision.values)
 
 
 def _without_fixed_integers(problem: Problem) -> Problem:
@@ -208,11 +235,20 @@ def with_bound(
     with grace():  # the time limit of the policy does not apply to the bound
         proved, warnings = prove_bound(built, solved, backend, options or SolveOptions(), monitor)
     objectives = tuple(
-        objective if at else replace(objective, bound=proved.bound) for at, objective in enumerate(solved.objectives)
+        objective if at else replace(objective, bound=_better_bound(objective, proved.bound))
+        for at, objective in enumerate(solved.objectives)
     )
     statistics = {**solved.statistics, "bound_seconds": proved.load_seconds + proved.solve_seconds}
     abandoned = tuple(warning for warning in warnings if warning.code == ABANDONED)
     return replace(solved, objectives=objectives, statistics=statistics, warnings=(*solved.warnings, *abandoned))
+
+
+def _better_bound(objective: ObjectiveResult, proved: float | None) -> float | None:
+    """Return the better of the bound that a solver proved and the one of the policy's prices."""
+    known = [bound for bound in (objective.bound, proved) if bound is not None]
+    if not known:
+        return None
+    return max(known) if objective.sense == "minimize" else min(known)
 
 
 def prove_bound(
@@ -233,13 +269,20 @@ def prove_bound(
 def _remove_proofs(
     built: Built, policy: CheckedPolicy, solved: Solution, decision: Decision, options: SolveOptions, ended_by: str
 ) -> Solution:
-    """Remove bound and optimality from the solution: they apply to the problem with the fixed plan only."""
+    """Remove bound and optimality from the solution: they apply to the problem with the fixed plan only.
+
+    A bound by the prices of the policy applies to the complete problem, so it is added.
+    """
     status, reason = solved.status, solved.reason
     if solved.point is not None:
         status, reason = Status.FEASIBLE, ended_by
     elif status is Status.INFEASIBLE:
         status = Status.BROKEN
-    objectives = tuple(replace(o, bound=None, status=None if o.status is None else status) for o in solved.objectives)
+    bound = None if solved.point is None else decision.bound
+    objectives = tuple(
+        replace(o, bound=None if at else bound, status=None if o.status is None else status)
+        for at, o in enumerate(solved.objectives)
+    )
     aggregated, backend = built.aggregated, PolicyBackend(policy.name, solved.backend)
     return replace(
         solved,

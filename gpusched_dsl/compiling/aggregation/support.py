@@ -30,10 +30,10 @@ def support(quotient: Quotient, spread: Spread) -> tuple[Problem, Floats]:
     columns, elements, values = complete.columns[order], complete.elements[order], complete.values[order]
     problem = quotient.problem
     matrix, rows, owners = _rows(quotient, Spread(columns, elements, values))
-    order = _in_order(quotient, columns, elements)
-    matrix = _permute_columns(matrix, order)
+    order = in_order(quotient, columns, elements)
+    matrix = permute_columns(matrix, order)
     columns, elements, values = columns[order], elements[order], values[order]
-    families = _families(quotient, problem.column_families, columns, elements)
+    families = families_of(quotient, problem.column_families, columns, elements)
     declared = len(problem.variables)
     small = replace(
         problem,
@@ -42,11 +42,11 @@ def support(quotient: Quotient, spread: Spread) -> tuple[Problem, Floats]:
         lower=problem.lower[columns],
         upper=problem.upper[columns],
         integer=problem.integer[columns],
-        constraints=tuple(f for f, _ in _families(quotient, problem.constraints, rows, owners)),
+        constraints=tuple(f for f, _ in families_of(quotient, problem.constraints, rows, owners)),
         matrix=matrix,
         row_lower=problem.row_lower[rows],
         row_upper=problem.row_upper[rows],
-        objectives=tuple(_objective(quotient, o, columns) for o in problem.objectives),
+        objectives=tuple(objective_of(quotient, o, columns) for o in problem.objectives),
     )
     return small, values
 
@@ -228,7 +228,7 @@ class _Kept:
         return np.where(inside, self.members[self.starts[group] + np.where(inside, missing, 0)], -1)
 
 
-def _families(
+def families_of(
     quotient: Quotient, families: Sequence[Family], numbers: Codes, elements: Codes
 ) -> list[tuple[Family, int]]:
     """The families of ascending columns or rows, with the index tuples of their elements; and which family it was."""
@@ -248,7 +248,7 @@ def _families(
     return found
 
 
-def _in_order(quotient: Quotient, columns: Codes, elements: Codes) -> Codes:
+def in_order(quotient: Quotient, columns: Codes, elements: Codes) -> Codes:
     """Sorted columns in the order of index tuples, where their families list these in that order.
 
     So a plan reads as if all elements had been grounded, not class by class.
@@ -265,7 +265,7 @@ def _in_order(quotient: Quotient, columns: Codes, elements: Codes) -> Codes:
     return found
 
 
-def _permute_columns(matrix: Matrix, order: Codes) -> Matrix:
+def permute_columns(matrix: Matrix, order: Codes) -> Matrix:
     """The matrix with column `order[i]` as column i; columns of a row stay sorted."""
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
@@ -278,7 +278,7 @@ def _codes_at(domain: Domain, positions: Codes) -> tuple[Codes, ...]:
     return tuple(c[positions] for c in domain.columns())
 
 
-def _objective(quotient: Quotient, objective: Objective, columns: Codes) -> Objective:
+def objective_of(quotient: Quotient, objective: Objective, columns: Codes) -> Objective:
     return replace(objective, terms=tuple(_term(quotient, t, columns) for t in objective.terms))
 
 

@@ -30,6 +30,7 @@ from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.construct import begin, look_up, make_scratch
 from gpusched_dsl.policies.plug_ins import PlacementPass, plug_ins
+from gpusched_dsl.policies.prices.values import with_prices
 from gpusched_dsl.policies.queues.run import appends
 from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.stages import with_stages
@@ -88,7 +89,8 @@ def turn_with(
     """The turn of a job (its code in the store); `running` is the previous plan. Otherwise as `turn_of`."""
     if has_slots(policy) or appends(policy) or is_standalone(policy):
         return None
-    store = with_stages(policy, with_job_facts(policy, store, limits, known), limits)
+    priced = with_prices(policy, with_job_facts(policy, store, limits, known), limits)
+    store = with_stages(policy, priced.store, limits)
     cluster = cluster_for(policy, store, limits)
     lines = instructions_of(policy, cluster, store, limits)
     return _PolicyTracer(policy, cluster, lines, Evaluator(policy.model, store, limits), running, job).turn(limits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -33,6 +33,7 @@ from gpusched_dsl.language.checking import (
 )
 from gpusched_dsl.language.checking.conversion import alternatives, fit
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_truth, numeric_type
+from gpusched_dsl.language.checking.protocol import GivenFunction
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.checking.walk import first_decision, indices_in
@@ -63,12 +64,21 @@ class ExpressionChecker:
     - `data_only(typed, where)`: reports the first variable in it.
 
     With `decided` the values of variables are known, as in an `expect` after a solve: they may stand everywhere.
+    `functions` are those that only this place has.
     """
 
-    def __init__(self, symbols: Symbols, diagnostics: Diagnostics, *, decided: bool = False) -> None:
+    def __init__(
+        self,
+        symbols: Symbols,
+        diagnostics: Diagnostics,
+        *,
+        decided: bool = False,
+        functions: Mapping[str, GivenFunction] | None = None,
+    ) -> None:
         self.decided = decided
         self.symbols = symbols
         self.diagnostics = diagnostics
+        self.functions: Mapping[str, GivenFunction] = functions or {}
 
     def error(
         self,

@@ -33,6 +33,7 @@ _PIECEWISE = "piecewise"
 _COUNTS = ("count", "card")  # two names of one function
 _OF_SETS = (*_COUNTS, "first", "last")
 _ORDINAL = "ord"
+_PRICE = "price"  # of policies only
 _NEIGHBOURS = {"prev": -1, "next": 1}
 _OVER_INDICES = ("sum", "prod", "any", "all", "argmin", "argmax")
 FUNCTIONS = (*_EXTREMES, _DISTINCT, _PIECEWISE, "norm", *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, _ORDINAL, *_NEIGHBOURS)
@@ -40,6 +41,8 @@ FUNCTIONS = (*_EXTREMES, _DISTINCT, _PIECEWISE, "norm", *_KEEPING, *_PLAIN, "sqr
 
 def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None:
     name = expr.function.text
+    if name in checker.functions:
+        return checker.functions[name](checker, expr, scope)
     if name == _PIECEWISE:
         return check_piecewise(checker, expr, scope)
     for argument in expr.named:
@@ -56,6 +59,9 @@ def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | N
             "no index list",
             help=f"write `{name}[j in Jobs] ...`; join single values with operators or `min(a, b)`, `max(a, b)`",
         )
+        return None
+    if name == _PRICE and not expr.named and _names_constraint(checker, expr):
+        _report_unknown(checker, expr)
         return None
     if counts(name) and checker.symbols.span_of(name) is None:  # its argument is a set
         _report_unknown(checker, expr)
@@ -84,7 +90,9 @@ def _report_unknown(checker: Checker, expr: tree.Call) -> None:
     declared = checker.symbols.span_of(name)
     help: str | None
     fix: Fix = None
-    if declared is not None:
+    if name == _PRICE and _names_constraint(checker, expr):
+        help = "prices of constraints follow from a relaxation of the model: only policies can read them"
+    elif declared is not None:
         help = f"write subscripts in square brackets: `{name}[...]`"
         if expr.arguments and not expr.named:
             inside = expr.arguments[0].span.to(expr.arguments[-1].span).text
@@ -102,6 +110,13 @@ def _report_unknown(checker: Checker, expr: tree.Call) -> None:
         help=help,
         fix=fix,
     )
+
+
+def _names_constraint(checker: Checker, expr: tree.Call) -> bool:
+    """Whether the only argument of a call names a constraint."""
+    first = expr.arguments[0] if len(expr.arguments) == 1 else None
+    word = first.name.text if isinstance(first, tree.Subscript) else first.text if isinstance(first, tree.Name) else ""
+    return checker.symbols.others.get(word, ("",))[0] == "constraint"
 
 
 def _counts(checker: Checker, expr: tree.Call, wanted: int | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from gpusched_dsl.language import tree
@@ -14,6 +14,12 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import Unit
 
 
+class GivenFunction(Protocol):
+    """A function that only some places have, such as `price` in policies: the type of a call, None after a report."""
+
+    def __call__(self, checker: Checker, call: tree.Call, scope: Scope) -> TypedExpr | None: ...
+
+
 class Checker(Protocol):
     """Checks any expression against a table of names; `ExpressionChecker` implements it.
 
@@ -22,6 +28,11 @@ class Checker(Protocol):
 
     @property
     def symbols(self) -> Symbols: ...
+
+    @property
+    def functions(self) -> Mapping[str, GivenFunction]:
+        """The functions of this place, besides those of the language."""
+        ...
 
     def error(
         self,

@@ -166,6 +166,8 @@ CODES: dict[str, str] = {
     "GSM1636": "incomplete profile or admission",
     "GSM1637": "invalid part of a profile or admission",
     "GSM1670": "invalid portfolio",
+    "GSM1671": "price of something that is not a constraint",
+    "GSM1672": "price without an objective",
     # 20xx data files and tables
     "GSM2001": "data file does not exist",
     "GSM2002": "data file outside the folder",
@@ -234,6 +236,8 @@ CODES: dict[str, str] = {
     "GSM3018": "values of a parameter that need each other",
     "GSM3019": "invalid points of a piecewise-linear function",
     "GSM3020": "invalid number of a gang",
+    "GSM3021": "price of a constraint that is not linear",
+    "GSM3022": "model without a linear relaxation that has prices",
     # 31xx random quantities
     "GSM3101": "invalid argument of a distribution",
     "GSM3102": "random quantity without a sample",

@@ -47,7 +47,8 @@ _BLOCK_LINES = (
 )  # fmt: skip
 _WORDS = {
     "draws": "randomise", "rounds": "improve", "all_rounds": "improve", "moves": "improve", "memories": "remember",
-    "stages": "profile or admit", "changes": "on", "outages": "outage", "charges": "charge", "charged": "charge",
+    "stages": "profile or admit", "prices": "price", "changes": "on", "outages": "outage", "charges": "charge",
+    "charged": "charge",
 }  # fmt: skip
 
 

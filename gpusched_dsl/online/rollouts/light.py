@@ -94,6 +94,8 @@ class LightRollout:
     """Rollouts of one future by one policy."""
 
     def __init__(self, future: LightFuture, policy: CheckedPolicy) -> None:
+        if policy.prices:
+            raise NotOnArrays("prices of constraints change with the jobs")
         self.future = future
         loop, model = future.loop, policy.model
         limits = loop.base.limits

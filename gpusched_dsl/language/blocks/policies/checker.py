@@ -20,6 +20,7 @@ from gpusched_dsl.language.blocks.policies.names import (
     lists_nodes_only,
 )
 from gpusched_dsl.language.blocks.policies.portfolio import PortfolioLines, is_portfolio
+from gpusched_dsl.language.blocks.policies.prices import PRICE, PriceFunction
 from gpusched_dsl.language.blocks.policies.queues import check_queues
 from gpusched_dsl.language.blocks.policies.rule_table import PRICES, list_names
 from gpusched_dsl.language.blocks.policies.rules import NamedRules
@@ -62,8 +63,9 @@ class PolicyChecker:
         self.partial = partial
         self.symbols = Symbols.of(model)
         self.symbols.poisoned.update(lost)
-        self.checker = ExpressionChecker(self.symbols, diagnostics)
         self.decisions = decisions_of(model)
+        self.prices = PriceFunction(model, self.decisions)
+        self.checker = ExpressionChecker(self.symbols, diagnostics, functions={PRICE: self.prices})
         self.values = Values(self.checker)
         self.rules = NamedRules(self.values, diagnostics)
         self.queue = one_job(model, self.decisions)  # the job, known to all lines after `order`
@@ -125,6 +127,7 @@ class PolicyChecker:
             ),
             doc=policy.doc,
             lets=lets,
+            prices=tuple(self.prices.found.values()),
             stages=tuple(self.stages),
             lines=self.lines.sources,
             **self.fields,
