@@ -12,7 +12,8 @@ def labels_of(document: Document, root: str | None) -> list[str]:
     """The labels of a set, or of all sets, in sets and tables of scenarios and models."""
     workspace = document.workspace
     found: dict[str, None] = {}
-    for block in (*workspace.models.values(), *workspace.scenarios.values()):
+    blocks: list[tree.ModelBlock | tree.Scenario] = [*workspace.models.values(), *workspace.scenarios.values()]
+    for block in blocks:
         for statement in block.statements:
             found.update((label, None) for label in _labels(statement, root))
     return list(found)
