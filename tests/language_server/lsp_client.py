@@ -53,7 +53,7 @@ class Client:
         await self.lsp.shutdown_async(None)
         self.lsp.exit(None)
         server = self.lsp._server
-        await asyncio.wait_for(server.wait(), 20)
+        await asyncio.wait_for(server.wait(), 120)
         await self.lsp.stop()
         return server.returncode
 
