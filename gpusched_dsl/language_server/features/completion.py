@@ -113,7 +113,9 @@ def _names(names: _Names) -> Iterator[tuple[int, types.CompletionItem]]:
     if "UNIT_SIGN" in expected:
         yield from _units(names)
     elif cursor.last == "extends":
-        kinds = {"model": workspace.models, "scenario": workspace.scenarios, "policy": workspace.policies}
+        kinds: dict[str, Iterable[str]] = {
+            "model": workspace.models, "scenario": workspace.scenarios, "policy": workspace.policies
+        }  # fmt: skip
         yield from _plain(kinds.get(cursor.first, workspace.onlines), _KIND.Class)
     elif cursor.first in RULES and cursor.keyword == "policy":
         yield from _rules(names)

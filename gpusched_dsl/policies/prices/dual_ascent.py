@@ -102,7 +102,7 @@ class _Ascent:
         owner = self.of_column[is_least]
         first = np.concatenate(([True], owner[1:] != owner[:-1]))
         column, amount = is_least[first], np.where(taken, choices.most, 0.0)
-        level = np.bincount(self.group, weights=amount * self.cost[column], minlength=self.groups)
+        level: Floats = np.bincount(self.group, weights=amount * self.cost[column], minlength=self.groups).astype(float)
         into = sparse.csr_matrix((amount, (self.group, np.arange(len(column)))), (self.groups, len(column)))
         slope = np.asarray((into @ choices.chosen[column]).todense())
         self.levels.append(level)

@@ -128,7 +128,7 @@ class PriceFunction:
         if word.text in symbols.poisoned:
             return
         declared = symbols.span_of(word.text)
-        help = did_you_mean(word.text, self.model.constraints)
+        help: str | None = did_you_mean(word.text, self.model.constraints)
         if help is None and PRICE in symbols.values:
             help = f"subscripts of `{PRICE}` are written in square brackets: `{PRICE}[{reference.span.text}]`"
         checker.error(
