@@ -31,6 +31,7 @@ LAYERS = [
     "gpusched_dsl.workflows",
     "gpusched_dsl.campaigns",
     "gpusched_dsl.drivers",
+    "gpusched_dsl.service",
     "gpusched_dsl.language_server",
     "gpusched_dsl.interface",
     "gpusched_dsl",

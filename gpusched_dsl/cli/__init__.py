@@ -123,6 +123,8 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.run import run
         case "drive":
             from gpusched_dsl.cli.drive import run
+        case "serve":
+            from gpusched_dsl.cli.serve import run
         case "estimate":
             from gpusched_dsl.cli.estimate import run
         case "why":

@@ -75,7 +75,7 @@ def _drive(
     def show(action: Action) -> None:
         would = "" if acts else "would "
         where = f" on {', '.join(action.allocation)}" if action.allocation else ""
-        output.note(f"{would}{action.kind} job {action.job}{where}   ({action.reason})")
+        output.note(f"{would}{action.kind.value.replace('_', ' ')} job {action.job}{where}   ({action.reason})")
 
     with _stop_on_signals() as stop:
         summary = drive(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
@@ -15,6 +16,9 @@ from gpusched_dsl.cli.progress import watch_progress
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.policies.library import is_policy
 
+if TYPE_CHECKING:
+    from gpusched_dsl.drivers.settings import DriveSettings
+
 
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.workflows.estimate import estimate
@@ -22,22 +26,31 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.json == options.csv == STDOUT:
         raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
     check_targets(options.json, options.csv)
-    workspace = read_workspace(Path(options.file), options.allow_outside, output)
-    if is_policy(workspace, options.method):
+    path = Path(options.file)
+    settings = _cluster(options) if path.suffix == ".toml" else None
+    workspace = read_workspace(path if settings is None else settings.model, options.allow_outside, output)
+    if is_policy(workspace, options.method if settings is None else settings.method):
         announce_compiling(output)
     if STDOUT in (options.json, options.csv):
         output.only_diagnostics()
     with watch_progress(output, show=output.shows_progress) as watch:
         watch.begin("running")
-        result = estimate(
-            workspace,
-            options.job,
-            run_config(options),
-            at=options.at,
-            samples=options.samples,
-            stop=lambda: watch.stop_requested,
-            tell=lambda done: watch.begin(f"{count_text(done, 'run')} of {options.samples}"),
-        )
+        if settings is not None:
+            from gpusched_dsl.drivers.live_estimate import estimate_driven
+
+            result = estimate_driven(
+                workspace, settings, options.job, samples=options.samples, stop=lambda: watch.stop_requested
+            )
+        else:
+            result = estimate(
+                workspace,
+                options.job,
+                run_config(options),
+                at=options.at,
+                samples=options.samples,
+                stop=lambda: watch.stop_requested,
+                tell=lambda done: watch.begin(f"{count_text(done, 'run')} of {options.samples}"),
+            )
     for line in result.lines():
         output.say_wrapped(line)
     if options.json is not None:
@@ -45,3 +58,13 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.csv is not None:
         write_document(result.csv_text(), options.csv, output)
     return exits.OK if result.unfinished < result.samples else exits.NO_SOLUTION_YET
+
+
+def _cluster(options: argparse.Namespace) -> DriveSettings:
+    """The settings of a cluster file: it chooses the run, and the time is now."""
+    from gpusched_dsl.drivers.settings import read_settings
+
+    if options.at is not None:
+        message = "`--at` is only for simulated runs: an estimate of a cluster file is from now on"
+        raise UsageError("GSM6002", message, "remove it")
+    return read_settings(Path(options.file))[0]

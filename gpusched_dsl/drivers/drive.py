@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,8 +16,16 @@ from gpusched_dsl.drivers.actuator import Actuator
 from gpusched_dsl.drivers.events import Content, EventMaker, KnownState, event_content
 from gpusched_dsl.drivers.history import HistoryWriter
 from gpusched_dsl.drivers.mapping import JobMapping, check_mapping
-from gpusched_dsl.drivers.protocol import Action, DrivenCluster, JobState, Observation
-from gpusched_dsl.drivers.reconcile import WantedState, difference
+from gpusched_dsl.drivers.protocol import (
+    Action,
+    ActionRefused,
+    ClusterUnavailable,
+    DrivenCluster,
+    JobState,
+    Observation,
+    PreparedCluster,
+)
+from gpusched_dsl.drivers.reconcile import WantedState, answers, difference
 from gpusched_dsl.drivers.records import RECORD, RecordFile
 from gpusched_dsl.drivers.settings import FREEZE, DriveSettings
 from gpusched_dsl.drivers.source import ClusterLines
@@ -93,7 +101,20 @@ def drive(
     _check_mode(settings, acts=options.acts)
     parts = live_parts(workspace, config_of(settings), start=start.isoformat())
     mapping = mapping_of(settings, parts, start)
+    if options.acts:
+        _prepare(cluster)
     return _Drive(settings, cluster, options, report, on_record, parts, mapping).run(defect)
+
+
+def _prepare(cluster: DrivenCluster) -> None:
+    """Raises DiagnosticError: GSM5405 without an answer of the cluster, GSM5407 if it refuses."""
+    if isinstance(cluster, PreparedCluster):
+        try:
+            cluster.prepare()
+        except ClusterUnavailable as failure:
+            raise DiagnosticError([Diagnostic("GSM5405", f"the cluster cannot be prepared: {failure}")]) from failure
+        except ActionRefused as refusal:
+            raise DiagnosticError([Diagnostic("GSM5407", f"the cluster cannot be prepared: {refusal}")]) from refusal
 
 
 def mapping_of(settings: DriveSettings, parts: LiveParts, start: datetime) -> JobMapping:
@@ -271,6 +292,7 @@ class _Drive:
     def _settle(self, observation: Observation) -> None:
         """Compare the cluster with the plan and act."""
         found = difference(self._plan(), observation, preempt=self._settings.guard.preempt)
+        found = replace(found, actions=(*found.actions, *answers(observation, self._maker.left_out)))
         for job in self._actuator.apply(found):
             why = f"its action was refused {self._settings.guard.attempts} times"
             self._maker.leave_out(job, why)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 Field: TypeAlias = str | int | float
 Allocation: TypeAlias = Mapping[str, int]  # GPUs by node
@@ -38,7 +38,8 @@ class ObservedJob:
     occupies now, also while it ends, and `ran_on` those of a job that has ended, by node. A pending job is `held` if
     the cluster must not start it; if it may start only on certain nodes, these are `pinned`. `restarts` counts how
     often it was put back into the queue. `fields` are everything else that a mapping can read. If the job cannot be
-    managed, `unsupported` says why.
+    managed, `unsupported` says why. A pending job of which a part runs already is `partly_started`, and `allocation` is
+    that part. If the job `asks`, the cluster waits for a decision about it, also if the run leaves it out.
     """
 
     name: str
@@ -55,6 +56,8 @@ class ObservedJob:
     restarts: int = 0
     fields: Mapping[str, Field] = field(default_factory=dict)
     unsupported: str = ""
+    partly_started: bool = False
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class ActionKind(StrEnum):
     HOLD = "hold"
     REQUEUE = "requeue"
     RESIZE = "resize"
+    LEAVE_OUT = "leave_out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +118,19 @@ class DrivenCluster(Protocol):
         """Do an action and return when the cluster has accepted it.
 
         start: let a pending job run on exactly these nodes. hold: do not start a pending job. requeue: stop a running
-        job and put it into the queue, held. resize: change the GPUs of a pending job. If only a part of an action is
-        done, the job must not have started. Raises ActionRefused, and ClusterUnavailable.
+        job and put it into the queue, held. resize: change the GPUs of a pending job. leave_out: the run does not
+        manage a job that `asks`. If only a part of a start is done, the job must not have started, or be shown as
+        `partly_started`; a hold stops such a part. Raises ActionRefused, and ClusterUnavailable.
         """
+        ...
+
+
+@runtime_checkable
+class PreparedCluster(Protocol):
+    """A cluster that must be prepared before a run acts on it."""
+
+    def prepare(self) -> None:
+        """Called once before the first observation of an acting run. Raises ActionRefused, and ClusterUnavailable."""
         ...
 
 

@@ -64,7 +64,7 @@ def difference(plan: WantedState, observation: Observation, *, preempt: bool) ->
             else:
                 message = f"job `{name}` runs on {_nodes(job.allocation)}, but the plan lets it {where}"
                 contradictions.append(Contradiction(name, message))
-        elif wanted is None:
+        elif wanted is None or not _is_part(job, wanted):
             if not job.held:
                 stops.append(Action(ActionKind.HOLD, name, reason=f"{reason}: to wait"))
         elif job.nodes and job.nodes != len(wanted):
@@ -76,6 +76,15 @@ def difference(plan: WantedState, observation: Observation, *, preempt: bool) ->
                 starts.append(Action(ActionKind.RESIZE, name, wanted, text))
             starts.append(Action(ActionKind.START, name, wanted, f"{reason}: to run on {_nodes(wanted)}"))
     return _with_room(plan, observation, stops, starts, contradictions)
+
+
+def answers(observation: Observation, left_out: Mapping[str, str]) -> tuple[Action, ...]:
+    """The answers for jobs that ask and are left out, each with the reason."""
+    return tuple(
+        Action(ActionKind.LEAVE_OUT, name, reason=left_out[name])
+        for name, job in observation.jobs.items()
+        if job.asks and name in left_out
+    )
 
 
 def free_gpus(plan: WantedState, observation: Observation) -> Counter[str]:
@@ -99,12 +108,15 @@ def _with_room(
     """Keep the starts that have their GPUs free; the others wait for the next observation."""
     free, actions, waiting = free_gpus(plan, observation), [*stops], []
     for action in starts:
-        if any(free[node] < gpus for node, gpus in action.allocation.items()):
+        job = observation.jobs[action.job]
+        own = job.allocation if job.partly_started else {}
+        if any(free[node] + own.get(node, 0) < gpus for node, gpus in action.allocation.items()):
             if action.kind is ActionKind.START:
                 waiting.append(action.job)
             continue
         if action.kind is ActionKind.START:
             free.subtract(action.allocation)
+            free.update(own)
         actions.append(action)
     return Difference(tuple(actions), tuple(contradictions), tuple(waiting))
 
@@ -130,8 +142,13 @@ def _node_contradictions(plan: WantedState, observation: Observation) -> list[Co
     return found
 
 
+def _is_part(job: ObservedJob, wanted: Allocation) -> bool:
+    """Whether nothing of a waiting job runs elsewhere."""
+    return not job.partly_started or all(wanted.get(node, 0) >= gpus for node, gpus in job.allocation.items())
+
+
 def _is_released(job: ObservedJob, wanted: Allocation) -> bool:
-    return not job.held and set(job.pinned) == set(wanted)
+    return not job.held and not job.partly_started and set(job.pinned) == set(wanted)
 
 
 def _same(wanted: Allocation, observed: Allocation) -> bool:

@@ -11,7 +11,11 @@ from gpusched_dsl.language.entry_points import entry_points
 from gpusched_dsl.language.source import Span
 
 GROUP = "gpusched_dsl.drivers"
-BUILT_IN = {"slurm": "gpusched_dsl.drivers.slurm.cluster:SlurmCluster.from_settings"}
+BUILT_IN = {
+    "kubernetes": "gpusched_dsl.drivers.kubernetes.scheduler:PodScheduler.from_settings",
+    "kueue": "gpusched_dsl.drivers.kubernetes.kueue:KueueCluster.from_settings",
+    "slurm": "gpusched_dsl.drivers.slurm.cluster:SlurmCluster.from_settings",
+}
 
 
 def _known() -> dict[str, EntryPoint]:

@@ -18,12 +18,14 @@ from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.clock_time import clock_time
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.branching import Loop, fork, is_drawn, run_until
+from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.planners.protocol import Planner
+from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
@@ -177,25 +179,77 @@ def estimate(
     """
     loop = open_run(workspace, config)
     code = job_code(loop.setup, job)
-    arrival = float(loop.world.arrival[code])
-    when = arrival if at is None else clock_time(at, loop.unit)
+    when = float(loop.world.arrival[code]) if at is None else clock_time(at, loop.unit)
     _run_to_time(loop, code, str(job), when)
+
+    def branch(seed: int, last: bool) -> Loop:
+        return loop if last else fork(loop, seed)
+
+    return _estimate_from(loop, code, str(job), when, branch, samples, stop, tell)
+
+
+def estimate_live(
+    loop: LiveEventLoop,
+    job: str | int,
+    *,
+    at: float | None = None,
+    samples: int = SAMPLES,
+    stop: Callable[[], bool] | None = None,
+) -> Estimate:
+    """Simulate `samples` continuations of a live run from the time `at` (None: that of its last event).
+
+    The run itself does not change. No further jobs arrive. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022
+    if it has ended; and the errors of planning.
+    """
+    code = job_of_live(loop, job)
+    when = loop.now if at is None else max(at, loop.now)
+    status = int(loop.world.status[code])
+    if status in (DONE, GONE):
+        ended = with_unit(short(float(loop.world.end[code])), loop.unit)
+        raise no_plan_error(f"`{job}` is {STATES[status]} since {ended}", "choose a job that has not ended")
+
+    def branch(seed: int, last: bool) -> Loop:
+        return loop.simulated_from(when, seed)
+
+    return _estimate_from(loop, code, str(job), when, branch, samples, stop, None)
+
+
+def job_of_live(loop: LiveEventLoop, job: str | int) -> int:
+    """Return the code of a job of a live run by its label; raise DiagnosticError (GSM6021)."""
+    labels = [str(label) for label in loop.base.store.universes[loop.jobs_root].labels]
+    if str(job) in labels:
+        return labels.index(str(job))
+    help = did_you_mean(str(job), labels) or "name a job that has arrived"
+    raise DiagnosticError([Diagnostic("GSM6021", f"unknown job `{job}`", help=help)])
+
+
+def _estimate_from(
+    loop: Loop,
+    code: int,
+    job: str,
+    when: float,
+    branch: Callable[[int, bool], Loop],
+    samples: int,
+    stop: Callable[[], bool] | None,
+    tell: Callable[[int], None] | None,
+) -> Estimate:
+    """Run branches of a run to the end of a job. `branch` makes one by its seed, the only one of all if it is told."""
     state, drawn = STATES[int(loop.world.status[code])], is_drawn(loop)
     run_count = max(1, samples) if drawn or _draws(loop) else 1
     ends: list[_End] = []
     for number in range(run_count):
         if ends and stop is not None and stop():
             break
-        ends.append(_run_job_to_end(fork(loop, _seed_of(config.seed, number)) if run_count > 1 else loop, code))
+        ends.append(_run_job_to_end(branch(_seed_of(loop.config.seed, number), run_count == 1), code))
         if tell is not None:
             tell(len(ends))
     money = loop.outcome("").money
     return Estimate(
         title=title_of(loop),
-        job=str(job),
+        job=job,
         at=when,
         state=state,
-        submitted=arrival,
+        submitted=float(loop.world.arrival[code]),
         due=min(end.due for end in ends),
         unit="" if loop.unit == "1" else loop.unit,
         money="" if money == "1" else money,
@@ -230,12 +284,13 @@ def no_plan_error(message: str, help: str) -> DiagnosticError:
 
 def _draws(loop: Loop) -> bool:
     """Whether the method itself is randomised: by draws of a policy, or by futures with the seed of the run."""
-    planners: Sequence[Planner] = (loop.planner,)
-    if isinstance(loop.planner, PortfolioPlanner):
-        futures = loop.planner.portfolio.futures
+    planner = loop.planner.planner if isinstance(loop.planner, StatelessPlanner) else loop.planner
+    planners: Sequence[Planner] = (planner,)
+    if isinstance(planner, PortfolioPlanner):
+        futures = planner.portfolio.futures
         if futures is not None and futures.seed is None:
             return True
-        planners = loop.planner.members
+        planners = planner.members
     return any(isinstance(planner, PolicyPlanner) and bool(planner.policy.draws) for planner in planners)
 
 

@@ -22,16 +22,19 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.text.numbers import count_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.clock_time import clock_time
-from gpusched_dsl.online.loops.inspection import Moment, job_in, moment_at
+from gpusched_dsl.online.loops.branching import Loop
+from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.inspection import Moment, job_in, latest_moment, moment_at
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.planners.protocol import Planner
+from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import STATES
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.runs.short_numbers import short
-from gpusched_dsl.workflows.estimate import job_code, no_plan_error, title_of
+from gpusched_dsl.workflows.estimate import job_code, job_of_live, no_plan_error, title_of
 
 SECONDS = 60.0
 SCHEMA_VERSION = 1
@@ -168,7 +171,6 @@ def why(
     Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if there is no plan or the job is not present then, and
     the errors of `open_run`, planning, grounding and the journal.
     """
-    permissions = config.permissions
     with ExitStack() as stack:
         setup, steps = setup_of(workspace, config), None
         code = job_code(setup, job)
@@ -180,18 +182,34 @@ def why(
         loop = loop_of(setup, journal=steps)
         at = clock_time(at, loop.unit)
         moment = moment_at(loop, at)
+    return explain_moment(loop, moment, code, str(job), at, judge=judge, clock=clock)
+
+
+def explain_moment(
+    loop: Loop,
+    moment: Moment | None,
+    code: int,
+    job: str,
+    at: float,
+    *,
+    judge: Backend | str = "highs",
+    clock: SearchClock | None = None,
+) -> DecisionExplanation:
+    """Explain the plan of a moment for a job of the run. Raises DiagnosticError as `why` does."""
+    limits = loop.config.permissions.limits()
     unit = "" if loop.unit == "1" else loop.unit
     inner = None if moment is None else job_in(moment, loop.jobs_root, code)
     if moment is None or inner is None:
         state = STATES[int(loop.world.status[code])]
         reason = "no plan was computed until then" if moment is None else f"`{job}` is {state} and not in any plan"
         raise no_plan_error(f"at {with_unit(short(at), unit)} {reason}", "choose a time at which the job is present")
-    policy, followed = _policy_of(loop.planner, moment)
-    turn = None if policy is None else turn_of(policy, moment, inner, permissions.limits())
-    question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), permissions.limits())
+    planner = loop.planner.planner if isinstance(loop.planner, StatelessPlanner) else loop.planner
+    policy, followed = _policy_of(planner, moment)
+    turn = None if policy is None else turn_of(policy, moment, inner, limits)
+    question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), limits)
     plan = question.evaluate_plan()
     answer = DecisionExplanation(
-        title_of(loop), str(job), at, unit, moment.now, moment.step.method, question.runs, plan, turn, followed=followed
+        title_of(loop), job, at, unit, moment.now, moment.step.method, question.runs, plan, turn, followed=followed
     )
     if plan.cost is None:
         return answer
@@ -231,3 +249,11 @@ def _with_alternatives(
 def _family_of(question: CounterfactualProblem, configuration: Any) -> str:
     """Return the element, or the first of several that differ only in the node."""
     return question.entry(int(configuration[0])) + (" and equal ones on other nodes" if len(configuration) > 1 else "")
+
+
+def explain_live(loop: LiveEventLoop, job: str | int, *, judge: Backend | str = "highs") -> DecisionExplanation:
+    """Explain the current plan of a live run. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if the job is
+    in no plan; and the errors of grounding.
+    """
+    code = job_of_live(loop, job)
+    return explain_moment(loop, latest_moment(loop), code, str(job), loop.now, judge=judge)

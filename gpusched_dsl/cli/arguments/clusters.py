@@ -1,10 +1,11 @@
-"""Options of the command for real clusters: `drive`."""
+"""Options of the commands for real clusters: `drive` and `serve`."""
 
 from __future__ import annotations
 
 from gpusched_dsl.cli.arguments.parser import Parser
-from gpusched_dsl.cli.arguments.shared import add_html, add_json, add_methods
-from gpusched_dsl.cli.arguments.values import path, sample_count
+from gpusched_dsl.cli.arguments.runs import add_run_choice
+from gpusched_dsl.cli.arguments.shared import ONLINE_HELP, add_html, add_json, add_methods
+from gpusched_dsl.cli.arguments.values import path, port_number, sample_count
 
 
 def add_drive_options(parser: Parser) -> None:
@@ -19,3 +20,30 @@ def add_drive_options(parser: Parser) -> None:
     add_json(parser, "the comparison")
     add_html(parser)
     parser.add_argument("--allow-outside", action="store_true", help="read files outside the folder of the model")
+
+
+def add_serve_options(parser: Parser) -> None:
+    parser.add_argument("file", type=path, metavar="FILE", help=ONLINE_HELP)
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=port_number, default=8765, help="port to listen on (default: 8765; 0: any)")
+    parser.add_argument(
+        "--token-file", type=path, metavar="FILE", help="lines `NAME TOKEN`: the clients of the service"
+    )
+    parser.add_argument("--no-token", action="store_true", help="accept everybody, on addresses of this machine only")
+    parser.add_argument("--records", type=path, metavar="DIR", help="record the sessions here, and continue them")
+    parser.add_argument(
+        "--max-sessions", type=sample_count, default=16, metavar="N", help="most sessions (default: 16)"
+    )
+    parser.add_argument(
+        "--max-body",
+        type=sample_count,
+        default=4 << 20,
+        metavar="BYTES",
+        help="most bytes of a request (default: 4 MiB)",
+    )
+    parser.add_argument(
+        "--rate", type=sample_count, default=50, metavar="N", help="most requests of a client per second (default: 50)"
+    )
+    parser.add_argument("--tls-cert", type=path, metavar="FILE", help="certificate for HTTPS")
+    parser.add_argument("--tls-key", type=path, metavar="FILE", help="key of the certificate")
+    add_run_choice(parser)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from gpusched_dsl.cli.arguments.campaigns import add_campaign_options
-from gpusched_dsl.cli.arguments.clusters import add_drive_options
+from gpusched_dsl.cli.arguments.clusters import add_drive_options, add_serve_options
 from gpusched_dsl.cli.arguments.explaining import (
     add_completion_options,
     add_explain_options,
@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "solve": ("solve a scenario and show the schedule", add_solve_options),
     "run": ("run a scenario over time, plan after plan, with one or several methods", add_run_options),
     "drive": ("watch a real cluster and plan for it, or change it; report the savings", add_drive_options),
+    "serve": ("serve live runs of a model over HTTP: events in, decisions out", add_serve_options),
     "estimate": ("estimate when a job starts and ends in a run, and its cost", add_estimate_options),
     "why": ("explain why a job runs on its node, or waits, at a time of a run", add_why_options),
     "compare": ("solve a scenario with several solvers and policies, in one table", add_compare_options),

@@ -103,7 +103,7 @@ def add_estimate_options(parser: Parser) -> None:
         metavar="N",
         help="number of simulated runs from that time, with unknown quantities drawn again (default: 100)",
     )
-    _add_run_choice(parser)
+    add_run_choice(parser)
     add_json(parser, "the estimate")
     add_csv(parser, "write the start, end, cost and tardiness of all runs as CSV (`-`: to standard output)")
 
@@ -112,7 +112,7 @@ def add_why_options(parser: Parser) -> None:
     parser.add_argument("file", type=path, metavar="FILE", help=ONLINE_HELP)
     parser.add_argument("--job", required=True, metavar="JOB", help="name of the job")
     _add_at(parser, "time of the explained plan", required=True)
-    _add_run_choice(parser)
+    add_run_choice(parser)
     parser.add_argument("--journal", type=path, metavar="DB", help="take the recorded plans from this journal")
     add_judge(parser)
     add_time_limit(parser, "time limit for the cost of other plans", "--patience", default=60.0)
@@ -129,7 +129,7 @@ def _add_at(parser: Parser, help: str, *, required: bool = False) -> None:
     parser.add_argument("--at", type=time_of_run, required=required, metavar="TIME", help=shown)
 
 
-def _add_run_choice(parser: Parser) -> None:
+def add_run_choice(parser: Parser) -> None:
     """Add the options that choose a run: its online block, scenario, method and seed."""
     _add_online(parser)
     add_instance_options(parser)

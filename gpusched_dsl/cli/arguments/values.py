@@ -113,6 +113,12 @@ def sample_count(text: str) -> int:
     return value
 
 
+def port_number(text: str) -> int:
+    if (value := nonnegative_integer(text)) > 65535:
+        raise argparse.ArgumentTypeError(f"`{text}` is no port: ports are at most 65535")
+    return value
+
+
 def fold_count(text: str) -> int:
     if (value := nonnegative_integer(text)) < 2:
         raise argparse.ArgumentTypeError(f"`{text}` is less than 2")

@@ -329,6 +329,12 @@ CODES: dict[str, str] = {
     "GSM5409": "record of a driver run cannot be used",
     "GSM5410": "guard rail stops actions",
     "GSM5411": "nothing to compare with a cluster",
+    "GSM5501": "service cannot start",
+    "GSM5502": "request without a valid token",
+    "GSM5503": "unknown session or path",
+    "GSM5504": "request exceeds a limit",
+    "GSM5505": "request does not fit",
+    "GSM5506": "session does not accept requests",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "invalid command line",

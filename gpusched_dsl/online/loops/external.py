@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -37,7 +38,7 @@ from gpusched_dsl.online.loops.setup import period_of
 from gpusched_dsl.online.planners.failures import is_of_solving
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.run_record import RunStep
-from gpusched_dsl.online.simulation.realisation import realisation_of
+from gpusched_dsl.online.simulation.realisation import realisation_of, redraw, stretch_beyond
 from gpusched_dsl.online.simulation.world import GONE
 
 P = TypeVar("P", bound=Planner | None)
@@ -58,6 +59,7 @@ class LiveEventLoop(EventLoop):
         self._pending_reasons: list[str] = []
         self._unreported: list[Decided] = []
         self._ids: set[str] = set()
+        self._measured: frozenset[int] = frozenset()  # jobs whose progress was reported
 
     @property
     def now(self) -> float:
@@ -121,6 +123,9 @@ class LiveEventLoop(EventLoop):
                 code = self._job(event.job)
                 work = self.world.work[code]
                 self.world.done[code] = event.done if event.done is not None else (event.fraction or 0.0) * work
+                self._measured -= {code}
+                if self.world.done[code] > 0:
+                    self._measured |= {code}
             case Withdrawal():
                 self.world.withdraw(self._jobs(event.job))
                 self._pending_reasons.append("completion")
@@ -197,6 +202,35 @@ class LiveEventLoop(EventLoop):
         """Raise the error of the solver at the last plan, unless it failed at the plan before as well."""
         if result.failure is not None and not self._used_fallback(self.steps[-2:-1]):
             raise result.failure
+
+    def simulated_from(self, time: float, seed: int) -> EventLoop:
+        """Return a simulation that continues this run at a time, with all unknown quantities drawn.
+
+        The draws are conditional: no job has ended until then. Without reports of its progress, a running job that
+        takes s times as long as planned has done 1/s of the progress that was planned. Nobody else arrives.
+        """
+        other = EventLoop.__new__(EventLoop)
+        own = {"_pending_reasons", "_unreported", "_ids", "_measured"}
+        vars(other).update({name: value for name, value in vars(self).items() if name not in own})
+        other.config = replace(self.config, seed=seed)
+        other.journal = other.examine = None
+        other.stop, other.on_plan = (lambda: False), (lambda loop: None)
+        other.memory, other.diagnostics, other.steps = self.memory.copy(), self.diagnostics.copy(), list(self.steps)
+        other.world = world = deepcopy(self.world)
+        other.advance(max(time, self.now))
+        drawn = realisation_of(self.online, self.base, seed, self.setup.slot_length)
+        started = world.done > 0
+        world.ends, _ = redraw(self.online, self.base, drawn.ends, drawn.stretch, world.done, started, seed)
+        planned = np.where(started, world.done / world.work, 0.0)
+        planned[list(self._measured)] = 0.0
+        beyond = stretch_beyond(self.online, self.base, planned, seed)
+        world.stretch = drawn.stretch if beyond is None else beyond
+        unmeasured = started.copy()
+        unmeasured[list(self._measured)] = False
+        slower = world.stretch if self.online.ends is not None else np.maximum(world.stretch, planned)
+        world.done[unmeasured] /= slower[unmeasured]  # a job that is overdue ends now
+        other.nodes = self.nodes.redraw(world.now, seed)
+        return other
 
     def finish(self) -> dict[str, Any]:
         """Return the cost of the run so far, and the number of finished jobs."""

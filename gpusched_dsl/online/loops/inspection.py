@@ -44,6 +44,11 @@ def moment_at(loop: Loop, time: float) -> Moment | None:
         slot = loop.slot
         if not ended:
             loop.step()
+    return latest_moment(loop, slot)
+
+
+def latest_moment(loop: Loop, slot: int | None = None) -> Moment | None:
+    """Return the last plan of a loop; None before the first."""
     result = loop.last_result
     if result is None:
         return None

@@ -143,6 +143,19 @@ def redraw(
     return ends, stretch
 
 
+def stretch_beyond(online: CheckedOnline, base: Base, known: Floats, seed: int) -> Floats | None:
+    """Draw the stretch of each job from its law, given that it is larger than `known`; None without a law."""
+    if online.arrival is None or not isinstance(online.stretch, TypedLaw):
+        return None
+    count = len(known)
+    ev = Evaluator(online.model, _with_event_values(online, base), base.limits)
+    laws = _laws(base, ev, online.stretch, online.arrival.indexing, "stretch")
+    uniform = stream(seed, "stretch").random(count)
+    position = np.arange(count) if laws.domain.arity else np.zeros(count, dtype=np.int64)
+    drawn = laws.each(position, lambda law, u, least: law.inv_lo(u * law.survival(least)), uniform, known)
+    return np.maximum(np.array(drawn, dtype=np.float64), 1e-9)
+
+
 @dataclass(frozen=True, eq=False)
 class OutageLaws:
     """The laws of the outages of a set of nodes: how long each node is up, and how long it is down."""

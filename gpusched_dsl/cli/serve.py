@@ -1,0 +1,80 @@
+"""`gsdsl serve`: live runs of a model over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.util import find_spec
+from ipaddress import ip_address
+from pathlib import Path
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.crash import crash_diagnostic
+from gpusched_dsl.cli.instance import read_workspace, run_config
+from gpusched_dsl.cli.kernels import announce_compiling
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.policies.library import is_policy
+
+NEEDED = ("starlette", "uvicorn", "prometheus_client")
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    _check(options)
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        message = f"the service needs the Python packages {', '.join(missing)}"
+        raise DiagnosticError([Diagnostic("GSM5501", message, help="pip install 'gpusched-dsl[serve]'")])
+    from gpusched_dsl.service.access import Tokens, read_tokens
+    from gpusched_dsl.service.application import RequestLimits, Service
+    from gpusched_dsl.service.metrics import Metrics
+    from gpusched_dsl.service.server import Address, serve
+    from gpusched_dsl.service.sessions import Sessions
+
+    tokens = Tokens() if options.no_token else read_tokens(Path(options.token_file))
+    workspace = read_workspace(Path(options.file), options.allow_outside, output)
+    if is_policy(workspace, options.method):
+        announce_compiling(output)
+    metrics = Metrics()
+    records = None if options.records is None else Path(options.records)
+
+    def defect(failure: Exception) -> Diagnostic:
+        return crash_diagnostic(failure, sys.argv)
+
+    sessions = Sessions(
+        workspace, run_config(options), records, options.max_sessions, on_record=metrics.count_record, defect=defect
+    )
+    for name, error in sessions.resume():
+        message = f"the session `{name}` cannot be continued: {error.diagnostics[0].message}"
+        output.report([Diagnostic(error.diagnostics[0].code, message, severity=Severity.WARNING)])
+    limits = RequestLimits(body=options.max_body, rate=options.rate, burst=2 * options.rate)
+    address = Address(
+        options.host,
+        options.port,
+        *(None if name is None else Path(name) for name in (options.tls_cert, options.tls_key)),
+    )
+    service = Service(sessions, tokens, limits, metrics, defect)
+    serve(service, address, lambda url: output.note(f"serving {options.file} at {url}; Ctrl-C stops"))
+    if running := sessions.stop(5.0):
+        output.note(f"still planning when the service ended: {', '.join(running)}")
+    return exits.OK
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Reject a service that others could use without a token."""
+    if options.no_token is bool(options.token_file):
+        help = "write a line `NAME TOKEN` for each client into a file, for its owner only"
+        raise UsageError("GSM6002", "a service needs either `--token-file` or `--no-token`", help)
+    if options.no_token and not _is_loopback(options.host):
+        message = f"`--no-token` is only for addresses of this machine, not for `{options.host}`"
+        raise UsageError("GSM6002", message, "use `--token-file`")
+    if options.tls_key is not None and options.tls_cert is None:
+        raise UsageError("GSM6002", "`--tls-key` needs `--tls-cert`", "add it")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,196 @@
+"""Kubernetes without Kueue: a second scheduler, which binds the pods that name it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusched_dsl.drivers.kubernetes.api import Gone, Json, KubernetesApi, ObjectChanged
+from gpusched_dsl.drivers.kubernetes.foreign import foreign_pods, pods_with_gpus
+from gpusched_dsl.drivers.kubernetes.objects import (
+    gpus_of,
+    metadata,
+    misfit,
+    node_of,
+    observed_node,
+    owner_of,
+    requests,
+    reserved,
+    spec,
+)
+from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
+from gpusched_dsl.drivers.kubernetes.quantities import UnknownValue, date_text
+from gpusched_dsl.drivers.kubernetes.settings import Selection, check_settings, connect, selection_of
+from gpusched_dsl.drivers.kubernetes.units import FIELDS, PodGroup, observed_unit, units_of
+from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, ClusterUnavailable, Observation
+
+DEFAULT = "default-scheduler"
+_KEYS: Mapping[str, type | tuple[type, ...]] = {"scheduler": str}
+
+
+@dataclass
+class PodScheduler:
+    """Pods with GPUs whose `schedulerName` is `scheduler`.
+
+    A start binds the waiting pods of a Job, or a single pod. A hold deletes pods of a Job that was started only in
+    part; its controller makes new ones. A requeue deletes all running pods of a Job.
+    """
+
+    api: KubernetesApi
+    selection: Selection = field(default_factory=Selection)
+    scheduler: str = "gpusched-dsl"
+    now: Callable[[], float] = time.time
+    fields: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.fields = FIELDS | frozenset(self.selection.extra or {})
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> PodScheduler:
+        """Read the section [kubernetes]. Raises ValueError with `key: reason` for a wrong entry."""
+        check_settings(settings, _KEYS)
+        return cls(connect(settings), selection_of(settings), settings.get("scheduler", cls.scheduler))
+
+    # --- observe -----------------------------------------------------------------------------------------------------
+
+    def observe(self) -> Observation:
+        """Read nodes, Jobs, then pods, so that no pod lacks its Job."""
+        chosen = self.selection
+        raw = list(self.api.list("/api/v1/nodes", **chosen.node_selector))
+        jobs = list(self.api.list(f"/apis/batch/v1{self._place}/jobs"))
+        pods = pods_with_gpus(self.api, chosen.gpus)
+        try:
+            nodes = [observed_node(node, chosen.gpus) for node in raw]
+            mine = [pod for pod in pods if self._is_mine(pod)]
+            own_jobs = [job for job in jobs if self._is_mine(spec(job).get("template") or {}, metadata(job))]
+            found = [
+                observed_unit(unit, chosen.gpus, chosen.extra or {})
+                for unit in units_of(mine, own_jobs)
+                if gpus_of(unit.pods[0] if unit.pods else spec(unit.thing).get("template") or {}, chosen.gpus)
+            ]
+            others = [pod for pod in pods if not self._is_mine(pod)]
+            found += foreign_pods(others, chosen.gpus, "another scheduler has started it")
+        except (UnknownValue, KeyError, TypeError, AttributeError, ValueError) as unknown:
+            raise ClusterUnavailable(f"this gsdsl cannot read the objects of this cluster: {unknown}") from unknown
+        return Observation({job.name: job for job in found}, {node.name: node for node in nodes})
+
+    @property
+    def _place(self) -> str:
+        return "" if self.selection.namespace is None else f"/namespaces/{self.selection.namespace}"
+
+    def _is_mine(self, pod: Json, known: Json | None = None) -> bool:
+        where = (metadata(pod) if known is None else known).get("namespace")
+        named = spec(pod).get("schedulerName", DEFAULT) == self.scheduler
+        return named and self.selection.namespace in (None, where)
+
+    # --- act ---------------------------------------------------------------------------------------------------------
+
+    def act(self, action: Action) -> None:
+        if self.scheduler == DEFAULT:
+            raise ActionRefused("the pods of the default scheduler can only be watched: set `scheduler`")
+        try:
+            unit = self._unit(action.job)
+            match action.kind:
+                case ActionKind.START:
+                    self._start(unit, action)
+                case ActionKind.HOLD:
+                    self._delete(unit, unit.bound, action)
+                case ActionKind.REQUEUE:
+                    self._delete(unit, unit.bound, action)
+                case ActionKind.RESIZE:
+                    raise ActionRefused("the GPUs of a pod cannot be changed")
+        except ObjectChanged as conflict:
+            raise ActionRefused(str(conflict)) from conflict
+        except Gone:
+            raise ActionRefused(f"`{action.job}` is not there any more") from None
+        except UnknownValue as unknown:
+            raise ActionRefused(str(unknown)) from unknown
+
+    def _unit(self, job: str) -> PodGroup:
+        """The Job or pod of a name, with its pods as they are now. Raises Gone."""
+        namespace, name, uid = [*job.split("/"), "", ""][:3]
+        place = f"/namespaces/{namespace}"
+        for path, kind in ((f"/apis/batch/v1{place}/jobs/{name}", "Job"), (f"/api/v1{place}/pods/{name}", "Pod")):
+            try:
+                thing = self.api.get(path)
+            except Gone:
+                continue
+            if not str(metadata(thing).get("uid", "")).startswith(uid):
+                continue
+            if kind == "Pod":
+                return PodGroup(None, [thing])
+            pods = self.api.list(f"/api/v1{place}/pods", labelSelector=f"job-name={name}")
+            return PodGroup(thing, [pod for pod in pods if owner_of(pod, "Job") == metadata(thing)["uid"]])
+        raise Gone(job)
+
+    def _start(self, unit: PodGroup, action: Action) -> None:
+        """Bind all waiting pods, after a check that each fits. Raises ActionRefused before the first one is bound."""
+        missing = dict(action.allocation)
+        for pod in unit.bound:
+            missing[node_of(pod)] = missing.get(node_of(pod), 0) - gpus_of(pod, self.selection.gpus)
+        waiting = unit.unbound
+        sizes = [gpus_of(pod, self.selection.gpus) for pod in waiting]
+        if any(left < 0 for left in missing.values()):
+            raise ActionRefused("a part of it runs on another node")
+        chosen = nodes_of_parts(sizes, missing)
+        if not waiting or chosen is None:
+            raise ActionRefused(f"waiting pods with {sizes} GPUs do not fit {missing}")
+        self._check_fit(waiting, chosen)
+        for pod, node in zip(waiting, chosen, strict=True):
+            known = metadata(pod)
+            path = f"/api/v1/namespaces/{known['namespace']}/pods/{known['name']}/binding"
+            self.api.create(path, {
+                "apiVersion": "v1", "kind": "Binding",
+                "metadata": {"name": known["name"], "namespace": known["namespace"], "uid": known["uid"]},
+                "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+            })  # fmt: skip
+            self._tell(pod, "Scheduled", f"{action.reason} (assigned to {node})")
+
+    def _check_fit(self, pods: Sequence[Json], chosen: Sequence[str]) -> None:
+        """Raises ActionRefused if a node is gone, or has no room, or does not suit a pod."""
+        nodes: dict[str, Json] = {}
+        used: dict[str, Any] = {}
+        for pod, name in zip(pods, chosen, strict=True):
+            if name not in nodes:
+                try:
+                    nodes[name] = self.api.get(f"/api/v1/nodes/{name}")
+                except Gone:
+                    raise ActionRefused(f"there is no node `{name}`") from None
+                used[name] = reserved(list(self.api.list("/api/v1/pods", fieldSelector=f"spec.nodeName={name}")))
+            why = misfit(pod, nodes[name], used[name])
+            if why is not None:
+                raise ActionRefused(why)
+            for resource, amount in {**requests(pod), "pods": 1}.items():
+                used[name][resource] = used[name].get(resource, 0) + amount
+
+    def _delete(self, unit: PodGroup, pods: Sequence[Json], action: Action) -> None:
+        """Delete pods of a Job, which makes new ones."""
+        if unit.controller is None:
+            raise ActionRefused("a pod without a Job is not made again: it would be lost")
+        for pod in pods:
+            known = metadata(pod)
+            self._tell(pod, "Preempted", action.reason)
+            body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": known["uid"]}}
+            try:
+                self.api.delete(f"/api/v1/namespaces/{known['namespace']}/pods/{known['name']}", body)
+            except Gone:
+                continue
+
+    def _tell(self, pod: Json, reason: str, message: str) -> None:
+        """Record the reason as an event of the pod. The action does not depend on it."""
+        known, now = metadata(pod), date_text(self.now())
+        body = {
+            "apiVersion": "v1", "kind": "Event", "type": "Normal", "reason": reason, "message": message,
+            "metadata": {"generateName": f"{known['name'][:200]}.", "namespace": known["namespace"]},
+            "involvedObject": {
+                "apiVersion": "v1", "kind": "Pod", "name": known["name"], "namespace": known["namespace"],
+                "uid": known["uid"],
+            },
+            "source": {"component": self.scheduler}, "firstTimestamp": now, "lastTimestamp": now, "count": 1,
+        }  # fmt: skip
+        try:
+            self.api.create(f"/api/v1/namespaces/{known['namespace']}/events", body)
+        except (ObjectChanged, Gone, ActionRefused, ClusterUnavailable):
+            return

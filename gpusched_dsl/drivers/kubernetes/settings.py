@@ -1,0 +1,60 @@
+"""Reads the entries that both drivers of Kubernetes have in the cluster file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusched_dsl.drivers.kubernetes.api import KubernetesApi
+from gpusched_dsl.drivers.kubernetes.objects import Gpus
+
+COMMON: Mapping[str, type | tuple[type, ...]] = {
+    "kubeconfig": str, "context": str, "namespace": str, "nodes": str, "resource": str, "type_label": str,
+    "timeout": (int, float), "fields": dict,
+}  # fmt: skip
+_NAMES: Mapping[object, str] = {str: "a text", int: "an integer", dict: "a table", (int, float): "a number"}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a driver reads: the jobs of one namespace or of all, nodes with these labels (a selector), their GPUs, and
+    further fields of jobs by the label or annotation that has them.
+    """
+
+    namespace: str | None = None
+    nodes: str = ""
+    gpus: Gpus = field(default_factory=Gpus)
+    extra: Mapping[str, str] | None = None
+
+    @property
+    def node_selector(self) -> dict[str, str]:
+        return {"labelSelector": self.nodes} if self.nodes else {}
+
+
+def check_settings(settings: Mapping[str, Any], own: Mapping[str, type | tuple[type, ...]]) -> None:
+    """Raises ValueError with `key: reason` for an unknown entry or a value of another kind."""
+    known = {**COMMON, **own}
+    for key, value in settings.items():
+        kind = known.get(key)
+        if kind is None:
+            raise ValueError(f"{key}: is unknown; known are {', '.join(known)}")
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"{key}: must be {_NAMES[kind]}")
+    extra = settings.get("fields", {})
+    if not all(isinstance(value, str) for value in extra.values()):
+        raise ValueError('fields: must name labels or annotations, as in `due = "example.com/due"`')
+
+
+def selection_of(settings: Mapping[str, Any]) -> Selection:
+    gpus = Gpus()
+    chosen = Gpus(settings.get("resource", gpus.resource), settings.get("type_label", gpus.type_label))
+    return Selection(settings.get("namespace"), settings.get("nodes", ""), chosen, settings.get("fields", {}))
+
+
+def connect(settings: Mapping[str, Any]) -> KubernetesApi:
+    """Raises ValueError with `key: reason`, and DiagnosticError without the client."""
+    timeout = float(settings.get("timeout", 30.0))
+    if not timeout > 0:
+        raise ValueError("timeout: must be positive")
+    return KubernetesApi.connect(settings.get("kubeconfig"), settings.get("context"), timeout)

@@ -1,0 +1,1 @@
+"""Live runs as an HTTP service: sessions, their requests, limits, metrics."""
