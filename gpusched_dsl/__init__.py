@@ -157,5 +157,10 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Add `%%gsm` and `%gsm` to IPython and Jupyter: `%load_ext gpusched_dsl`."""
+    _import_module("gpusched_dsl.notebook.magics").register(shell)
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES})

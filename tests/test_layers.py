@@ -36,6 +36,7 @@ LAYERS = [
     "gpusched_dsl.interface",
     "gpusched_dsl",
     "gpusched_dsl.cli",
+    "gpusched_dsl.notebook",
 ]
 FOLDERS = {"gpusched_dsl.backends": ROOT / "backends", "gpusched_dsl.grammar": ROOT / "grammar"}
 

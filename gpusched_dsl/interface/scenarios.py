@@ -96,6 +96,12 @@ class ModelScenarios:
         main = self._workspace.main
         return f"<Model {main.source.name if main else ''}: scenarios {', '.join(self.scenarios) or 'none'}>"
 
+    def _repr_html_(self) -> str:
+        """Return the models of the text as mathematics, as notebooks show them; instead of errors, the errors."""
+        from gpusched_dsl.interface.mathematics import model_html
+
+        return model_html(self._workspace)
+
     # --- selection ---------------------------------------------------------------------------------------------------
 
     def _scenario(self, scenario: str | None, settings: Mapping[str, Setting] | None) -> SelectedScenario:

@@ -246,11 +246,11 @@ class Comparison(MethodComparison[ComparisonRow]):
 
     def figures(self) -> dict[str, Sequence[Figure]]:
         """Return the bars of the comparison, and the figures of each method."""
-        from gpusched_dsl.reporting.figures.solve_figures import solve_bars, solve_figures
+        from gpusched_dsl.reporting.figures.solve_figures import solve_figures
 
         rows = [(row.method, row.seed, row.result) for row in self.rows if row.result is not None]
         own = {m if seed is None else f"{m}-{seed}": solve_figures(result) for m, seed, result in rows}
-        return {"comparison": solve_bars(rows), **own}
+        return {"comparison": self._bars(), **own}
 
     def to_figures(self, folder: str | Path) -> list[Path]:
         """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
@@ -271,6 +271,17 @@ class Comparison(MethodComparison[ComparisonRow]):
         from gpusched_dsl.data.sources.writing import write_text
 
         write_text(Path(path), self.html_text())
+
+    def _repr_html_(self) -> str:
+        from gpusched_dsl.reporting.pages.fragment import comparison_fragment
+
+        grids = [grid for grid in (self.grid(), self.paired_grid()) if grid is not None]
+        return comparison_fragment(grids, self.footer(), self._bars())
+
+    def _bars(self) -> Sequence[Figure]:
+        from gpusched_dsl.reporting.figures.solve_figures import solve_bars
+
+        return solve_bars([(row.method, row.seed, row.result) for row in self.rows if row.result is not None])
 
     def _row_document(self, row: ComparisonRow) -> dict[str, Any]:
         result = row.result

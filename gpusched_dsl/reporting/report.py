@@ -14,6 +14,12 @@ class Report(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the document as nested dictionaries and lists for JSON."""
 
+    def _repr_html_(self) -> str:
+        """Return the report as notebooks show it."""
+        from gpusched_dsl.reporting.pages.fragment import text_fragment
+
+        return text_fragment(str(self))
+
     def json_text(self) -> str:
         """The document as JSON."""
         from gpusched_dsl.reporting.document import json_text

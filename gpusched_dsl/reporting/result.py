@@ -204,6 +204,11 @@ class Result(ResultData, Report):
 
         write_text(Path(path), self.html_text())
 
+    def _repr_html_(self) -> str:
+        from gpusched_dsl.reporting.pages.fragment import result_fragment
+
+        return result_fragment(self.backend, self)
+
     def __repr__(self) -> str:
         from gpusched_dsl.language.text.numbers import number_text
 

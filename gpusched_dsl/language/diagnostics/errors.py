@@ -23,6 +23,10 @@ class DiagnosticError(Exception):
     def __str__(self) -> str:
         return render_text(self.diagnostics)
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython and Jupyter show of the error: the diagnostics without a traceback."""
+        return render_text(self.diagnostics, color=True).rstrip("\n").split("\n")
+
 
 class Diagnostics:
     """Collects findings so that one run reports many."""

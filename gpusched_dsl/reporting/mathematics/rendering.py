@@ -1,4 +1,4 @@
-"""Formulations to text: a page of Markdown (GitHub's mathematics) or a LaTeX document, by Jinja2 templates."""
+"""Formulations to text, by Jinja2 templates: Markdown (GitHub's mathematics), a LaTeX document, or HTML."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from gpusched_dsl.reporting.mathematics.formulation import Formulation
+from gpusched_dsl.reporting.mathematics.mathml import mathml
 from gpusched_dsl.reporting.mathematics.symbols import escape
 
 _TEMPLATES = PackageLoader("gpusched_dsl.reporting.mathematics")
@@ -24,6 +26,12 @@ def to_latex(models: Sequence[Formulation]) -> str:
     """A complete document of class `article`; needs amsmath, amssymb, booktabs and longtable."""
     body = _latex().get_template("model.tex.j2").render(models=models)
     return f"{_PREAMBLE}\\begin{{document}}\n{body}\n\\end{{document}}\n"
+
+
+def to_html(models: Sequence[Formulation]) -> str:
+    """A part of a page, with formulas as MathML; names and texts are escaped."""
+    template = _html().get_template("model.html.j2")
+    return f'<div class="gsdsl-output">{"".join(template.render(model=m) for m in models)}</div>'
 
 
 _PREAMBLE = r"""\documentclass{article}
@@ -53,6 +61,16 @@ def _latex() -> Environment:
     )  # fmt: skip
     made.filters["inline"] = lambda text: "" if not text else f"${text}$"
     made.filters["tex"] = escape
+    return made
+
+
+@cache
+def _html() -> Environment:
+    made = Environment(
+        loader=_TEMPLATES, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=True
+    )
+    made.filters["math"] = lambda text: Markup(mathml(text)) if text else ""
+    made.filters["display"] = lambda text: Markup(mathml(text, display=True)) if text else ""
     return made
 
 

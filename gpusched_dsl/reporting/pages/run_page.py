@@ -47,7 +47,7 @@ def page(
     """
     count = max(1, len(results))
     endings = [f", seed {seed}" for seed in seeds] or [""] * len(results)
-    sections = [_section(result, count, ending) for result, ending in zip(results, endings, strict=True)]
+    sections = [run_section(result, count, ending) for result, ending in zip(results, endings, strict=True)]
     head = "Comparison of methods" if grid is not None or len(results) != 1 else title(results[0])
     if grid is None:
         return render(head, sections)
@@ -57,7 +57,8 @@ def page(
     return render(head, sections, PageOverview(grid, footer, bars))
 
 
-def _section(result: RunResultData, runs: int, ending: str) -> PageSection:
+def run_section(result: RunResultData, runs: int = 1, ending: str = "") -> PageSection:
+    """Return the summary, figures and tables of one of several runs; the more there are, the shorter are tables."""
     return PageSection(
         title(result) + ending,
         summary_fields(summary_lines(result)),

@@ -42,7 +42,7 @@ def page(
     """
     numbers: Sequence[int | None] = [None] * len(results) if seeds is None else seeds
     sections = [
-        _section(method if seed is None else f"{method}, seed {seed}", result, len(results))
+        result_section(method if seed is None else f"{method}, seed {seed}", result, len(results))
         for (method, result), seed in zip(results, numbers, strict=True)
     ]
     if grid is None:
@@ -51,7 +51,8 @@ def page(
     return render("Comparison of methods", sections, PageOverview(grid, footer, bars))
 
 
-def _section(method: str, result: ResultData, results: int) -> PageSection:
+def result_section(method: str, result: ResultData, results: int = 1) -> PageSection:
+    """Return the summary, figures and tables of one of several results; the more there are, the shorter are tables."""
     model = result.provenance.model
     name = result.problem.name if model is None else model.name
     scenario = result.provenance.scenario

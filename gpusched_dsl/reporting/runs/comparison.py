@@ -261,10 +261,15 @@ class RunComparison(MethodComparison[RunRow]):
 
     def figures(self) -> dict[str, Sequence[Figure]]:
         """Return the bars of the comparison, and the figures of each method."""
-        from gpusched_dsl.reporting.figures.run_figures import run_bars, run_figures
+        from gpusched_dsl.reporting.figures.run_figures import run_figures
 
-        rows = [(row.method, None, row.result) for row in self.rows if row.result is not None]
-        return {"comparison": run_bars(rows), **{method: run_figures(result) for method, _, result in rows}}
+        own = {row.method: run_figures(row.result) for row in self.rows if row.result is not None}
+        return {"comparison": self._bars(), **own}
+
+    def _bars(self) -> Sequence[Figure]:
+        from gpusched_dsl.reporting.figures.run_figures import run_bars
+
+        return run_bars([(row.method, None, row.result) for row in self.rows if row.result is not None])
 
     def to_figures(self, folder: str | Path) -> list[Path]:
         """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
@@ -272,12 +277,22 @@ class RunComparison(MethodComparison[RunRow]):
 
         return write_figures(self.figures(), folder)
 
+    def html_text(self) -> str:
+        """Return a page with the table and charts of every run."""
+        from gpusched_dsl.reporting.pages.run_page import page
+
+        return page(self.results, self.grid(), self.footer())
+
     def to_html(self, path: str | Path) -> None:
         """Write a page with the table and charts of every run; raises DiagnosticError (GSM6008)."""
         from gpusched_dsl.data.sources.writing import write_text
-        from gpusched_dsl.reporting.pages.run_page import page
 
-        write_text(Path(path), page(self.results, self.grid(), self.footer()))
+        write_text(Path(path), self.html_text())
+
+    def _repr_html_(self) -> str:
+        from gpusched_dsl.reporting.pages.fragment import comparison_fragment
+
+        return comparison_fragment([self.grid()], self.footer(), self._bars())
 
 
 def _term(name: str) -> str:

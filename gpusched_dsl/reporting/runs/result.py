@@ -62,12 +62,22 @@ class RunResult(RunResultData, Report):
 
         return write_figures({"": self.figures()}, folder)
 
+    def html_text(self) -> str:
+        """Return a page with charts and tables."""
+        from gpusched_dsl.reporting.pages.run_page import page
+
+        return page([self])
+
     def to_html(self, path: str | Path) -> None:
         """Write a self-contained page with charts and tables; raise DiagnosticError (GSM6008)."""
         from gpusched_dsl.data.sources.writing import write_text
-        from gpusched_dsl.reporting.pages.run_page import page
 
-        write_text(Path(path), page([self]))
+        write_text(Path(path), self.html_text())
+
+    def _repr_html_(self) -> str:
+        from gpusched_dsl.reporting.pages.fragment import run_fragment
+
+        return run_fragment(self)
 
     def __str__(self) -> str:
         from gpusched_dsl.reporting.runs.summary import summary_lines, tables_by_attribute

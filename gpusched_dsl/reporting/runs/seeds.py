@@ -132,10 +132,15 @@ class SeedComparison(Report):
 
     def figures(self) -> dict[str, Sequence[Figure]]:
         """Return the bars over the seeds at which all methods finished, and the figures of each run."""
-        from gpusched_dsl.reporting.figures.run_figures import run_bars, run_figures
+        from gpusched_dsl.reporting.figures.run_figures import run_figures
 
         own = {f"{method}-{seed}": run_figures(result) for method, seed, result in self._runs}
-        return {"comparison": run_bars([run for run in self._runs if run[1] in dict(self.common)]), **own}
+        return {"comparison": self._bars(), **own}
+
+    def _bars(self) -> Sequence[Figure]:
+        from gpusched_dsl.reporting.figures.run_figures import run_bars
+
+        return run_bars([run for run in self._runs if run[1] in dict(self.common)])
 
     def to_figures(self, folder: str | Path) -> list[Path]:
         """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
@@ -253,6 +258,12 @@ class SeedComparison(Report):
         from gpusched_dsl.data.sources.writing import write_text
 
         write_text(Path(path), self.html_text())
+
+    def _repr_html_(self) -> str:
+        from gpusched_dsl.reporting.pages.fragment import comparison_fragment
+
+        grids = [grid for grid in (self.grid(), self.paired_grid()) if grid is not None]
+        return comparison_fragment(grids, self.footer(), self._bars())
 
     def __repr__(self) -> str:
         seeds = ", ".join(str(seed) for seed, _ in self.comparisons)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,21 +30,28 @@ def write_figures(figures: Mapping[str, Sequence[Figure]], folder: str | Path) -
 
     The names of several groups precede those of their files: `EDF-schedule-1.svg`. Raises DiagnosticError (GSM6008).
     """
-    import matplotlib
-
     place = Path(folder)
     make_folder(place)
     files = []
-    with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a box is drawn for it
+    with drawing_settings():
         for group, own in figures.items():
             head = re.sub(r"[^A-Za-z0-9_.]+", "-", group) + "-" if len(figures) > 1 else ""
             for figure, name in zip(own, file_names(own), strict=True):
                 drawn = draw(figure)
                 for kind in FORMATS:
                     files.append(place / f"{head}{name}.{kind}")
-                    write_bytes(files[-1], _encoded(drawn, kind, figure.title))
+                    write_bytes(files[-1], encoded(drawn, kind, figure.title))
     return files
+
+
+@contextmanager
+def drawing_settings() -> Iterator[None]:
+    """Draw with our settings of Matplotlib."""
+    import matplotlib
+
+    with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a box is drawn for it
+        yield
 
 
 def draw(figure: Figure) -> Drawing:
@@ -64,8 +72,9 @@ def draw(figure: Figure) -> Drawing:
     return drawn
 
 
-def _encoded(drawn: Drawing, kind: str, title: str) -> bytes:
+def encoded(drawn: Drawing, kind: str, title: str, dots_per_inch: int = DOTS_PER_INCH) -> bytes:
+    """Return the content of a file of a kind, `svg` or `png`."""
     buffer = io.BytesIO()
     metadata = {"Title": label(title, 100), **({"Date": None} if kind == "svg" else {})}
-    drawn.savefig(buffer, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
+    drawn.savefig(buffer, format=kind, dpi=dots_per_inch, metadata=metadata)
     return buffer.getvalue()

@@ -1,0 +1,34 @@
+"""The interactive page of a result in a frame of a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Protocol
+
+HEIGHT = 640  # pixels; the page in the frame scrolls
+
+
+class HasPage(Protocol):
+    """A result, run, comparison or campaign."""
+
+    def html_text(self) -> str: ...
+
+
+class PageFrame:
+    """A complete page that a notebook shows in a frame, so that its style and scripts stay within it."""
+
+    def __init__(self, html: str, height: int) -> None:
+        self.html, self.height = html, height
+
+    def _repr_html_(self) -> str:
+        style = f"width: 100%; height: {self.height}px; border: 1px solid #d1d9e0"
+        # no `allow-same-origin`: the page cannot reach the notebook
+        return f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
+
+
+def page(report: HasPage, height: int = HEIGHT) -> PageFrame:
+    """Return the page of `to_html`, with charts that can be moved and zoomed, for the last line of a cell.
+
+    It adds more than 1 MB to the notebook; the output of the result itself is small, and needs no scripts.
+    """
+    return PageFrame(report.html_text(), height)

@@ -1,0 +1,71 @@
+"""Results as HTML within another page, such as the output of a notebook: without scripts, figures as images.
+
+Notebooks are shown by many programs: some run no script, some remove it. Each of them shows this HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from gpusched_dsl.reporting.figures.drawing.images import data_uri
+from gpusched_dsl.reporting.figures.figure import Figure
+from gpusched_dsl.reporting.grid import Grid
+from gpusched_dsl.reporting.pages.page import PageSection
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.result_data import ResultData
+    from gpusched_dsl.reporting.runs.result_data import RunResultData
+
+SHARE: Final = 50  # sections are as short as those of a page with so many results
+FIGURES: Final = 3
+ROWS: Final = 40  # of a table
+
+
+def result_fragment(method: str, result: ResultData) -> str:
+    """Return the summary, figures and tables of a solve."""
+    from gpusched_dsl.reporting.pages.solve_page import result_section
+
+    return _section(result_section(method, result, SHARE))
+
+
+def run_fragment(result: RunResultData) -> str:
+    """Return the summary, figures and tables of a run."""
+    from gpusched_dsl.reporting.pages.run_page import run_section
+
+    return _section(run_section(result, SHARE))
+
+
+def comparison_fragment(grids: Sequence[Grid], footer: Sequence[str], figures: Sequence[Figure]) -> str:
+    """Return tables of methods, the lines below them, and bars."""
+    return _render(title="", notes=(), summary=(), tables=(), grids=grids, footer=footer, figures=figures)
+
+
+def text_fragment(text: str) -> str:
+    """Return a text with its line breaks."""
+    return _environment().from_string('<pre style="line-height: 1.35">{{ text }}</pre>').render(text=text)
+
+
+def _section(section: PageSection) -> str:
+    return _render(
+        title=section.title, notes=section.notes, summary=section.summary, tables=section.tables,
+        grids=(), footer=(), figures=section.figures,
+    )  # fmt: skip
+
+
+def _render(figures: Sequence[Figure], **parts: object) -> str:
+    images = [(figure.title, data_uri(figure)) for figure in figures[:FIGURES]]
+    left_out = len(figures) - len(images)
+    template = _environment().get_template("fragment.html.j2")
+    return template.render(images=images, left_out=left_out, rows=ROWS, **parts)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("gpusched_dsl.reporting.pages"), undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, autoescape=True,
+    )  # fmt: skip

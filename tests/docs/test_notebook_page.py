@@ -1,0 +1,27 @@
+"""The cells of docs/notebook.md run in their order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from notebook_shell import opened_shell
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "notebook.md"
+
+
+def test_the_cells_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    results = []
+    with opened_shell(tmp_path) as shell:
+        for cell in cells:
+            done = shell.run_cell(cell)
+            done.raise_error()
+            results.append(done.result)
+    assert len(cells) == 8
+    assert [row.method for row in results[3].rows] == ["highs", "scip"]
+    assert results[4][0] == shell.user_ns["assign"].solve(settings={"hours[a]": "3[h]"}).objective
+    assert "<iframe" in results[5]._repr_html_()
+    assert results[7] == pytest.approx(3.0)
