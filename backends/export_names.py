@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from gpusched_dsl.language.entry_points import entry_points
 
 GROUP = "gpusched_dsl.exporters"
-BUILT_IN = ("lp", "mps", "json")
+BUILT_IN = ("lp", "mps", "json", "python", "python-scip")
+BY_SUFFIX = {"py": "python"}
 MATHEMATICS = ("latex", "markdown")
 
 

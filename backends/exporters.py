@@ -1,4 +1,4 @@
-"""Formats in which problems are written: LP, MPS, JSON, and those that other packages add.
+"""Formats in which problems are written: LP, MPS, JSON, scripts of Python, and those that other packages add.
 
 A package adds a format by an entry point of the group `gpusched_dsl.exporters`: its name, and an `Exporter`.
 """
@@ -12,6 +12,8 @@ from typing import BinaryIO
 from gpusched_dsl.backends.export_names import BUILT_IN, GROUP, MATHEMATICS
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.entry_points import load_entry_points
+
+SCRIPTS = ("python", "python-scip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,10 @@ def write_problem(problem: Problem, name: str, file: BinaryIO) -> Problem:
         written = linear(problem, name).problem if found.linear else problem
         found.write(written, file)
         return written
+    if name in SCRIPTS:
+        from gpusched_dsl.backends.files.python_script.content import write_script
+
+        return write_script(problem, name, file)
     from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
     from gpusched_dsl.backends.files.quadratic_costs import file_content
 

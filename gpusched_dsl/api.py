@@ -112,16 +112,18 @@ class Model(ModelCampaigns):
     ) -> Path:
         """Write the problem of a scenario (the only one if None) for other tools; return the path.
 
-        `to` is `lp`, `mps`, `json`, or a format of an installed package; by default the extension of the path. Terms
-        that the format lacks are reformulated. Raises ValueError for an unknown format; DiagnosticError for errors in
-        text and data, for terms that cannot be reformulated, and (GSM6008) if the file cannot be written.
+        `to` is `lp`, `mps`, `json`, `python` (a script for HiGHS), `python-scip`, or a format of an installed package;
+        by default the extension of the path. Terms that the format lacks are reformulated. Raises ValueError for an
+        unknown format; DiagnosticError for errors in text and data, for terms that cannot be reformulated, and
+        (GSM6008) if the file cannot be written.
         """
-        from gpusched_dsl.backends.export_names import Targets
+        from gpusched_dsl.backends.export_names import BY_SUFFIX, Targets
         from gpusched_dsl.backends.exporters import write_problem
         from gpusched_dsl.data.sources.writing import cannot_write, replace_file
 
         target, known = Path(path), Targets()
-        form = target.suffix.removeprefix(".").lower() if to is None else to
+        suffix = target.suffix.removeprefix(".").lower()
+        form = BY_SUFFIX.get(suffix, suffix) if to is None else to
         if form not in known:
             raise ValueError(f"`{form}` is not a format of problems: `to` is one of {', '.join(known)}")
         problem = self.ground(scenario, settings=settings)

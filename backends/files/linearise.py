@@ -25,7 +25,7 @@ def linear(problem: Problem, form: str) -> ReformulatedProblem:
     try:
         return reformulate(problem, Target(form))
     except DiagnosticError as refusal:
-        raise DiagnosticError([_for_files(d) for d in refusal.diagnostics]) from refusal
+        raise DiagnosticError([_for_files(d, form) for d in refusal.diagnostics]) from refusal
 
 
 def comments(reformulated: ReformulatedProblem) -> tuple[str, ...]:
@@ -57,7 +57,8 @@ def _amounts(note: Note) -> Iterator[str]:
         yield f"error at most {note.error:.3g}"
 
 
-def _for_files(diagnostic: Diagnostic) -> Diagnostic:
+def _for_files(diagnostic: Diagnostic, form: str) -> Diagnostic:
     if diagnostic.code not in NOT_TAKEN:
         return diagnostic
-    return replace(diagnostic, help="export as JSON, which keeps every term, or make the term linear")
+    other = "for SCIP (`python-scip`), or as JSON," if form == "python" else "as JSON,"
+    return replace(diagnostic, help=f"export {other} which keeps every term, or make the term linear")

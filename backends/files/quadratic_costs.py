@@ -43,7 +43,7 @@ def file_content(problem: Problem, form: str) -> FileContent:
         reformulated = linear(problem, form)
     except DiagnosticError:
         found = _quadratic(problem, form)
-        if found is None:
+        if found is None or (form == "python" and found.problem.is_mip):  # HiGHS has no integers beside squares
             raise
         return found
     return FileContent(reformulated.problem, None, reformulated)

@@ -1,4 +1,4 @@
-"""`gsdsl export`: the compiled problem as LP, MPS, JSON or a format of another package, or its mathematics."""
+"""`gsdsl export`: the compiled problem as LP, MPS, JSON, a script or another format, or its mathematics."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Scripts of Python that state and solve a problem by the solver's own package."""
