@@ -1,1 +1,1 @@
-"""The pages of the documentation that ship with the package: `errors.md`, which `gsdsl explain CODE` shows."""
+"""The pages of the documentation that ship with the package: `gsdsl explain CODE` and `gsdsl mcp` show them."""

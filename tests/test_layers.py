@@ -33,6 +33,7 @@ LAYERS = [
     "gpusched_dsl.drivers",
     "gpusched_dsl.service",
     "gpusched_dsl.language_server",
+    "gpusched_dsl.assistants",
     "gpusched_dsl.interface",
     "gpusched_dsl",
     "gpusched_dsl.cli",

@@ -137,6 +137,10 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.watch import run
         case "lsp":
             from gpusched_dsl.cli.lsp import run
+        case "mcp":
+            from gpusched_dsl.cli.mcp import run
+        case "grammar":
+            from gpusched_dsl.cli.grammar import run
         case "completion":
             from gpusched_dsl.cli.completion import run
         case _:

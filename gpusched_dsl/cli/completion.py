@@ -164,7 +164,7 @@ def _positional(parser: Parser, command: str, typed: str) -> Iterator[tuple[str,
     for action in places:
         if action.choices:
             yield from ((str(choice), "") for choice in action.choices)
-    if any(action.dest in ("file", "files", "table") for action in places):
+    if any(action.dest in ("file", "files", "table", "folder") for action in places):
         yield FILES, ""
         if typed.startswith(LIBRARY_PREFIX[0]) and command not in ("trace", "profile"):
             yield from ((LIBRARY_PREFIX + file, "") for file in library_files(LIBRARY_PREFIX))

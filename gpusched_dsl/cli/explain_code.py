@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from importlib.resources import files
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
@@ -13,6 +12,7 @@ from gpusched_dsl.cli.documents import STDOUT, write_document
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.language.diagnostics.codes import CODES
 from gpusched_dsl.language.diagnostics.similar_names import distance
+from gpusched_dsl.language.pages import error_sections
 
 PREFIX = "GSM"
 _CODE = re.compile(r"([A-Za-z]{1,4})[-_ ]?([0-9]{2,5})|([0-9]{4})")  # `GSM3002`, `gsm3002`, `GMS3002`, `3002`
@@ -27,7 +27,7 @@ def is_code(word: str) -> bool:
 def explain_code(options: argparse.Namespace, output: Output) -> int:
     """Print the section of a code; raise UsageError for an unknown code."""
     code = _known_code(options.file)
-    text = sections()[code]
+    text = error_sections()[code]
     if options.json == STDOUT:
         output.only_diagnostics()
     output.say(output.style(f"{code} {CODES[code]}", "1"))
@@ -39,20 +39,6 @@ def explain_code(options: argparse.Namespace, output: Output) -> int:
 
         write_document(json_text({"code": code, "title": CODES[code], "text": text}), options.json, output)
     return exits.OK
-
-
-def sections() -> dict[str, str]:
-    """Return the Markdown text of every section of the page of errors, by its code."""
-    parts = re.split(r"^## (GSM\d{4}) .+$", _page(), flags=re.MULTILINE)
-    texts = (re.split(r"^# ", text, flags=re.MULTILINE)[0].strip() for text in parts[2::2])
-    return dict(zip(parts[1::2], texts, strict=True))
-
-
-def _page() -> str:
-    try:
-        return (files("gpusched_dsl.docs") / "errors.md").read_text(encoding="utf-8")
-    except (ModuleNotFoundError, FileNotFoundError):  # a checkout: the page is beside the package
-        return (Path(__file__).resolve().parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
 
 
 def _known_code(word: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from gpusched_dsl.cli.arguments.assistants import add_grammar_options, add_mcp_options
 from gpusched_dsl.cli.arguments.campaigns import add_campaign_options
 from gpusched_dsl.cli.arguments.clusters import add_drive_options, add_serve_options
+from gpusched_dsl.cli.arguments.examples import examples_text
 from gpusched_dsl.cli.arguments.explaining import (
     add_completion_options,
     add_explain_options,
@@ -54,6 +56,8 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "profile": ("learn execution times from measured profiles, or summarise samples", add_profile_options),
     "trace": ("show a trace of jobs or a table of prices, and write it in standard columns", add_trace_options),
     "lsp": ("start the language server, for an editor", add_lsp_options),
+    "mcp": ("start the server for assistants (Model Context Protocol)", add_mcp_options),
+    "grammar": ("write the grammar of the language for other programs", add_grammar_options),
     "new": ("create a starter project", add_new_options),
     "completion": ("write a script that completes commands and options in a shell", add_completion_options),
 }
@@ -77,7 +81,10 @@ def build_parser(wanted: str | None = None) -> tuple[Parser, dict[str, Parser]]:
     for name in COMMANDS if wanted is None else (wanted,):
         summary, add_options = COMMANDS[name]
         command = subparsers.add_parser(
-            name, help=summary, description=summary[0].upper() + summary[1:] + ".", epilog=EXITS
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=f"{examples_text(name)}\n\n{EXITS}",
         )
         add_options(command)
         add_output_options(command, argparse.SUPPRESS)
