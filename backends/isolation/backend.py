@@ -133,7 +133,7 @@ class SolverProcess:
         with other, life:
             program = PROGRAM.format(path=sys.path, name=name, factory=factory, fd=other.fileno(), life=life.fileno())
             self._child = subprocess.Popen(
-                [sys.executable, "-c", program],
+                [sys.executable, "-P", "-c", program],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._error_output,
                 pass_fds=(other.fileno(), life.fileno()), start_new_session=True,  # Ctrl-C is for this process alone
             )  # fmt: skip

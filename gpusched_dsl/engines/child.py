@@ -44,7 +44,7 @@ class Child:
         with other, life:
             program = PROGRAM.format(path=sys.path, fd=other.fileno(), life=life.fileno())
             self._process = subprocess.Popen(
-                [sys.executable, "-c", program],
+                [sys.executable, "-P", "-c", program],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._error_output, env=environment,
                 pass_fds=(other.fileno(), life.fileno()), start_new_session=True,  # Ctrl-C is for the parent alone
             )  # fmt: skip

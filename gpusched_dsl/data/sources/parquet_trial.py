@@ -132,7 +132,7 @@ class ParquetReader:
         if self._child is None or self._child.poll() is not None:
             self.close()
             self._child = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM.format(path=sys.path, memory=self.memory)],
+                [sys.executable, "-P", "-c", PROGRAM.format(path=sys.path, memory=self.memory)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 start_new_session=os.name == "posix",  # Ctrl-C is for this process alone
             )  # fmt: skip

@@ -70,7 +70,7 @@ def request(kernel: _Compilable, signature: tuple[Any, ...]) -> CompileRequest:
 class _Child:
     def __init__(self) -> None:
         self.process_id = os.getpid()  # a fork has no part in it
-        command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
+        command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(

@@ -1,0 +1,58 @@
+"""The build backend: that of setuptools, with source archives that depend on their content only.
+
+Wheels of setuptools have the time of SOURCE_DATE_EPOCH already. Source archives have the times, owners and order of
+files of the machine that builds them. Here they are written again: sorted, owned by nobody, with that time, or that of
+1980 without it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from setuptools import build_meta
+from setuptools.build_meta import (  # noqa: F401 - the other functions of a build backend
+    build_editable,
+    build_wheel,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
+
+FIRST_TIME = 315532800  # 1980-01-01, the first time of a wheel
+
+
+def build_sdist(sdist_directory: str, config_settings: dict[str, Any] | None = None) -> str:
+    """Build the source archive, and write it again without what depends on the machine."""
+    name = build_meta.build_sdist(sdist_directory, config_settings)
+    archive = Path(sdist_directory) / name
+    archive.write_bytes(normalised(archive.read_bytes(), max(FIRST_TIME, _time())))
+    return name
+
+
+def normalised(archive: bytes, time: int) -> bytes:
+    """Return a compressed archive with sorted members of one time, without owners, and with plain permissions."""
+    plain = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as source,
+        tarfile.open(fileobj=plain, mode="w", format=tarfile.GNU_FORMAT) as target,
+    ):
+        for member in sorted(source.getmembers(), key=lambda m: m.name):
+            member.mtime, member.uid, member.gid, member.uname, member.gname = time, 0, 0, "", ""
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            member.pax_headers = {}
+            target.addfile(member, source.extractfile(member) if member.isreg() else None)
+    return gzip.compress(plain.getvalue(), mtime=0)
+
+
+def _time() -> int:
+    try:
+        return int(os.environ.get("SOURCE_DATE_EPOCH", ""))
+    except ValueError:
+        return FIRST_TIME

@@ -1,0 +1,120 @@
+"""What is released: equal builds, complete archives, and what a package index checks."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import time
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EPOCH = 1_767_225_600  # 2026-01-01
+
+
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def build(source: Path, out: Path) -> list[Path]:
+    """The source archive, and the wheel that is built from it."""
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH)}
+    command = [sys.executable, "-m", "build", "--outdir", str(out), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=800)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return sorted(out.iterdir())
+
+
+def checkout(target: Path) -> Path:
+    """The files under version control, as they are now, with new times."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    for name in filter(None, listed.decode().split("\0")):
+        source, copy = ROOT / name, target / name
+        if source.is_symlink():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.symlink_to(os.readlink(source))
+        elif source.is_file():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(source.read_bytes())
+    return target
+
+
+@pytest.mark.slow
+def test_builds_are_equal_and_complete(tmp_path: Path) -> None:
+    """Two builds from copies in different folders, made at different times, have the same bytes."""
+    builds = []
+    for name in ("one", "another"):
+        builds.append(build(checkout(tmp_path / name), tmp_path / f"{name}.dist"))
+        time.sleep(2.1)  # zip archives have times of two seconds
+    assert [p.name for p in builds[0]] == [p.name for p in builds[1]]
+    wheel = next(p for p in builds[0] if p.suffix == ".whl")
+    archive = next(p for p in builds[0] if p.name.endswith(".tar.gz"))
+    for one, other in zip(*builds, strict=True):
+        assert one.read_bytes() == other.read_bytes(), f"{one.name} depends on the machine"
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {n.split("/")[0] for n in names if ".dist-info" not in n} == {"gpusched_dsl"}
+    pages = {f"gpusched_dsl/docs/{p.name}" for p in (ROOT / "docs").glob("*.md")}
+    assert pages <= set(names)
+    assert {"gpusched_dsl/grammar/gsm.lark", "gpusched_dsl/py.typed"} <= set(names)
+    assert not [n for n in names if n.endswith((".pyc", ".pyo"))]
+    with tarfile.open(archive) as sources:
+        inside = {m.name.partition("/")[2] for m in sources.getmembers()}
+        assert {m.mtime for m in sources.getmembers()} == {EPOCH}
+        assert {m.uname for m in sources.getmembers()} == {""}
+    assert {"pyproject.toml", "README.md", "LICENSE", "build_backend/reproducible.py"} <= inside
+    check = [sys.executable, "-m", "twine", "check", "--strict", *map(str, builds[0])]
+    done = subprocess.run(check, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_archives_with_the_same_content_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Order, times, owners and permissions of the machine are left out; content and what can be executed are not."""
+    setuptools = pytest.importorskip("setuptools")
+    assert setuptools
+    monkeypatch.syspath_prepend(str(ROOT / "build_backend"))
+    from reproducible import normalised
+
+    def archive(names: list[str], mtime: int, owner: str, mode: int, content: bytes = b"x") -> bytes:
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w:gz") as tar:
+            for name in names:
+                member = tarfile.TarInfo(name)
+                member.mtime, member.uname, member.mode, member.size = mtime, owner, mode, len(content)
+                tar.addfile(member, io.BytesIO(content))
+        return out.getvalue()
+
+    one = normalised(archive(["a", "b"], 1, "me", 0o664), EPOCH)
+    assert one == normalised(archive(["b", "a"], 2, "you", 0o640), EPOCH)
+    assert one != normalised(archive(["a", "b"], 1, "me", 0o664, b"y"), EPOCH)
+    assert one != normalised(archive(["a", "b"], 1, "me", 0o755), EPOCH)
+    with tarfile.open(fileobj=io.BytesIO(one)) as tar:
+        assert tar.getnames() == ["a", "b"]
+        assert {m.mtime for m in tar} == {EPOCH}
+
+
+def test_every_extra_is_documented() -> None:
+    """Extras of users have a page with the command that installs them; the names in messages exist."""
+    extras = project()["optional-dependencies"].keys()
+    pages = "".join(p.read_text(encoding="utf-8") for p in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+    for extra in extras - {"dev", "bench", "browser"}:
+        assert f"gpusched-dsl[{extra}]" in pages, extra
+    sources = "".join(
+        p.read_text(encoding="utf-8") for folder in ("gpusched_dsl", "backends") for p in (ROOT / folder).rglob("*.py")
+    )
+    named = set(re.findall(r"gpusched-dsl\[(\w+)\]", sources + pages))
+    assert named <= extras
+
+
+def test_the_changelog_begins_with_a_version_that_is_not_older() -> None:
+    found = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert found is not None
+    from gpusched_dsl.version import __version__
+
+    assert tuple(map(int, found[1].split("."))) >= tuple(map(int, __version__.split(".")[:3]))
