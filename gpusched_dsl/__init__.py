@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.online.loops.external import LiveEventLoop
     from gpusched_dsl.policies.plug_ins import PlaceRule
     from gpusched_dsl.reporting.comparison import Comparison
+    from gpusched_dsl.reporting.flexibility import Flexibility
     from gpusched_dsl.reporting.paired_differences import PairedDifferences, paired_differences
     from gpusched_dsl.reporting.result import Result
     from gpusched_dsl.reporting.runs.comparison import RunComparison
@@ -64,6 +65,7 @@ _HOMES = {
     "Estimate": "gpusched_dsl.workflows.estimate",
     "Explanation": "gpusched_dsl.explaining.explanation",
     "Exporter": "gpusched_dsl.backends.exporters",
+    "Flexibility": "gpusched_dsl.reporting.flexibility",
     "Format": "gpusched_dsl.data.formats.shape",
     "FormatColumn": "gpusched_dsl.language.scenarios.formats",
     "FormatTable": "gpusched_dsl.data.formats.shape",
@@ -112,6 +114,7 @@ __all__ = [
     "Estimate",
     "Explanation",
     "Exporter",
+    "Flexibility",
     "Format",
     "FormatColumn",
     "FormatTable",

@@ -111,6 +111,8 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.export import run
         case "compare":
             from gpusched_dsl.cli.compare import run
+        case "flexibility":
+            from gpusched_dsl.cli.flexibility import run
         case "campaign":
             from gpusched_dsl.cli.campaign import run
         case "policies":

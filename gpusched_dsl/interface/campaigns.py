@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.interface.runs import ModelRuns
+from gpusched_dsl.interface.flexibility import ModelFlexibility
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _ignore(progress: CampaignProgress) -> None:
     pass
 
 
-class ModelCampaigns(ModelRuns):
+class ModelCampaigns(ModelFlexibility):
     """Campaigns."""
 
     @property

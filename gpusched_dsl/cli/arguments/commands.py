@@ -15,6 +15,7 @@ from gpusched_dsl.cli.arguments.explaining import (
     add_policies_options,
     add_show_options,
 )
+from gpusched_dsl.cli.arguments.flexibility import add_flexibility_options
 from gpusched_dsl.cli.arguments.model_files import (
     add_check_options,
     add_export_options,
@@ -41,6 +42,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "estimate": ("estimate when a job starts and ends in a run, and its cost", add_estimate_options),
     "why": ("explain why a job runs on its node, or waits, at a time of a run", add_why_options),
     "compare": ("solve a scenario with several solvers and policies, in one table", add_compare_options),
+    "flexibility": ("find how much power can be shed for sure in some slots, and its cost", add_flexibility_options),
     "campaign": ("run a grid of experiments in parallel, continue it, show its results", add_campaign_options),
     "policies": ("list the policies for a model, and the rules of policies", add_policies_options),
     "explain": (

@@ -281,6 +281,9 @@ CODES: dict[str, str] = {
     "GSM4022": "contradictory problem file",
     "GSM4023": "problem cannot be written",
     "GSM4024": "problem without alternatives",
+    "GSM4025": "flexibility cannot be computed",
+    "GSM4026": "event outside of the horizon",
+    "GSM4027": "days cannot be read",
     # 51xx journals of online runs
     "GSM5101": "journal cannot be opened",
     "GSM5102": "file is not a journal",

@@ -1,0 +1,67 @@
+"""`gsdsl flexibility`: how much power a cluster can guarantee to shed, at what cost, and which jobs move."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.instance import open_scenario
+from gpusched_dsl.cli.listener import ProgressListener
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.progress import ProgressMonitor
+from gpusched_dsl.cli.solver_options import solver_options
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.flexibility import Flexibility
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.backends.isolation.backend import guard
+    from gpusched_dsl.backends.protocol import SolveOptions
+    from gpusched_dsl.workflows.flexibility.config import FlexibilityConfig
+    from gpusched_dsl.workflows.flexibility.days import read_days
+    from gpusched_dsl.workflows.flexibility.run import flexibility, solver_named
+
+    if options.json == options.csv == STDOUT:
+        raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
+    check_targets(options.json, options.csv)
+    config = FlexibilityConfig(
+        event=options.event,
+        days=read_days(options.days),
+        probability=options.probability,
+        offers=options.offers,
+        steps=options.steps,
+        power=options.power,
+        notice=options.notice,
+        baseline=options.baseline,
+    )
+    scenario = open_scenario(options, output)
+    backend = solver_named(options.method, guard)
+    if STDOUT in (options.json, options.csv):
+        output.only_diagnostics()
+    solve_options = SolveOptions(
+        options.time_limit, options.gap, options.threads, options.seed, solver_options(options.solver_option),
+        without=frozenset(options.without),
+    )  # fmt: skip
+    watch = ProgressMonitor(output.note, options.time_limit, for_each=True)
+    listener = ProgressListener(output, watch)
+    result = flexibility(scenario, config, backend, solve_options, monitor=watch, listener=listener, load=guard)
+    for line in result.lines():
+        output.say(line)
+    if options.json is not None:
+        write_document(result.json_text(), options.json, output)
+    if options.csv is not None:
+        write_document(result.csv_text(), options.csv, output)
+    return exit_code(result, interrupted=watch.stop_requested)
+
+
+def exit_code(result: Flexibility, *, interrupted: bool) -> int:
+    """Return 0 if a shed can be guaranteed; else 3, or 5 or 130 if days were not finished for a limit or Ctrl-C."""
+    if result.guaranteed > 0:
+        return exits.OK
+    if interrupted:
+        return exits.INTERRUPTED
+    return exits.NO_SOLUTION_YET if any(day.status == "limit" for day in result.days) else exits.INFEASIBLE

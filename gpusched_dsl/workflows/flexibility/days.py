@@ -1,0 +1,103 @@
+"""Days as callers name them: values of settings, `seed=1..20`, or a table with a row per day."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.workflows.flexibility.config import Day
+
+CODE = "GSM4027"
+SCENARIO, LABEL = "scenario", "day"  # columns that are no settings
+MOST_DAYS = 10_000
+_RANGE = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?")  # a text in a setting, not a difference
+_FORM = "write `--days seed=1..20`, `--days scenario=Monday,Tuesday`, or a CSV file with a column per setting"
+
+
+def read_days(texts: Sequence[str]) -> tuple[Day, ...]:
+    """Return every combination of the days of some texts; without any, one day: the scenario as it is.
+
+    A text is `NAME=A,B,...`, `NAME=1..20`, or the path of a CSV file. Raises DiagnosticError (GSM4027).
+    """
+    parts = [_inline(text) if "=" in text and not Path(text).is_file() else _table(Path(text)) for text in texts]
+    total = 1
+    for part in parts:
+        total *= len(part)
+    if total > MOST_DAYS:
+        raise _error(f"there are {total:,} days, more than {MOST_DAYS:,}", "use fewer values")
+    return tuple(_merged(combination) for combination in product(*parts))
+
+
+def plain_days(days: Iterable[str | Mapping[str, str]]) -> tuple[Day, ...]:
+    """Return days from names of scenarios and from settings, in which `scenario` and `day` name and label a day."""
+    found = []
+    for day in days:
+        given = {SCENARIO: day} if isinstance(day, str) else dict(day)
+        found.append(_day(given))
+    return tuple(found)
+
+
+def _day(given: dict[str, str]) -> Day:
+    text = ", ".join(f"{name}={value}" for name, value in given.items() if name != LABEL)
+    label, scenario = given.pop(LABEL, ""), given.pop(SCENARIO, None)
+    label = label or (text if given or scenario is None else scenario)
+    return Day(label, scenario, {n: f'"{v}"' if _DATE.fullmatch(v) else v for n, v in given.items()})
+
+
+def _merged(parts: Sequence[Day]) -> Day:
+    if not parts:
+        return Day("the day")
+    scenarios = [part.scenario for part in parts if part.scenario is not None]
+    settings = {name: value for part in parts for name, value in part.settings.items()}
+    if len(scenarios) > 1 or len(settings) < sum(len(part.settings) for part in parts):
+        raise _error("two `--days` have the same setting", "give each setting once: days are all combinations")
+    return Day(", ".join(part.label for part in parts), scenarios[0] if scenarios else None, settings)
+
+
+def _inline(text: str) -> tuple[Day, ...]:
+    name, _, values = (part.strip() for part in text.partition("="))
+    found = _RANGE.fullmatch(values)
+    if found is not None:
+        first, last = int(found[1]), int(found[2])
+        if last - first >= MOST_DAYS:
+            raise _error(f"`{text}` has more than {MOST_DAYS:,} days", "use fewer values")
+        listed = [str(value) for value in range(first, last + 1)]
+    else:
+        listed = [value.strip() for value in values.split(",") if value.strip()]
+    if not name or not listed:
+        raise _error(f"`{text}` has no days", _FORM)
+    return tuple(_day({name: value}) for value in listed)
+
+
+def _table(path: Path) -> tuple[Day, ...]:
+    """Read the days of a table: a column per setting, a row per day; an empty cell sets nothing."""
+    try:
+        lines = list(csv.reader(path.read_bytes().decode("utf-8-sig").splitlines()))
+    except (OSError, ValueError, csv.Error) as failure:
+        reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else "it is not a CSV file"
+        raise _error(f"cannot read days from `{path}`: {reason}", _FORM) from failure
+    rows = [(at, [cell.strip() for cell in row]) for at, row in enumerate(lines, start=1) if any(row)]
+    if len(rows) < 2:
+        raise _error(f"`{path}` has no days", "the first line has the names of settings, each other line is a day")
+    names = rows[0][1]
+    if not all(names) or len(set(names)) < len(names):
+        message = f"the first line of `{path}` must have a name for each column, and each name once"
+        raise DiagnosticError([Diagnostic(CODE, message, Cell(str(path), rows[0][0]), help=_FORM)])
+    wrong = [at for at, row in rows[1:] if len(row) != len(names)]
+    if wrong:
+        message = f"line {wrong[0]} of `{path}` has another number of cells than the first line"
+        raise DiagnosticError([Diagnostic(CODE, message, Cell(str(path), wrong[0]), help="write an empty cell")])
+    return tuple(
+        _day({name: cell for name, cell in zip(names, row, strict=True) if cell} or {LABEL: f"line {at}"})
+        for at, row in rows[1:]
+    )
+
+
+def _error(message: str, help: str) -> DiagnosticError:
+    return DiagnosticError([Diagnostic(CODE, message, help=help)])

@@ -1,0 +1,241 @@
+"""The flexibility of a cluster: the largest shed that enough days can keep, its cost, and the jobs that move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.backends.registry import backend as registered_backend
+from gpusched_dsl.backends.registry import is_concurrent, solver_names
+from gpusched_dsl.compiling.build import Built, check_solvable
+from gpusched_dsl.compiling.selection import SelectedScenario
+from gpusched_dsl.data.sources.settings_file import merge_settings
+from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.scenarios.scenario import scenario_title
+from gpusched_dsl.language.units import Unit, convertible, factor, parse_unit_text
+from gpusched_dsl.reporting.flexibility import DayOffer, Flexibility, FlexibleDay
+from gpusched_dsl.solving.flexibility.day import DayPlans, Shed, plan_day, price_sheds
+from gpusched_dsl.solving.flexibility.guarantee import guaranteed
+from gpusched_dsl.solving.flexibility.shed_problem import ShedProblem
+from gpusched_dsl.solving.relaxation import relax_integers
+from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.workflows.flexibility.baseline import BaselineMethod
+from gpusched_dsl.workflows.flexibility.config import Day, FlexibilityConfig
+from gpusched_dsl.workflows.flexibility.event import Event, event_of
+from gpusched_dsl.workflows.flexibility.model import ShedModel, with_shed
+from gpusched_dsl.workflows.flexibility.moves import Moves
+from gpusched_dsl.workflows.listener import Listener
+
+KILOWATT = parse_unit_text("kW")
+
+
+@dataclass(frozen=True, eq=False)
+class _BuiltDay:
+    """A day with its problem; `scenario` is that of the model without a shed."""
+
+    day: Day
+    scenario: SelectedScenario
+    model: ShedModel
+    built: Built
+    event: Event
+    problem: ShedProblem
+
+
+def solver_named(name: str, load: Callable[[str], Backend] = registered_backend) -> Backend:
+    """Return a solver by name. Raises DiagnosticError: GSM4001 if it is no solver, or cannot be loaded."""
+    if name in solver_names() or is_concurrent(name):
+        return load(name)
+    message = f"`{name}` is no solver: only a solver finds the largest shed and its least cost"
+    help = did_you_mean(name, solver_names()) or f"the solvers are {', '.join(solver_names())}"
+    raise DiagnosticError([Diagnostic("GSM4001", message, help=help)])
+
+
+def flexibility(
+    scenario: SelectedScenario,
+    config: FlexibilityConfig,
+    backend: Backend,
+    options: SolveOptions,
+    *,
+    monitor: Monitor | None = None,
+    listener: Listener | None = None,
+    load: Callable[[str], Backend] = registered_backend,
+) -> Flexibility:
+    """Solve each day without the event, for the largest shed, and for each offer.
+
+    `options` are those of every solve, with its time limit. If the monitor stops the work, days that were not
+    finished count as days without a shed. `load` loads the solver that completes the plans of a policy. Raises
+    DiagnosticError: GSM4025 for a model without a power by slot, GSM4026 for an event outside of the horizon, and as
+    solvers and the data of days do.
+    """
+    observer, solver = listener or Listener(), _Solver(backend, options, monitor)
+    model = scenario.scenario.model
+    method = None if config.baseline is None else BaselineMethod(config.baseline, load, options, monitor)
+    days: list[tuple[_BuiltDay, DayPlans]] = []
+    for number, day in enumerate(config.days, start=1):
+        if solver.stopped:
+            break
+        observer.begin(f"day {number} of {len(config.days)}: {day.label}")
+        with observer.working_context():
+            built = _build_day(scenario, day, config)
+            given = None if method is None else method.plan(built.scenario, built.problem.problem)
+            days.append((built, plan_day(built.problem, _columns_before(built), solver, given)))
+    kilo = _kilowatts(days[0][0].model.unit) if days else 1.0
+    most = np.array([plans.most for _, plans in days] + [0.0] * (len(config.days) - len(days)))
+    amount = guaranteed(most, config.probability)
+    offers = _offers(config, amount * kilo)
+    found: list[FlexibleDay] = []
+    for number, (built, plans) in enumerate(days, start=1):
+        observer.begin(f"offers on day {number} of {len(days)}: {built.day.label}")
+        with observer.working_context():
+            sheds = [] if solver.stopped else price_sheds(plans, offers / kilo, solver)
+            found.append(_flexible_day(built, plans, [] if solver.stopped else sheds, kilo))
+    first = days[0][0] if days else None
+    return Flexibility(
+        model=model.name,
+        scenario=scenario.scenario.name,
+        title=scenario_title(model.name, scenario.scenario.name),
+        power="" if first is None else first.model.power,
+        unit="kW" if first is None or convertible(first.model.unit, KILOWATT) else "",
+        money=model.objectives[0].unit.text if model.objectives else "",
+        event=config.event,
+        slots=() if first is None else _event_labels(first),
+        hours=None if first is None else first.event.hours,
+        notice=config.notice,
+        baseline=backend.name if config.baseline is None else config.baseline,
+        probability=config.probability,
+        offers=tuple(offers.tolist()),
+        days=tuple(found),
+        asked_days=len(config.days),
+        backend=backend.name,
+        options=options,
+    )
+
+
+class _Solver:
+    """Solves the problems of days, each within the time limit."""
+
+    def __init__(self, backend: Backend, options: SolveOptions, monitor: Monitor | None) -> None:
+        self.backend, self.options, self.monitor = backend, options, monitor
+
+    @property
+    def stopped(self) -> bool:
+        return self.monitor is not None and self.monitor.stop_requested
+
+    def __call__(self, problem: Problem, start: Floats | None, relax: bool) -> Solution:
+        options = self.options
+        if relax:
+            problem = relax_integers(problem, self.backend)
+            options = replace(options, tighten=False, heuristic="off", decompose="off")
+        return solve_problem(problem, self.backend, options, start, self.monitor)
+
+
+def _build_day(scenario: SelectedScenario, day: Day, config: FlexibilityConfig) -> _BuiltDay:
+    """Check a day, extend its model, and build its problem; errors name the day."""
+    try:
+        return _checked_day(scenario, day, config)
+    except DiagnosticError as error:
+        if len(config.days) == 1:
+            raise
+        note = f"on the day `{day.label}`"
+        raise DiagnosticError([replace(d, notes=(*d.notes, note)) for d in error.diagnostics]) from error
+
+
+def _checked_day(scenario: SelectedScenario, day: Day, config: FlexibilityConfig) -> _BuiltDay:
+    workspace, settings = scenario.workspace, merge_settings([*scenario.settings.items(), *day.settings.items()])
+    name = scenario.scenario.name if day.scenario is None else day.scenario
+    if name not in workspace.scenarios and name not in workspace.models:
+        message = f"unknown scenario `{name}`"
+        help = f"the scenarios are {', '.join(f'`{n}`' for n in workspace.scenarios)}"
+        raise DiagnosticError([Diagnostic("GSM6007", message, help=help)])
+    checked, _ = check_solvable(workspace, name, settings)
+    plain = replace(scenario, scenario=checked, settings=settings)
+    model = with_shed(workspace, checked.model, name, config.power)
+    extended, _ = check_solvable(model.workspace, model.scenario, settings)
+    selected = replace(scenario, workspace=model.workspace, scenario=extended, settings=settings)
+    built = selected.build()
+    limits = built.permissions.limits()
+    event = event_of(config.event, config.notice, extended.model, built.instance.store, model.slots, limits)
+    [rows] = built.problem.constraint(model.rows)
+    shed = built.problem.variable(model.shed)
+    decisions = _decisions(extended.model, built.problem)
+    problem = ShedProblem(built.problem, shed.first, np.arange(rows.first, rows.stop), event.slots, decisions)
+    return _BuiltDay(day, plain, model, built, event, problem)
+
+
+def _decisions(model: CheckedModel, problem: Problem) -> Ints:
+    """Return the columns of the placement of jobs; none if they are not binary."""
+    assert model.placement is not None
+    family = problem.variable(model.placement.variable)
+    binary = problem.integer[family.slice] & (problem.lower[family.slice] >= 0) & (problem.upper[family.slice] <= 1)
+    return np.arange(family.first, family.stop) if binary.all() else np.zeros(0, dtype=np.int64)
+
+
+def _columns_before(built: _BuiltDay) -> Ints:
+    """Return the columns of decisions in slots before the notice."""
+    early = built.event.before_notice
+    found = [np.zeros(0, dtype=np.int64)]
+    if early.any():
+        slots = built.built.instance.store.universes[built.model.slots]
+        for family in built.built.problem.variables:
+            for component, codes in zip(family.domain.components, family.domain.columns(), strict=True):
+                if component is slots:
+                    found.append(family.first + np.flatnonzero(early[codes]))
+    return np.unique(np.concatenate(found))
+
+
+def _kilowatts(unit: Unit) -> float:
+    """Return the factor from the unit of the power to kW; 1 for a power without a unit."""
+    return float(factor(unit, KILOWATT)) if convertible(unit, KILOWATT) else 1.0
+
+
+def _offers(config: FlexibilityConfig, amount: float) -> Floats:
+    """Return the offers in kW, increasing."""
+    if config.offers is not None:
+        return np.unique(np.array(config.offers))
+    return amount * np.arange(1, config.steps + 1) / config.steps if amount > 0 else np.zeros(0)
+
+
+def _flexible_day(built: _BuiltDay, plans: DayPlans, sheds: Sequence[Shed], kilo: float) -> FlexibleDay:
+    moves = Moves(built.built, built.model.slots) if sheds else None
+    labels = tuple(str(label) for label in built.built.instance.store.universes[built.model.slots].labels)
+    return FlexibleDay(
+        label=built.day.label,
+        scenario=built.day.scenario,
+        settings=dict(built.day.settings),
+        status=plans.status.value,
+        reason=plans.reason,
+        cost=plans.cost,
+        slots=labels,
+        power=None if plans.power is None else plans.power * kilo,
+        most=plans.most * kilo,
+        most_bound=None if plans.most_bound is None else plans.most_bound * kilo,
+        offers=tuple(_day_offer(built, plans, shed, moves, kilo) for shed in sheds),
+    )
+
+
+def _day_offer(built: _BuiltDay, plans: DayPlans, shed: Shed, moves: Moves | None, kilo: float) -> DayOffer:
+    assert plans.baseline is not None
+    assert moves is not None
+    return DayOffer(
+        shed=shed.amount * kilo,
+        cost=shed.cost,
+        cost_lower=shed.cost_lower,
+        price=None if shed.price is None else shed.price / kilo,
+        relaxed_price=None if shed.relaxed_price is None else shed.relaxed_price / kilo,
+        status=shed.status.value,
+        power=built.problem.power(shed.moved) * kilo,
+        moves=moves.between(plans.baseline, shed.moved),
+    )
+
+
+def _event_labels(built: _BuiltDay) -> tuple[str, ...]:
+    labels = built.built.instance.store.universes[built.model.slots].labels
+    return tuple(str(labels[at]) for at in np.flatnonzero(built.event.slots).tolist())
