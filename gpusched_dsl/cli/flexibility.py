@@ -38,6 +38,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
         notice=options.notice,
         baseline=options.baseline,
     )
+    if options.scenario is None:
+        options.scenario = config.days[0].scenario
     scenario = open_scenario(options, output)
     backend = solver_named(options.method, guard)
     if STDOUT in (options.json, options.csv):

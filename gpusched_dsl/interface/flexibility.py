@@ -84,7 +84,7 @@ class ModelFlexibility(ModelRuns):
         options = plain_options(
             SolveOptions(time_limit, gap, threads, seed, dict(solver_options or {}), without=frozenset(without))
         )
-        checked = self._select(self._scenario(scenario, settings))
+        checked = self._select(self._scenario(chosen[0].scenario if scenario is None else scenario, settings))
         return flexibility(checked, config, solver_named(method), options, monitor=monitor)
 
 

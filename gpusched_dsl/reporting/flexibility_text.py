@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import percent_text, with_unit
+from gpusched_dsl.reporting.flexibility_data import FlexibilityData, FlexibleDay
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.runs.short_numbers import short
 from gpusched_dsl.solving.flexibility.guarantee import CONFIDENCE
 
-if TYPE_CHECKING:
-    from gpusched_dsl.reporting.flexibility import Flexibility, FlexibleDay
-
 MOST_SHOWN = 12  # days, and jobs that move; files have all
 
 
-def lines_of(result: Flexibility) -> list[str]:
+def lines_of(result: FlexibilityData) -> list[str]:
     """Return the guarantee, the offers with their costs, the days, and the jobs that move on the day that binds."""
     slots = f"slots {result.slots[0]} to {result.slots[-1]}" if len(result.slots) > 1 else "".join(result.slots)
     lines = [f"{result.title}: `{result.power}` in {slots or result.event}", "", *_guarantee(result)]
@@ -31,7 +28,7 @@ def lines_of(result: Flexibility) -> list[str]:
     return [*lines, *_moves(result), *_notes(result)]
 
 
-def _guarantee(result: Flexibility) -> list[str]:
+def _guarantee(result: FlexibilityData) -> list[str]:
     of_days = f"of {count_text(result.asked_days, 'day')}"
     if result.guaranteed == 0:
         return [f"no shed can be guaranteed on {result.required_days} {of_days}"]
@@ -44,11 +41,11 @@ def _guarantee(result: Flexibility) -> list[str]:
     return lines
 
 
-def _amount(result: Flexibility, amount: float) -> str:
+def _amount(result: FlexibilityData, amount: float) -> str:
     return with_unit(short(amount), result.unit)
 
 
-def _offer_grid(result: Flexibility) -> Grid:
+def _offer_grid(result: FlexibilityData) -> Grid:
     table, unit, money = result.table, result.unit, result.money
     each = f"[{money}/{unit or 'unit'}]"
 
@@ -70,7 +67,7 @@ def _offer_grid(result: Flexibility) -> Grid:
     )
 
 
-def _day_grid(result: Flexibility) -> Grid:
+def _day_grid(result: FlexibilityData) -> Grid:
     table = result.day_table.head(MOST_SHOWN)
     unit = f" [{result.unit}]" if result.unit else ""
     return Grid(
@@ -89,7 +86,7 @@ def _grid_lines(grid: Grid) -> list[str]:
     return plain(grid).rstrip("\n").split("\n")
 
 
-def _moves(result: Flexibility) -> list[str]:
+def _moves(result: FlexibilityData) -> list[str]:
     """The jobs that move for the largest guaranteed offer on the day with the least to shed among those that can."""
     chosen = [at for at, ok in enumerate(result.table["guaranteed"].to_list()) if ok]
     days = [day for day in result.days if day.offers and day.most >= result.guaranteed > 0]
@@ -129,7 +126,7 @@ def _where(part: pl.DataFrame, day: FlexibleDay, with_event: bool) -> str:
     return "; ".join(texts) or "-"
 
 
-def _notes(result: Flexibility) -> list[str]:
+def _notes(result: FlexibilityData) -> list[str]:
     notes = []
     without = [day for day in result.days if day.cost is None]
     if without:

@@ -20,7 +20,8 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mea
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.units import Unit, convertible, factor, parse_unit_text
-from gpusched_dsl.reporting.flexibility import DayOffer, Flexibility, FlexibleDay
+from gpusched_dsl.reporting.flexibility import Flexibility
+from gpusched_dsl.reporting.flexibility_data import DayOffer, FlexibleDay
 from gpusched_dsl.solving.flexibility.day import DayPlans, Shed, plan_day, price_sheds
 from gpusched_dsl.solving.flexibility.guarantee import guaranteed
 from gpusched_dsl.solving.flexibility.shed_problem import ShedProblem
@@ -101,7 +102,7 @@ def flexibility(
     return Flexibility(
         model=model.name,
         scenario=scenario.scenario.name,
-        title=scenario_title(model.name, scenario.scenario.name),
+        title=model.name if _are_scenarios(config.days) else scenario_title(model.name, scenario.scenario.name),
         power="" if first is None else first.model.power,
         unit="kW" if first is None or convertible(first.model.unit, KILOWATT) else "",
         money=model.objectives[0].unit.text if model.objectives else "",
@@ -135,6 +136,11 @@ class _Solver:
             problem = relax_integers(problem, self.backend)
             options = replace(options, tighten=False, heuristic="off", decompose="off")
         return solve_problem(problem, self.backend, options, start, self.monitor)
+
+
+def _are_scenarios(days: Sequence[Day]) -> bool:
+    """Whether each day names its scenario."""
+    return all(day.scenario is not None for day in days)
 
 
 def _build_day(scenario: SelectedScenario, day: Day, config: FlexibilityConfig) -> _BuiltDay:
