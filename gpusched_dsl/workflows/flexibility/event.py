@@ -24,7 +24,7 @@ _FORM = "write the first and the last slot, such as `68..75`, or times from the 
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
+class EventSlots:
     """Which slots the event has, and which are before the notice; `hours` is the length of a slot, None if unknown."""
 
     slots: Bools
@@ -36,7 +36,7 @@ class Event:
 
 def event_of(
     text: str, notice: str | None, model: CheckedModel, store: ValueStore, slots: str, limits: MemoryLimits
-) -> Event:
+) -> EventSlots:
     """Return the slots of an event. Raises DiagnosticError (GSM4026) if they are not in the horizon."""
     labels = [str(label) for label in store.universes[slots].labels]
     hours = slot_hours(model, store, limits)
@@ -46,7 +46,7 @@ def event_of(
     fixed = np.zeros(len(labels), dtype=np.bool_)
     if notice is not None:
         fixed[: max(0, first - _notice_slots(notice, hours))] = True
-    return Event(chosen, fixed, labels[first], labels[last], hours)
+    return EventSlots(chosen, fixed, labels[first], labels[last], hours)
 
 
 def slot_hours(model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> float | None:

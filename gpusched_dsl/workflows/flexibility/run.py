@@ -30,7 +30,7 @@ from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.workflows.flexibility.baseline import BaselineMethod
 from gpusched_dsl.workflows.flexibility.config import Day, FlexibilityConfig
-from gpusched_dsl.workflows.flexibility.event import Event, event_of
+from gpusched_dsl.workflows.flexibility.event import EventSlots, event_of
 from gpusched_dsl.workflows.flexibility.model import ShedModel, with_shed
 from gpusched_dsl.workflows.flexibility.moves import Moves
 from gpusched_dsl.workflows.listener import Listener
@@ -46,7 +46,7 @@ class _BuiltDay:
     scenario: SelectedScenario
     model: ShedModel
     built: Built
-    event: Event
+    event: EventSlots
     problem: ShedProblem
 
 
