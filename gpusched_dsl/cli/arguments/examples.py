@@ -23,6 +23,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "compare": (
         ("gsdsl compare gsdsl:figure1.gsm --scenario Figure1 --methods highs,FIFO,EDF", "the optimum and two policies"),
     ),
+    "flexibility": (
+        (
+            "gsdsl flexibility day.gsm --event 17:00..19:00 --days seed=1..20 --probability 95%",
+            "kW for sure on 19 days",
+        ),
+        ("gsdsl flexibility day.gsm --event 68..75 --days days.csv --offers 0.5,1,2", "the price of these sheds"),
+    ),
     "campaign": (
         ("gsdsl campaign run study.gsm --workers 4", "execute the runs that are missing"),
         ("gsdsl campaign show study.gsm --html study.html", "means by factors and method, as a page"),
