@@ -23,7 +23,7 @@ if not (_here / "backends").is_dir() and (_here.parent / "backends" / "__init__.
     __path__.append(str(_here.parent))
 
 if TYPE_CHECKING:
-    from gpusched_dsl.api import Model, compile, load, loads
+    from gpusched_dsl.api import Model, compile, load, loads, problem_from_json, problem_to_json
     from gpusched_dsl.backends.exporters import Exporter
     from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
     from gpusched_dsl.compiling.passes.steps import Analysis, Note, Pass, PassResult, Target
@@ -97,6 +97,8 @@ _HOMES = {
     "load": "gpusched_dsl.api",
     "loads": "gpusched_dsl.api",
     "paired_differences": "gpusched_dsl.reporting.paired_differences",
+    "problem_from_json": "gpusched_dsl.api",
+    "problem_to_json": "gpusched_dsl.api",
     "read_settings": "gpusched_dsl.data.sources.settings_file",
 }
 
@@ -146,6 +148,8 @@ __all__ = [
     "load",
     "loads",
     "paired_differences",
+    "problem_from_json",
+    "problem_to_json",
     "read_settings",
 ]
 

@@ -29,6 +29,8 @@ pipes = extras:pipes
 ladder = extras:ladder
 [gpusched_dsl.exporters]
 counts = extras:counts
+[gpusched_dsl.drivers]
+shelf = extras:shelf
 """
 
 
@@ -199,6 +201,12 @@ scenario S for M { generate ladder (jobs = 4) { Jobs = job; gpus[job] = gpus; } 
     code = """import gpusched_dsl as gs
 print(gs.load("m.gsm").export("size.counts").read_text().strip(), gs.load("m.gsm").export("m.lp").name)"""
     assert run(installed, tmp_path, "-c", code).strip() == "1 columns, 1 rows m.lp"
+
+
+def test_a_driver(installed: Path, tmp_path: Path) -> None:
+    code = """from gpusched_dsl.drivers.registry import driver, driver_names
+print("shelf" in driver_names(), driver("shelf")({"gpus": 3}).observe().nodes["shelf"].gpus)"""
+    assert run(installed, tmp_path, "-c", code).strip() == "True 3"
 
 
 def test_nothing_of_it_is_imported_unless_it_is_named(installed: Path, tmp_path: Path) -> None:

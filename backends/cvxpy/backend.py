@@ -199,11 +199,15 @@ class NegatedMonitor:
 @contextmanager
 def silence() -> Iterator[None]:
     """Without CVXPY's warnings and log lines, which are about its own workings."""
-    before = logging.root.manager.disable
-    logging.disable(max(before, logging.WARNING))
+    logger = logging.getLogger("__cvxpy__")
+    logger.addFilter(_is_error)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logging.disable(before)
+        logger.removeFilter(_is_error)
+
+
+def _is_error(record: logging.LogRecord) -> bool:
+    return record.levelno > logging.WARNING

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.language.deprecation import warn_deprecated
 
 # Costs and slopes that differ relatively by less are equal: a rung that saves nothing but rounding is dropped.
 EQUAL = 1e-12
@@ -86,7 +88,12 @@ def filter_levels(speed: ArrayLike, rate: ArrayLike, allowed: ArrayLike | None =
     return Ladders(speed, rate, rung, counts)
 
 
-filtered = filter_levels  # the former name, which docs/python.md gave
+def __getattr__(name: str) -> Any:
+    """The former name of `filter_levels`."""
+    if name == "filtered":
+        warn_deprecated("filtered", "filter_levels", since="0.1")
+        return filter_levels
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _along_the_hull(speed: Floats, rate: Floats) -> tuple[Codes, Codes]:

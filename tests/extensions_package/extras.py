@@ -15,6 +15,7 @@ from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.data.formats.shape import Dropped, Format, FormatColumn, FormatTable, Option, Raw, Setting
+from gpusched_dsl.drivers.protocol import Action, ActionRefused, Observation, ObservedNode
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import Affines, MinMax
 from gpusched_dsl.ir.definitions.base import Block, Definition
@@ -240,3 +241,26 @@ def _write(problem: Problem, file: BinaryIO) -> None:
 
 
 counts = Exporter("counts", "The size of a problem.", _write)
+
+
+# --- a driver of a cluster --------------------------------------------------------------------------------------------
+
+
+class Shelf:
+    """A cluster of one node without jobs."""
+
+    fields = frozenset({"owner"})
+
+    def __init__(self, gpus: int) -> None:
+        self.gpus = gpus
+
+    def observe(self) -> Observation:
+        return Observation({}, {"shelf": ObservedNode("shelf", self.gpus)})
+
+    def act(self, action: Action) -> None:
+        raise ActionRefused(f"there is no job {action.job}")
+
+
+def shelf(settings: Mapping[str, Any]) -> Shelf:
+    """The driver of `driver = "shelf"`."""
+    return Shelf(int(settings["gpus"]))
