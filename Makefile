@@ -10,7 +10,7 @@ COMPARED ?= models/capacity_planning/scenarios/gavel_at_most.gsm
 REPLAYED ?= models/trace_replay/scenarios/philly_sample.gsm --scenario PhillyNodes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lowest interpreters lint bench compare-commits scale tables docs clean
+.PHONY: help demo test slow lowest interpreters lint bench compare-commits scale tables docs pictures clean
 
 help:
 	@echo "make demo    solve a scenario of a public trace, print its schedule, compare heuristics, replay a trace"
@@ -23,7 +23,8 @@ help:
 	@echo "make compare-commits BASE=REV   run our own benchmarks with an earlier commit and with this one, print ratios"
 	@echo "make scale   solve large instances, print the results, plot time and memory by size"
 	@echo "make tables  recompute the parse tables, after a change of the grammar"
-	@echo "make docs    regenerate docs/models, after a change of models/"
+	@echo "make docs    regenerate the pages made from models, grammar and code, and build the site in build/site"
+	@echo "make pictures  draw the pictures of the gallery again"
 	@echo "make clean   remove the virtual environment, caches and build leftovers"
 
 demo: $(VENV)/.has-run
@@ -76,8 +77,13 @@ tables: $(VENV)/.has-run
 	$(BIN)/python -m gpusched_dsl.language.parsing.grammar
 	$(BIN)/python -m gpusched_dsl.language.highlighting.textmate editors/vscode/syntaxes/gsm.tmLanguage.json
 
-docs: $(VENV)/.has-run
+docs: $(VENV)/.has-docs
 	$(BIN)/python -m gpusched_dsl.reporting.mathematics models docs/models
+	$(BIN)/python docs/site/derive.py
+	$(BIN)/python docs/site/build.py
+
+pictures: $(VENV)/.has-dev
+	$(BIN)/python docs/site/gallery.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results
@@ -94,6 +100,10 @@ $(VENV)/.has-run: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.has-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q -e ".[dev]"
 	@touch $@ $(VENV)/.has-run
+
+$(VENV)/.has-docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q -e ".[dev,docs]"
+	@touch $@ $(VENV)/.has-dev $(VENV)/.has-run
 
 $(VENV)/.has-bench: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q -e ".[bench]"

@@ -1,0 +1,43 @@
+"""Build the documentation site: `python docs/site/build.py [FOLDER]`, by default `build/site`.
+
+The pages are those of the repository, in the same folders, so their links work in both. Nothing is downloaded. Every
+warning of Sphinx, such as a broken link or a page outside the navigation, is an error.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from sphinx.cmd.build import main as sphinx
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PAGES = ("docs/**/*.md", "models/**/*.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+FILES = ("docs/images/**/*.svg", "docs/images/**/*.png", "docs/schema/*.json", "LICENSE")
+
+
+def collect(target: Path) -> None:
+    """Copy the pages, and the files that they show or link, to a folder with the layout of the repository."""
+    shutil.rmtree(target, ignore_errors=True)
+    for pattern in (*PAGES, *FILES):
+        for found in ROOT.glob(pattern):
+            if HERE not in found.parents:
+                copy = target / found.relative_to(ROOT)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(found, copy)
+    shutil.copy2(HERE / "index.md", target / "index.md")
+
+
+def build(site: Path) -> int:
+    """Build the site in a folder; return the exit code of Sphinx."""
+    source = site.parent / f"{site.name}-source"
+    collect(source)
+    shutil.rmtree(site, ignore_errors=True)
+    arguments = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE)]
+    return sphinx([*arguments, "-d", str(site.parent / f"{site.name}-cache"), str(source), str(site)])
+
+
+if __name__ == "__main__":
+    sys.exit(build(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "site").resolve()))

@@ -1,0 +1,22 @@
+"""Write the pages that are made from the grammar and the code: `python docs/site/derive.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import backend_table
+import gallery
+import options
+import reference
+
+DOCS = Path(__file__).parents[1]
+PAGES = {
+    "reference.md": reference.page,
+    "options.md": options.page,
+    "backends.md": backend_table.page,
+    "gallery.md": gallery.page,
+}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")

@@ -1,0 +1,62 @@
+"""docs/options.md: every command with its arguments and options, as the parser of the command line has them."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+
+from markdown_tables import paragraph, table
+
+from gpusched_dsl.cli.arguments.commands import build_parser
+from gpusched_dsl.cli.arguments.examples import EXAMPLES
+
+_HIDDEN = ("-h", "--diagnostics", "--color", "-q", "--debug", "-V")
+
+
+def page() -> str:
+    """The text of the page."""
+    parts = [
+        "# Options of all commands\n",
+        paragraph(
+            """[cli.md](cli.md) explains the commands. This page is made from the parser of the command line by `make
+            docs`. `--diagnostics`, `--color`, `--quiet`, `--debug` and `--help` belong to every command."""
+        ),
+    ]
+    for parser in _with_subcommands(build_parser()[1].values()):
+        rows = [_row(action) for action in parser._actions if _is_shown(action)]
+        description = (parser.description or "").strip().splitlines()[0]
+        parts.append(f"## `{parser.prog}`\n\n{_plain(description)}\n\n" + table(("argument", "meaning"), rows))
+        examples = EXAMPLES.get(parser.prog.removeprefix("gsdsl "), ())
+        if examples:
+            lines = "\n".join(f"# {about}\n{line}" for line, about in examples)
+            parts.append(f"```sh\n{lines}\n```\n")
+    return "\n".join(parts)
+
+
+def _with_subcommands(parsers: object) -> Iterator[argparse.ArgumentParser]:
+    for parser in parsers:  # type: ignore[attr-defined]
+        inner = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+        if not inner:
+            yield parser
+        for action in inner:
+            yield from _with_subcommands(action.choices.values())
+
+
+def _is_shown(action: argparse.Action) -> bool:
+    return action.help != argparse.SUPPRESS and not set(action.option_strings) & set(_HIDDEN)
+
+
+def _row(action: argparse.Action) -> tuple[str, str]:
+    names = ", ".join(f"`{name}`" for name in action.option_strings)
+    value = ""
+    if action.nargs != 0:
+        choices = "|".join(map(str, action.choices)) if action.choices else ""
+        value = str(action.metavar or choices or action.dest.upper())
+    shown = f"{names} `{value}`" if names and value else names or f"`{value}`"
+    return shown, _plain((action.help or "") % {**vars(action), "prog": "gsdsl"})
+
+
+def _plain(text: str) -> str:
+    """Text in one line, without marks that Markdown would take for HTML."""
+    return re.sub(r"<", "&lt;", " ".join(text.split()))

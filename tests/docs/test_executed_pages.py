@@ -1,0 +1,60 @@
+"""The pages that show commands with their output: executed from the first block to the last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from execute import execute, written
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = ("tutorial", "coming_from")
+COMMANDS = {"tutorial": 15, "coming_from": 2}
+
+SMALL = """\
+`one.gsm`:
+
+```gsm
+model One { var x >= 1 <= 2; minimize x; }
+```
+
+```console
+$ gsdsl check one.gsm
+ok: 1 file
+$ gsdsl check \\
+    none.gsm
+error...
+```
+"""
+
+
+def executed(name: str, folder: Path, without: str = "") -> int:
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    results = list(execute(text, folder, without))
+    for result in results:
+        assert result.agrees, f"$ {result.command}\n{result.printed}"
+    return len(results)
+
+
+def test_coming_from_other_languages(tmp_path: Path) -> None:
+    assert executed("coming_from", tmp_path, without="pyomo") == COMMANDS["coming_from"]
+
+
+@pytest.mark.slow
+def test_the_tutorial(tmp_path: Path) -> None:
+    assert executed("tutorial", tmp_path) == COMMANDS["tutorial"]
+
+
+@pytest.mark.slow
+def test_the_same_model_in_pyomo(tmp_path: Path) -> None:
+    pytest.importorskip("pyomo", reason="the extra `bench` is not installed")
+    assert executed("coming_from", tmp_path) == COMMANDS["coming_from"]
+
+
+def test_other_output_is_found_and_can_be_written(tmp_path: Path) -> None:
+    first, second = execute(SMALL, tmp_path)
+    assert (tmp_path / "one.gsm").exists()
+    assert not second.agrees
+    text = written(SMALL, [first, second])
+    assert "GSM6001" in text or "none.gsm" in text.split("none.gsm", 1)[1]
+    assert [result.agrees for result in execute(text, tmp_path)] == [True, True]
