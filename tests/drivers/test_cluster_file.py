@@ -134,5 +134,6 @@ def test_records_of_others_are_refused(tmp_path: Path) -> None:
     path = write_files(tmp_path)
     (tmp_path / "shadow").mkdir()
     (tmp_path / "shadow" / "actions.jsonl").write_text('{"n": 1, "job": "1"\n')
-    with pytest.raises(DiagnosticError, match=r"line 1 is damaged"):
+    with pytest.raises(DiagnosticError, match=r"line 1 is damaged") as refused:
         run_driver(path, SimulatedCluster({"g1": 4, "g2": 4}), 1)
+    assert refused.value.diagnostics[0].code == "GSM5409"

@@ -231,6 +231,7 @@ def test_somebody_else_starts_a_job(tmp_path: Path) -> None:
     cluster.jobs["9"].pinned = ("g1",)
     summary = run_driver(path, cluster, ROUNDS, told=told)
     assert summary.left_out == {"9": "somebody else has started it"}
+    assert "GSM5406" in {diagnostic.code for diagnostic in told}
     assert all(job.state is JobState.DONE and job.starts == 1 for job in cluster.jobs.values())
     started = min(job.started or 0.0 for job in cluster.jobs.values() if "g1" in job.ran_on and job.name != "9")
     assert started >= EPOCH + 40
@@ -270,6 +271,7 @@ def test_a_node_with_fewer_gpus_than_the_model_stops_all_actions(tmp_path: Path)
     assert cluster.actions == []
     assert told[0].message == "the plan uses 4 GPUs of `g1`, which has 2"
     assert told[1].message == "no action is done: the plan uses 4 GPUs of `g1`, which has 2"
+    assert told[0].code == "GSM5408"
 
 
 def test_a_folder_of_the_other_mode_is_refused(tmp_path: Path) -> None:

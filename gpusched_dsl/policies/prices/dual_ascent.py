@@ -28,6 +28,9 @@ STEPS = 300
 GROUPS = 16
 GROWS, SHRINKS = 2.0, 0.3
 LARGEST_BOX = 2.0**20
+# The program is solved up to a tolerance, but the Lagrangian is minus infinity as soon as the reduced cost of a column
+# without a bound has the wrong sign: relative to costs, reduced costs keep this distance from 0 where they can.
+INSIDE = 3e-7
 NULLS = 4  # steps without much progress, after which the box shrinks: each has made the model better
 
 
@@ -69,7 +72,7 @@ class _Ascent:
         at_best = self._evaluate(best)
         for _ in range(STEPS):
             checkpoint()
-            found = self._maximise(best, box)
+            found = self._maximise(best, box, INSIDE) or self._maximise(best, box, 0.0)
             if found is None:
                 return None
             prices, value = found
@@ -117,8 +120,10 @@ class _Ascent:
     def _box_of_others(self) -> tuple[Floats, Floats]:
         return self.problem.lower[self.choices.others], self.problem.upper[self.choices.others]
 
-    def _maximise(self, best: Floats, box: float) -> tuple[Floats, float] | None:
+    def _maximise(self, best: Floats, box: float, inside: float) -> tuple[Floats, float] | None:
         """Return the prices with the largest value of the model within the box, and this value.
+
+        Reduced costs that must not change their sign are at least `inside` from 0, relative to costs of at least 1.
 
         Columns of the program: prices of lower sides, prices of upper sides (both at least 0), groups, other columns.
         """
@@ -133,6 +138,8 @@ class _Ascent:
         sides = [np.concatenate(self.levels)]
         rest, lower, upper = self.choices.rest, *self._box_of_others()
         no_group, one, none = sparse.csr_matrix((others, groups)), sparse.identity(others), sparse.csr_matrix
+        free = np.isinf(lower) & np.isinf(upper)  # the reduced cost is 0, and so is the part
+        margin = np.where(free, 0.0, inside * np.maximum(1.0, np.abs(self.other_cost)))
         for bound, sign in ((lower, -1.0), (upper, 1.0)):
             finite = np.isfinite(bound)  # the part of a column is at most its reduced cost times each bound
             at = np.where(finite, bound, 0.0)
@@ -141,14 +148,13 @@ class _Ascent:
             sides.append((at * self.other_cost)[finite])
             signed = sparse.hstack((sign * rest, -sign * rest, none((others, groups + others))))
             blocks.append(signed.tocsr()[~finite])  # without a bound, its reduced cost has a sign
-            sides.append(sign * self.other_cost[~finite])
+            sides.append((sign * self.other_cost - margin)[~finite])
         near = sparse.hstack((sparse.identity(rows), -sparse.identity(rows), none((rows, width - 2 * rows))))
         blocks += [near, -near]
         sides += [best + box * self.scale, box * self.scale - best]
         has_lower, has_upper = np.isfinite(self.lower), np.isfinite(self.upper)
         sides_of_rows = (np.where(has_lower, self.lower, 0.0), -np.where(has_upper, self.upper, 0.0))
         gain = np.concatenate((*sides_of_rows, np.ones(groups + others)))
-        free = np.isinf(lower) & np.isinf(upper)  # the reduced cost is 0, and so is the part
         signs = [np.where(side, np.inf, 0.0) for side in (has_lower, has_upper)]
         most = np.concatenate((*signs, np.full(groups, np.inf), np.where(free, 0.0, np.inf)))
         least = np.concatenate((np.zeros(2 * rows), np.full(groups + others, -np.inf)))
