@@ -6,6 +6,8 @@ load is largest where an interval starts. For each i, where r is 1,
     d_i x_i + sum_k d_k a_ki <= C,    a_ki >= [k starts before or with i] - b_ki + x_k + x_i - 2
     s_k + p_k <= s_i   where b_ki = 1
 
+and a_ki <= x_k if d_k may be negative, as it may for an absent k, which must not lessen the load.
+
 Who starts first of two is a binary: `s_i <= s_k` where o_ik = 1, `s_k <= s_i` where o_ik = 0. Of intervals that start
 together, one must count all others, so orders may have no cycles: `n_i + 1 <= n_k` where o_ik = 1, and the opposite.
 An interval of length 0 has no load: where p_i may be 0, x_i - z_i stands for x_i, with `p_i <= 0` where z_i = 1.
@@ -208,6 +210,12 @@ def _runs(intervals: Intervals, counted: Codes, owner: Codes, begun: Affines, wo
     )
     counting = RowBuilder(size).add_affines(every, needed, 1.0).add(every, columns, -1.0)
     intervals.add_at_most_zero("counted", entry, Affines(counting.matrix(), counting.constants))
+    may_lessen = np.flatnonzero(surely_positive(-intervals.analysis.bounds.of(intervals.part(3, counted))[0]))
+    if len(may_lessen):
+        places = np.arange(len(may_lessen), dtype=np.int64)
+        present = RowBuilder(len(may_lessen)).add(places, columns[may_lessen], 1.0)
+        present.add_affines(places, intervals.part(2, counted[may_lessen]), -1.0)
+        intervals.add_at_most_zero("counted_one", entry[may_lessen], Affines(present.matrix(), present.constants))
     return Affines.of_columns(columns)
 
 
