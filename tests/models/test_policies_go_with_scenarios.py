@@ -42,6 +42,7 @@ def test_the_scheduler_of_the_paper_goes_with_its_instance() -> None:
 @pytest.mark.parametrize(("file", "scenario", "used", "known"), SCENARIOS)
 def test_all_policies_go_with_the_scenario(file: str, scenario: str, used: str, known: set[str]) -> None:
     with gs.load(MODELS / file) as model:
-        names = [listed.policy.name for listed in model.policies(used)]
+        policies = [listed.policy for listed in model.policies(used)]
+    names = [policy.name for policy in policies if policy.portfolio is None]  # they need a run
     assert len(names) >= 3
     assert set(broken(file, scenario, names)) == known

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.integrality import integer_columns
 from gpusched_dsl.compiling.analysis.ranges import arguments_within, image_of
-from gpusched_dsl.compiling.analysis.rows import CROSSING, Upper, WorkingBounds, integers_below, sweep
+from gpusched_dsl.compiling.analysis.rows import CROSSING, MEETING, Upper, WorkingBounds, integers_below, sweep
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Affines, Definition
@@ -94,7 +94,7 @@ def tighten(problem: Problem, bounds: Bounds) -> Problem:
     conditional = problem.matrix.take(problem.conditions.rows)
     read[conditional.columns] = read[problem.conditions.columns] = True
     # Declared bounds that cross stay: the problem has no solution then, and must not get one.
-    read &= problem.lower <= problem.upper
+    read &= ~_cross(problem.lower, problem.upper)
     return replace(
         problem,
         lower=np.where(read, bounds.lower, problem.lower),
@@ -107,12 +107,18 @@ def _box(problem: Problem) -> WorkingBounds:
     """Return the declared bounds, rounded for integer columns."""
     lower, upper, integer = problem.lower.copy(), problem.upper.copy(), problem.integer
     lower[integer], upper[integer] = -integers_below(-lower[integer]), integers_below(upper[integer])
+    feasible = not _cross(lower, upper).any()
     crossed = lower > upper
     lower[crossed], upper[crossed] = (
         np.minimum(problem.lower, problem.upper)[crossed],
         np.maximum(problem.lower, problem.upper)[crossed],
     )
-    return WorkingBounds(lower, upper, integer, np.zeros(len(lower), dtype=np.bool_), not crossed.any())
+    return WorkingBounds(lower, upper, integer, np.zeros(len(lower), dtype=np.bool_), feasible)
+
+
+def _cross(lower: Floats, upper: Floats) -> Bools:
+    """Whether bounds cross by more than rounding: those of equal terms, each derived in its own way, may by less."""
+    return np.asarray(lower > upper + MEETING * np.maximum(1.0, _size(upper)))
 
 
 def _all_reals(definition: Definition) -> Interval:
