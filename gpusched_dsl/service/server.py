@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,12 +71,12 @@ def serve(service: Service, address: Address, on_start: Callable[[str], None]) -
     on_start(f"{address.scheme}://{shown}:{port}")
     try:
         server.run(sockets=[listener])
-    except KeyboardInterrupt:  # uvicorn repeats the signal that has stopped it
+    except KeyboardInterrupt:  # Ctrl-C before the server handles signals
         return
 
 
 class _Server(uvicorn.Server):
-    """Reports that it is not ready as soon as it is asked to stop."""
+    """Reports that it is not ready as soon as it is asked to stop; ends normally after a signal."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
@@ -85,5 +86,8 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     def handle_exit(self, sig: int, frame: Any) -> None:
+        """Stop; a second Ctrl-C does not wait for requests. The method of uvicorn would raise the signal again."""
         self._service.stopping = True
-        super().handle_exit(sig, frame)
+        if self.should_exit and sig == signal.SIGINT:
+            self.force_exit = True
+        self.should_exit = True

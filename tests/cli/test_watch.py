@@ -23,7 +23,7 @@ MODEL = """model Small {
   set Jobs;
   param hours[Jobs] in h;
   var late[Jobs] in h >= 0;
-  minimize total in h { weight: 2 * sum[j in Jobs] late[j]; count: 1[h]; }
+  minimize total in h { weight: 2 * sum[j in Jobs] late[j]; fixed: 1[h]; }
   constraint enough[j in Jobs]: late[j] >= hours[j];
 }
 scenario Two for Small { Jobs = { a, b }; data "hours.csv" { hours[job] = hours[h]; } }
