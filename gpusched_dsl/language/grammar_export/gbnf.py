@@ -23,9 +23,9 @@ _PATTERNS = {
     NEEDED.name: "space",
 }
 _PREFIXES = ("", "part-", "repeated-")  # by the underscores before the name of a rule
-_DIGITS = "[0-9] " + " ".join(["[0-9]?"] * 14)
+_WHOLE, _FRACTION = ("[0-9] " + " ".join(["[0-9]?"] * (most - 1)) for most in (15, 20))
 _FIXED = {
-    "number": f'{_DIGITS} ("." {_DIGITS})? ([eE] [+-]? [0-9] [0-9]?)?',
+    "number": f'{_WHOLE} ("." {_FRACTION})? ([eE] [+-]? [0-9] [0-9]?)?',
     "string": r'"\"" ([^"\\\x00-\x1F] | "\\" ["\\nt])* "\""',
     "unit-sign": "[$€£¥%]",
     "blank": r'[ \t\r\n] | "#" [^\r\n]* [\r\n]',
