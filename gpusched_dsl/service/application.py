@@ -24,6 +24,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.messages import event_schema, line_of, record_schema
 from gpusched_dsl.online.live.trial import Defect, plain_defect
+from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.service.access import RateLimit, Tokens
 from gpusched_dsl.service.metrics import CONTENT_TYPE, Metrics
 from gpusched_dsl.service.session import SessionClosed
@@ -249,13 +250,13 @@ class Service:
     async def _why(self, request: Request) -> Response:
         session, job = self.sessions.get(request.path_params["session"]), request.path_params["job"]
         found = await asyncio.wrap_future(session.ask(lambda loop: explain_live(loop, job)))
-        return Response(found.json_text(), media_type=JSON)
+        return _report(found)
 
     async def _estimate(self, request: Request) -> Response:
         session, job = self.sessions.get(request.path_params["session"]), request.path_params["job"]
         samples = _number(request, "samples", SAMPLES, MOST_SAMPLES)
         found = await asyncio.wrap_future(session.ask(lambda loop: estimate_live(loop, job, samples=samples)))
-        return Response(found.json_text(), media_type=JSON)
+        return _report(found)
 
 
 def lines_of(body: bytes) -> list[bytes]:
@@ -282,6 +283,11 @@ def _number(request: Request, name: str, default: int, most: int) -> int:
 
 def _json(content: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(content) + b"\n", status, media_type=JSON)
+
+
+def _report(report: Report) -> Response:
+    """The document of a report on one line, as all answers are."""
+    return Response(msgspec.json.format(report.json_text().encode(), indent=-1) + b"\n", media_type=JSON)
 
 
 def _error(
