@@ -41,8 +41,14 @@ class NotebookProgress(RunProgressMonitor):
         return f'{bar}<span style="font-variant-numeric: tabular-nums; white-space: pre">{escape(self.line())}</span>'
 
     def _progress_text(self, seconds: float) -> str:
-        solve = self.reader is None
-        return ProgressMonitor._progress_text(self, seconds) if solve else super()._progress_text(seconds)
+        if self.reader is None:
+            return ProgressMonitor._progress_text(self, seconds)
+        return super()._progress_text(seconds)
+
+    def _seconds_left(self, seconds: float) -> str:
+        if self.reader is None:
+            return ProgressMonitor._seconds_left(self, seconds)
+        return super()._seconds_left(seconds)
 
 
 @contextmanager

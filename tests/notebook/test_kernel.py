@@ -17,7 +17,11 @@ with progress(time_limit=60) as watch:
 
 
 @pytest.mark.slow
-def test_a_notebook(tmp_path: Path) -> None:
+def test_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(
+        "GSDSL_COMPILED_KERNELS", raising=False
+    )  # of the kernel: to compile all takes longer than the run
+    monkeypatch.setenv("GSDSL_PYTHON_KERNELS", "1")
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     cells = [
