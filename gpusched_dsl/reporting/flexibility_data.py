@@ -12,6 +12,7 @@ import polars as pl
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.solving.flexibility.guarantee import guaranteed, probability_of_new_day, required_days
 
 SAME = 1e-6  # relatively: a day that sheds an offer up to this share of it has shed it
@@ -149,7 +150,7 @@ class FlexibilityData:
                     "cost_lower": _mean([shed.cost_lower for _, shed in sheds]),
                     "worst": max(costs, default=None),
                     "per_unit": None if cost is None else cost / offer,
-                    "step": None if cost is None else (cost - last[1]) / (offer - last[0]),
+                    "step": None if cost is None else _difference(cost, last[1]) / (offer - last[0]),
                     "price": _mean([self._marginal(day, offer, shed.price) for day, shed in sheds]),
                     "relaxed_price": _mean([self._marginal(day, offer, shed.relaxed_price) for day, shed in sheds]),
                 }
@@ -216,3 +217,8 @@ class FlexibilityData:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known and len(known) == len(values) else None
+
+
+def _difference(cost: float, earlier: float) -> float:
+    """The difference of two costs; 0 if it is a rounding error of theirs."""
+    return 0.0 if math.isclose(cost, earlier, rel_tol=ROUNDING) else cost - earlier

@@ -131,6 +131,9 @@ def _notes(result: FlexibilityData) -> list[str]:
     without = [day for day in result.days if day.cost is None]
     if without:
         notes.append(f"without a plan, so without a shed: {', '.join(day.label for day in without[:MOST_SHOWN])}")
-    if not result.complete:
-        notes.append("the work ended early: days that were not finished count as days without a shed")
+    if len(result.days) < result.asked_days:
+        left = count_text(result.asked_days - len(result.days), "day was", "days were")
+        notes.append(f"the work ended early: {left} not planned, and count as days without a shed")
+    elif not result.complete:
+        notes.append("the work ended early: costs and prices are those of the days on which all offers were planned")
     return ["", *notes] if notes else []
