@@ -6,6 +6,7 @@ Needs Chromium (Debian: `apt-get install chromium`) and the extra `browser`; ski
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -86,10 +87,18 @@ def opened(browser: Any) -> Iterator[Open]:
     assert complaints == []
 
 
+def wait_until(page: Any, condition: str) -> None:
+    """Wait for a condition in JavaScript. `wait_for_function` evaluates it in the page, whose policy forbids that."""
+    end = time.monotonic() + 120
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, condition
+        page.wait_for_timeout(50)
+
+
 def draw_all(page: Any) -> None:
     for figure in page.query_selector_all("figure"):
         figure.scroll_into_view_if_needed()
-    page.wait_for_function("[...document.querySelectorAll('figure')].every(figure => figure.dataset.drawn)")
+    wait_until(page, "[...document.querySelectorAll('figure')].every(figure => figure.dataset.drawn)")
 
 
 @pytest.fixture(scope="module")
@@ -208,9 +217,9 @@ def test_keys_search_rows_and_tables(compared: Path, opened: Open) -> None:
     for key in ("+", "+", "ArrowRight"):
         page.keyboard.press(key)
     page.focus(".curves >> nth=0")
-    page.wait_for_function(f"({zoom})()[1] - ({zoom})()[0] < {0.6 * (whole[1] - whole[0])}")  # all charts follow
+    wait_until(page, f"({zoom})()[1] - ({zoom})()[0] < {0.6 * (whole[1] - whole[0])}")  # all charts follow
     page.keyboard.press("0")
-    page.wait_for_function(f"({zoom})()[1] - ({zoom})()[0] > {0.99 * (whole[1] - whole[0])}")
+    wait_until(page, f"({zoom})()[1] - ({zoom})()[0] > {0.99 * (whole[1] - whole[0])}")
     page.click("text=By job >> nth=0")
     assert page.get_attribute("text=By job >> nth=0", "aria-pressed") == "true"
     rows = page.evaluate("echarts.getInstanceByDom(document.querySelector('.schedule')).getOption().yAxis[0].data")
