@@ -4,8 +4,9 @@ A shell starts what runs in the background with SIGINT ignored, and so would be 
 Python's own handler, and children its default.
 
 The quick suite draws the same examples each time, runs kernels as plain Python, which compiles nothing, and of a test
-marked `quick(n)` runs n of its cases, spread over all. The long tests draw new examples, run all cases with compiled
-kernels, and have more time.
+marked `quick(n)` runs n of its cases, spread over all. Tests in `more_of_the_same.txt` are long, too: others execute
+all their lines at less cost (`tests/mutation/quick_suite.py`). The long tests draw new examples, run all cases with
+compiled kernels, and have more time.
 """
 
 import gc
@@ -15,11 +16,13 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+MORE_OF_THE_SAME = frozenset((Path(__file__).parent / "more_of_the_same.txt").read_text(encoding="utf-8").split("\n"))
 LONG_TEST = 900.0  # seconds that a long test may take on a busy machine: none needs a tenth of that on a quiet one
 
 settings.register_profile("quick", derandomize=True, database=None)
@@ -78,6 +81,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if at not in chosen:
                 item.add_marker(pytest.mark.slow)
     for item in items:
+        if item.nodeid in MORE_OF_THE_SAME:
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(LONG_TEST))
 

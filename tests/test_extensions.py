@@ -75,6 +75,7 @@ def gsdsl(installed: Path, folder: Path, *commands: tuple[str, ...]) -> list[str
     return printed
 
 
+@pytest.mark.slow
 def test_a_placing_rule(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "m.gsm").write_text("""
 import "gsdsl:capacity_planning/scenarios/figure1.gsm";
@@ -95,6 +96,7 @@ policy Last for CapacityPlanning extends Greedy { place last_fit, new_node, post
     assert "`last_fit` places it" in why
 
 
+@pytest.mark.slow
 def test_a_distribution(installed: Path, tmp_path: Path) -> None:
     """A newsvendor: the best stock is where the survival is cost over price, here (2 / x)^2 = 1/4."""
     (tmp_path / "m.gsm").write_text("""
@@ -188,6 +190,7 @@ scenario S for M { data "jobs.txt" as pipes { Jobs = job; gpus[job] = gpus; } }
     assert json.loads(solved)["objective"] == 7
 
 
+@pytest.mark.slow
 def test_a_generator_and_an_exporter(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "m.gsm").write_text("""
 model M { set Jobs; param gpus[Jobs]; var x >= 0; minimize x; constraint enough: x >= sum[j in Jobs] gpus[j]; }

@@ -80,6 +80,7 @@ def test_reading_policies_loads_no_compiler_and_no_solver(arguments: list[str], 
     assert not modules & {"numba", "llvmlite", *SOLVERS - {"scipy"}}
 
 
+@pytest.mark.slow
 def test_a_small_decision_loads_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GSDSL_PYTHON_KERNELS", raising=False)
     monkeypatch.delenv("GSDSL_COMPILED_KERNELS", raising=False)

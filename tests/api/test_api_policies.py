@@ -270,6 +270,7 @@ print(json.dumps([result.status, result.reason, result.objective]), flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_keeps_the_best_plan(child: Callable[..., Any]) -> None:
     environment = {**os.environ, "GSDSL_PYTHON_KERNELS": "1"}

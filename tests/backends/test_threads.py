@@ -42,6 +42,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 def test_many_nonlinear_solves_by_scip_in_one_process() -> None:
     """SCIP's expression interpreter crashes in the 65th thread that enters it."""
     folder = str(Path(__file__).parent.parent / "conformance")

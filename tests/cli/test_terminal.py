@@ -65,6 +65,7 @@ def take_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_the_problem_is_built(tmp_path: Path, child: Callable[..., Any]) -> None:
     (tmp_path / "m.gsm").write_text(TEXT, encoding="utf-8")
     terminal = Terminal()

@@ -1,4 +1,4 @@
-"""A pytest plugin that records which functions of the package every test calls, and its CPU time.
+"""A pytest plugin that records which lines of the package every test executes, and its CPU time.
 
     GSDSL_RECORD=FOLDER python -m pytest -p tests.mutation.record
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType
@@ -22,26 +23,32 @@ WATCHED = ("gpusched_dsl/", "backends/")
 
 
 class Recorder:
-    """Lines of JSON, one for a test or a fixture of more than one test, with the first lines of called functions."""
+    """Lines of JSON, one for a test or a fixture of more than one test, with the executed lines by file."""
 
     def __init__(self, root: Path, file: Path) -> None:
         self.monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
         self.root = f"{root}/"
         self.file = file.open("w", encoding="utf-8")
-        self.called: set[tuple[str, int]] = set()
+        self.executed: set[tuple[str, int]] = set()
+        self.paths: dict[str, str] = {}  # of files of code: the path to record, or nothing
         self.monitoring.use_tool_id(TOOL, "gsdsl")
-        self.monitoring.register_callback(TOOL, self.monitoring.events.PY_START, self.note)
-        self.monitoring.set_events(TOOL, self.monitoring.events.PY_START)
+        self.monitoring.register_callback(TOOL, self.monitoring.events.LINE, self.note)
+        self.monitoring.set_events(TOOL, self.monitoring.events.LINE)
 
-    def note(self, code: CodeType, _: int) -> object:
-        path = code.co_filename.removeprefix(self.root)
-        if path.startswith(WATCHED):
-            self.called.add((path, code.co_firstlineno))
+    def note(self, code: CodeType, line: int) -> object:
+        path = self.paths.get(code.co_filename)
+        if path is None:
+            path = code.co_filename.removeprefix(self.root)
+            path = self.paths[code.co_filename] = path if path.startswith(WATCHED) else ""
+        if path:
+            self.executed.add((path, line))
         return self.monitoring.DISABLE
 
     def write(self, name: str, cpu: float) -> None:
-        line = {"name": name, "cpu": round(cpu, 3), "calls": sorted(self.called)}
-        self.file.write(json.dumps(line) + "\n")
+        lines: dict[str, list[int]] = defaultdict(list)
+        for path, at in sorted(self.executed):
+            lines[path].append(at)
+        self.file.write(json.dumps({"name": name, "cpu": round(cpu, 3), "lines": lines}) + "\n")
         self.file.flush()
 
     def pytest_unconfigure(self) -> None:
@@ -49,7 +56,7 @@ class Recorder:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self.called = set()
+        self.executed = set()
         self.monitoring.restart_events()
         began = cpu_seconds()
         yield
@@ -57,16 +64,16 @@ class Recorder:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-        """Calls of a fixture that tests share belong to the module as a whole, too."""
+        """Lines of a fixture that tests share belong to the module as a whole, too."""
         if fixturedef.scope == "function":
             yield
             return
-        outer, self.called = self.called, set()
+        outer, self.executed = self.executed, set()
         self.monitoring.restart_events()
         began = cpu_seconds()
         yield
         self.write(f"fixture {fixturedef.baseid}", cpu_seconds() - began)
-        self.called |= outer
+        self.executed |= outer
 
 
 def cpu_seconds() -> float:

@@ -21,7 +21,8 @@ def experiment(scenario: str, seeds: list[int]) -> list[tuple[str, int, gs.Resul
     return [(scenario, seed, model.solve(scenario, settings={"seed": seed}, time_limit=60)) for seed in seeds]
 
 
-@pytest.mark.parametrize("seeds", [4, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [4, 25])
 def test_experiments_side_by_side(seeds: int) -> None:
     halves = [list(range(1, seeds + 1, 2)), list(range(2, seeds + 1, 2))]
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:

@@ -200,6 +200,7 @@ def test_another_method_does_not_take_the_journal(tmp_path: Path) -> None:
         live(LINES[:3], tmp_path, "highs", str(tmp_path / "run.db"))
 
 
+@pytest.mark.slow
 def test_a_named_pipe_and_kill_9(tmp_path: Path) -> None:
     """As in docs/live.md: a pipe, a process that is killed, and one that goes on; all events are sent again."""
     pipe, journal = tmp_path / "events", tmp_path / "run.db"

@@ -99,6 +99,7 @@ def test_a_monitor_stops_it(wanted: str) -> None:
     assert 0.3 < bounds[0] <= answer.bound + 1e-9  # dollars, as the problem has them
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_ends_it_with_an_answer(child: Callable[..., Any]) -> None:
     process = child([sys.executable, "-c", PROGRAM, DAY])
