@@ -10,7 +10,7 @@ COMPARED ?= models/capacity_planning/scenarios/gavel_at_most.gsm
 REPLAYED ?= models/trace_replay/scenarios/philly_sample.gsm --scenario PhillyNodes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow lowest interpreters lint bench compare-commits scale tables docs pictures clean
+.PHONY: help demo test slow lowest interpreters lint bench compare-commits scale tables docs pictures playground clean
 
 help:
 	@echo "make demo    solve a scenario of a public trace, print its schedule, compare heuristics, replay a trace"
@@ -24,6 +24,7 @@ help:
 	@echo "make scale   solve large instances, print the results, plot time and memory by size"
 	@echo "make tables  recompute the parse tables, after a change of the grammar"
 	@echo "make docs    regenerate the pages made from models, grammar and code, and build the site in build/site"
+	@echo "make playground  build the playground of the site from packages of npm; before make docs"
 	@echo "make pictures  draw the pictures of the gallery again"
 	@echo "make clean   remove the virtual environment, caches and build leftovers"
 
@@ -81,6 +82,9 @@ docs: $(VENV)/.has-docs
 	$(BIN)/python -m gpusched_dsl.reporting.mathematics models docs/models
 	$(BIN)/python docs/site/derive.py
 	$(BIN)/python docs/site/build.py
+
+playground: $(VENV)/.has-dev
+	$(BIN)/python docs/site/make_playground.py
 
 pictures: $(VENV)/.has-dev
 	$(BIN)/python docs/site/gallery.py

@@ -15,6 +15,7 @@ from sphinx.cmd.build import main as sphinx
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PAGES = ("docs/**/*.md", "models/**/*.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+PLAYGROUND = ROOT / "build" / "playground"  # by `make playground`
 FILES = ("docs/images/**/*.svg", "docs/images/**/*.png", "docs/schema/*.json", "LICENSE")
 
 
@@ -35,6 +36,8 @@ def build(site: Path) -> int:
     source = site.parent / f"{site.name}-source"
     collect(source)
     shutil.rmtree(site, ignore_errors=True)
+    if PLAYGROUND.is_dir():
+        shutil.copytree(PLAYGROUND, site / "_static" / "playground")
     arguments = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE)]
     return sphinx([*arguments, "-d", str(site.parent / f"{site.name}-cache"), str(source), str(site)])
 
