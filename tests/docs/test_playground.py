@@ -130,10 +130,12 @@ def test_in_chromium(page: Any) -> None:
 
     page.fill("textarea", example.replace("  set Jobs;", "set   Jobs;"))
     page.wait_for_function(STATE + "'no errors'")
+    before = page.evaluate("location.hash")
     page.click("text=Format")
     page.wait_for_function("text => document.querySelector('textarea').value === text", arg=example)
     assert page.locator(".explanation math").count() >= 4
 
+    page.wait_for_function("before => location.hash !== before", arg=before)
     link = page.url
     assert "#model=" in link
     page.goto("about:blank")
