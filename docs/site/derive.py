@@ -6,12 +6,12 @@ from pathlib import Path
 
 import backend_table
 import gallery
+import language_reference
 import options
-import reference
 
 DOCS = Path(__file__).parents[1]
 PAGES = {
-    "reference.md": reference.page,
+    "reference.md": language_reference.page,
     "options.md": options.page,
     "backends.md": backend_table.page,
     "gallery.md": gallery.page,

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gpusched_dsl.assistants.limits import GRACE, CallLimits, CallRefused
+from gpusched_dsl.language.text.numbers import count_text
 
 MAIN = "model.gsm"
 CHILD = "gpusched_dsl.assistants.child"
@@ -90,7 +91,7 @@ class Calls:
         if files and model.text is None:
             raise CallRefused("`files` belong to a `text`")
         if len(files) > self.limits.files:
-            raise CallRefused(f"{len(files)} files; at most {self.limits.files} are accepted")
+            raise CallRefused(f"{count_text(len(files), 'file')}; at most {self.limits.files} are accepted")
         characters = sum(map(len, files.values())) + len(model.text or "")
         if characters > self.limits.characters:
             raise CallRefused(

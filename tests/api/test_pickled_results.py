@@ -86,6 +86,21 @@ def test_comparison() -> None:
     assert read.table.equals(comparison.table)
 
 
+def test_flexibility() -> None:
+    found = gs.loads(
+        """
+        model Slots { set H ordered; param price[H] in $/Wh;
+          var p[H] in W >= 0 <= 100; minimize cost in $: sum[h in H] price[h] * 1[h] * p[h];
+          constraint work: sum[h in H] 1[h] * p[h] == 120[Wh]; }
+        scenario S for Slots { table H: price = 1 1  2 2  3 3; }
+        """
+    ).flexibility("1", gap=0, steps=1)
+    read = again(found)
+    assert found.guaranteed == pytest.approx(0.08)  # kW: of 100 W, 20 W cannot be moved to slot 2
+    assert read.to_dict() == found.to_dict()
+    assert read.table.equals(found.table)
+
+
 def test_runs() -> None:
     made = gs.load("models/trace_replay/scenarios/philly_sample.gsm")
     result = made.run("PhillyNodes", method="FIFO")
@@ -101,6 +116,8 @@ def test_runs() -> None:
 
 def test_every_kind_of_report_is_pickled_here() -> None:
     """A new class of reports needs a test of this file."""
+    import gpusched_dsl.reporting.comparison
+    import gpusched_dsl.reporting.flexibility
     import gpusched_dsl.reporting.runs.seeds
     import gpusched_dsl.workflows.estimate
     import gpusched_dsl.workflows.why  # noqa: F401
@@ -111,7 +128,7 @@ def test_every_kind_of_report_is_pickled_here() -> None:
         return found or {kind.__name__}
 
     tested = {"Comparison", "DecisionExplanation", "Estimate", "Explanation", "Result", "RunComparison", "RunResult"}
-    tested |= {"SeedComparison"}
+    tested |= {"Flexibility", "SeedComparison"}
     assert {name for name in below(Report) if not name.startswith("_")} == tested
     assert tested <= set(gs.__all__)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpusched_dsl.backends import registry
 from gpusched_dsl.cli import main
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -28,12 +29,13 @@ MISSING: dict[str, tuple[str, dict[str, str], list[str]]] = {
     "slurm": ("dask_jobqueue", {"m.gsm": CAMPAIGN}, ["campaign", "run", "m.gsm", "--engine", "slurm"]),
 }
 INSIDE = {"predict", "kubernetes"}  # without a command of their own
-FOR_DEVELOPERS = {"dev", "bench", "browser"}
+FOR_DEVELOPERS = {"dev", "docs", "bench", "browser"}
 OF_HOSTS = {"notebook"}  # loaded by IPython, which is there then
 
 
 def hide(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behave as if a package was not installed."""
+    """Behave as if a package was not installed, and no backend had been opened."""
+    registry.backend.cache_clear()
     for name in [n for n in sys.modules if n == package or n.startswith(package + ".")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)

@@ -11,6 +11,7 @@ from gpusched_dsl.backends.files.python_script.listed import ListedScript
 from gpusched_dsl.backends.files.python_script.names import comment
 from gpusched_dsl.backends.files.quadratic_costs import QuadraticCosts
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.version import __version__
 
 LISTED: Final = 4000  # columns, rows, entries and arguments of terms; larger problems are written as arrays
@@ -44,7 +45,8 @@ def _lines(
 ) -> Iterator[str]:
     size = problem.size
     yield comment(f"{problem.name}: a problem for {dialect.solver}, written by gsdsl {__version__}")
-    yield comment(f"{size.columns} columns ({size.integer} integer), {size.rows} rows, {size.nonzeros} entries")
+    rows = count_text(size.rows, "row")
+    yield comment(f"{size.columns} columns ({size.integer} integer), {rows}, {size.nonzeros} entries")
     for objective in problem.objectives[:1]:
         unit = f" [{objective.unit}]" if objective.unit and objective.unit != "1" else ""
         yield comment(f"{objective.sense} {objective.name or 'the objective'}{unit}")

@@ -12,6 +12,7 @@ from gpusched_dsl.compiling.build import Built, check_solvable, choose_scenario
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.summary import size_text
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import choose_method
@@ -92,6 +93,7 @@ def _check_size(problem: Problem, limits: CallLimits) -> None:
     size = problem.size
     if size.columns > limits.columns or size.rows > limits.rows:
         raise CallRefused(
-            f"the problem has {size_text(problem)}; at most {limits.columns:,} columns and {limits.rows:,} rows are "
+            f"the problem has {size_text(problem)}; at most {limits.columns:,} columns and "
+            f"{count_text(limits.rows, 'row')} are "
             "solved here: use `gsdsl solve`, or a smaller scenario"
         )
