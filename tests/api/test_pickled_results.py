@@ -89,14 +89,17 @@ def test_comparison() -> None:
 def test_flexibility() -> None:
     found = gs.loads(
         """
-        model Slots { set H ordered; param price[H] in $/Wh;
-          var p[H] in W >= 0 <= 100; minimize cost in $: sum[h in H] price[h] * 1[h] * p[h];
-          constraint work: sum[h in H] 1[h] * p[h] == 120[Wh]; }
-        scenario S for Slots { table H: price = 1 1  2 2  3 3; }
+        model Day { set Jobs; set Slots ordered; param tariff[Slots] in $/MWh; param needs[Jobs] integer;
+          var run[Jobs, Slots] binary;
+          let power[h in Slots] in W = 100[W] + 200[W] * sum[j in Jobs] run[j, h];
+          minimize cost in $: sum[h in Slots] tariff[h] * 1[h] * power[h];
+          constraint done[j in Jobs]: sum[h in Slots] run[j, h] == needs[j];
+          placement run[j, h] { job j; slot h; lasts 1[h]; } }
+        scenario S for Day { table Jobs: needs = a 2; table Slots: tariff[$/MWh] = 1 10  2 20  3 30; }
         """
     ).flexibility("1", gap=0, steps=1)
     read = again(found)
-    assert found.guaranteed == pytest.approx(0.08)  # kW: of 100 W, 20 W cannot be moved to slot 2
+    assert found.guaranteed == pytest.approx(0.2)  # kW: the job moves from slot 1 to slot 3
     assert read.to_dict() == found.to_dict()
     assert read.table.equals(found.table)
 
