@@ -19,8 +19,11 @@ LEFT_OUT = Path(__file__).parents[1] / "more_of_the_same.txt"
 DEAR = 0.1  # CPU seconds, by the record
 # Tests that execute less do their work in other processes, or read the tree: a record of lines says nothing about them.
 FEWEST_LINES = 300
-# Random models and runs find what no line shows: they stay, as do the tests that `KEPT` lists, one a line.
-ALWAYS = re.compile(r"tests/generated_models/test_generated_models\.py|tests/online/net/test_runs_net\.py")
+# Random models and runs find what no line shows, nor do lines show what is printed: these tests stay, as do those that
+# `KEPT` lists, one a line.
+ALWAYS = re.compile(
+    r"tests/generated_models/test_generated_models|tests/online/net/test_runs_net|tests/(cli|docs|broken)/"
+)
 KEPT = Path(__file__).with_name("kept.txt")
 
 
