@@ -160,7 +160,7 @@ def test_limits_of_time_and_size(tmp_path: Path) -> None:
     async def talk(client: Client) -> None:
         start = time.monotonic()
         found = await answer(client, "solve", text=HARD, seconds=2)
-        assert found["result"]["status"] in ("feasible", "no solution found", "optimal", "unknown"), found["result"]
+        assert found["result"]["status"] in ("limit", "optimal"), found["result"]
         assert time.monotonic() - start < 60
         assert "360,000 columns" in await refusal(client, "solve", text=LARGE)
         assert "360,000 columns" in await refusal(client, "explain", text=LARGE)
