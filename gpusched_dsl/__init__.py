@@ -23,13 +23,14 @@ if not (_here / "backends").is_dir() and (_here.parent / "backends" / "__init__.
     __path__.append(str(_here.parent))
 
 if TYPE_CHECKING:
-    from gpusched_dsl.api import Model, compile, load, loads, problem_from_json, problem_to_json
+    from gpusched_dsl.api import Model, compile, load, loads
     from gpusched_dsl.backends.exporters import Exporter
     from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
     from gpusched_dsl.compiling.passes.steps import Analysis, Note, Pass, PassResult, Target
     from gpusched_dsl.data.formats.shape import Dropped, Format, FormatTable, Raw
     from gpusched_dsl.data.sources.settings_file import read_settings
     from gpusched_dsl.explaining.explanation import Explanation
+    from gpusched_dsl.interface.problems import problem_from_json, problem_to_json, solve
     from gpusched_dsl.interface.scenarios import Setting
     from gpusched_dsl.ir.definitions.base import Definition
     from gpusched_dsl.ir.distributions import Distribution
@@ -97,9 +98,10 @@ _HOMES = {
     "load": "gpusched_dsl.api",
     "loads": "gpusched_dsl.api",
     "paired_differences": "gpusched_dsl.reporting.paired_differences",
-    "problem_from_json": "gpusched_dsl.api",
-    "problem_to_json": "gpusched_dsl.api",
+    "problem_from_json": "gpusched_dsl.interface.problems",
+    "problem_to_json": "gpusched_dsl.interface.problems",
     "read_settings": "gpusched_dsl.data.sources.settings_file",
+    "solve": "gpusched_dsl.interface.problems",
 }
 
 __all__ = [
@@ -151,6 +153,7 @@ __all__ = [
     "problem_from_json",
     "problem_to_json",
     "read_settings",
+    "solve",
 ]
 
 

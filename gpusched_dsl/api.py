@@ -81,23 +81,6 @@ def compile(
     return loads(text, base=base, allow_outside=allow_outside, memory=memory).ground(scenario, settings=settings)
 
 
-def problem_to_json(problem: Problem) -> bytes:
-    """Return a problem as JSON by `docs/schema/problem.schema.json`; `problem_from_json` reads it without loss.
-
-    Raises DiagnosticError (GSM4023) for numbers and distributions that the format has no form for.
-    """
-    from gpusched_dsl.ir.json.codec import to_json
-
-    return to_json(problem)
-
-
-def problem_from_json(text: bytes | str) -> Problem:
-    """Return the problem of a JSON text; raise DiagnosticError (GSM4020 to GSM4022) if it is not a sound one."""
-    from gpusched_dsl.ir.json.codec import from_json
-
-    return from_json(text.encode() if isinstance(text, str) else text)
-
-
 class Model(ModelCampaigns):
     """A text with its scenarios, ready to be solved.
 

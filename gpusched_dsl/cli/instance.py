@@ -146,9 +146,10 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
 
     from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.ir.json.codec import from_json
+    from gpusched_dsl.solving.methods import refuse_policy
 
     start = time.perf_counter()
-    _refuse_policy(getattr(options, "method", "highs"), path)
+    refuse_policy(getattr(options, "method", "highs"), f"`{path}`")
     for value, option in (
         (options.scenario, "--scenario"),
         (options.set, "--set"),
@@ -168,13 +169,3 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
     seconds = time.perf_counter() - start
     provenance = Provenance(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})
     return LoadedProblem(problem, provenance)
-
-
-def _refuse_policy(name: str, path: Path) -> None:
-    """Raise DiagnosticError (GSM6016) for a policy, which needs a model."""
-    from gpusched_dsl.backends.registry import is_concurrent, solver_names
-    from gpusched_dsl.policies.library import is_policy
-
-    if not is_concurrent(name) and name not in solver_names() and is_policy(Workspace(None), name):
-        message = f"`{name}` is a policy, which needs a `.gsm` file: `{path}` is a compiled problem"
-        raise DiagnosticError([Diagnostic("GSM6016", message)])

@@ -161,6 +161,8 @@ def _solve_compiled(
             method.backend(),
             solve_options,
             start,
+            relax=listener.options.relax,
+            duals=listener.options.duals,
             clock=clock,
             monitor=listener.watch,
         )

@@ -41,6 +41,15 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
     raise DiagnosticError([Diagnostic("GSM4001", f"unknown solver or policy `{name}`", help=help)])
 
 
+def refuse_policy(name: str, problem: str) -> None:
+    """Raise DiagnosticError (GSM6016) for the name of a policy: it needs a model, and `problem` is a compiled one."""
+    from gpusched_dsl.backends.registry import is_concurrent, solver_names
+
+    if not is_concurrent(name) and name not in solver_names() and is_policy(Workspace(None), name):
+        message = f"`{name}` is a policy, which needs a `.gsm` file: {problem} is a compiled problem"
+        raise DiagnosticError([Diagnostic("GSM6016", message)])
+
+
 def obstacle_of(workspace: Workspace) -> Callable[[str, CheckedModel], Diagnostic | None]:
     """Return the function of a method and a model that returns why it cannot be used with it; None if it can.
 

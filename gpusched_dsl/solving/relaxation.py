@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend, target_of
+from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import INDICATOR
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.solve import solve_problem
 
 
 def relax_integers(problem: Problem, backend: Backend) -> Problem:
@@ -22,3 +24,9 @@ def relax_integers(problem: Problem, backend: Backend) -> Problem:
         target = target_of(backend, problem)
         problem = reformulate(problem, replace(target, accepts=target.accepts - {INDICATOR}), tighten=False).problem
     return replace(problem, integer=np.zeros_like(problem.integer))
+
+
+def solve_relaxed(problem: Problem, backend: Backend, options: SolveOptions, monitor: Monitor | None) -> Solution:
+    """Solve the relaxation, without tightenings, heuristics and decomposition; raise as `solve_problem` does."""
+    plain = replace(options, tighten=False, heuristic="off", decompose="off")
+    return solve_problem(relax_integers(problem, backend), backend, plain, None, monitor)

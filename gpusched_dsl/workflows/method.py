@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
@@ -18,9 +18,8 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.solving.aggregated import solve_built
 from gpusched_dsl.solving.methods import method_named
-from gpusched_dsl.solving.relaxation import relax_integers
+from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.workflows.warm_start import Start, with_plan
 
 if TYPE_CHECKING:
@@ -114,9 +113,7 @@ class SolverMethod:
         before: Solution | None = None,
     ) -> tuple[Solution, tuple[Diagnostic, ...]]:
         if self.relax:
-            backend = self.backend()
-            options = replace(options, tighten=False, heuristic="off", decompose="off")
-            return solve_problem(relax_integers(built.problem, backend), backend, options, None, monitor), ()
+            return solve_relaxed(built.problem, self.backend(), options, monitor), ()
         given_start = start or Start()
         solved, warnings = solve_built(built, self.backend(), options, given_start.entries, monitor, before)
         return with_plan(solved, given_start.plan), warnings

@@ -19,6 +19,7 @@ from gpusched_dsl.language.text.numbers import number_text, seconds_text, with_u
 from gpusched_dsl.reporting.gangs import gang_warnings
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.aggregated import Entries
+from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.sensitivity import sensitivity_of
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, solve_problem
@@ -191,17 +192,24 @@ def solve_compiled(
     options: SolveOptions,
     start: Entries | None,
     *,
+    relax: bool = False,
+    duals: bool = False,
     clock: Deadline,
     monitor: Monitor | None = None,
 ) -> Result:
-    """Solve a compiled problem; `provenance` has its source.
+    """Solve a compiled problem; `provenance` has its source. `relax` and `duals` as in a solve of a scenario.
 
     Time limit and errors are those of `solve_scenario`.
     """
     point, warnings = (None, []) if start is None else point_from(problem, start)
     with deadline_of(clock.rest_of(options.time_limit), monitor):
-        solved = solve_problem(problem, backend, options, point, monitor)
-    return Result(solved, _with_warnings(provenance, tuple(warnings)))
+        if relax:
+            solved = solve_relaxed(problem, backend, options, monitor)
+        else:
+            solved = solve_problem(problem, backend, options, point, monitor)
+    sensitivity = sensitivity_of(solved) if duals and solved.point is not None else None
+    provenance = _with_warnings(provenance, tuple(warnings))
+    return Result(solved, provenance, sensitivity=sensitivity, relaxed=relax)
 
 
 def _with_warnings(provenance: Provenance, warnings: tuple[Diagnostic, ...]) -> Provenance:

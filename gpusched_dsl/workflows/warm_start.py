@@ -45,7 +45,7 @@ def start_from(
     """
     assert built.workspace is not None
     if not isinstance(warm_start, str) or not means_policy(built.workspace, warm_start):
-        return Start(_read_entries(warm_start))
+        return Start(read_entries(warm_start))
     from gpusched_dsl.workflows.solve_by_policy import start_by_policy  # loads the compiler of policies
 
     policy = policy_named(built.workspace, warm_start, built.scenario.model)
@@ -55,7 +55,8 @@ def start_from(
     return start
 
 
-def _read_entries(warm_start: WarmStart) -> Entries | None:
+def read_entries(warm_start: WarmStart) -> Entries | None:
+    """Return the values of a warm start by variable; raise DiagnosticError (GSM6009) if they cannot be read."""
     if warm_start is None:
         return None
     if isinstance(warm_start, Result):

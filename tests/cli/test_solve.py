@@ -251,6 +251,9 @@ def test_a_problem_file_can_be_solved(gsdsl: Run, pack: Path, tmp_path: Path) ->
         "  i  value\n  -  -", "  Items  value\n  -----  -"
     ).replace("  a  ", "  a      ").replace("  b  ", "  b      ")
     assert (tmp_path / "csv" / "take.csv").read_text() == "Items,value\na,2.0\nb,1.0\n"
+    document = json.loads(gsdsl("solve", tmp_path / "problem.json", "--relax", "--duals", "--json", "-").out)
+    assert document["relaxed"]
+    assert document["duals"]
     for option in (["--scenario", "Small"], ["--set", "room=1[GB]"]):
         done = gsdsl("solve", tmp_path / "problem.json", *option)
         assert done.code == 1

@@ -1,0 +1,94 @@
+"""Compiled problems in Python: to JSON and back, and their solution by a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.compiling.provenance import Provenance
+from gpusched_dsl.ir.deadline import Deadline
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_options
+
+if TYPE_CHECKING:
+    from gpusched_dsl.backends.protocol import Monitor
+    from gpusched_dsl.reporting.result import Result
+
+
+def problem_to_json(problem: Problem) -> bytes:
+    """Return a problem as JSON by `docs/schema/problem.schema.json`; `problem_from_json` reads it without loss.
+
+    Raises DiagnosticError (GSM4023) for numbers and distributions that the format has no form for.
+    """
+    from gpusched_dsl.ir.json.codec import to_json
+
+    return to_json(problem)
+
+
+def problem_from_json(text: bytes | str) -> Problem:
+    """Return the problem of a JSON text; raise DiagnosticError (GSM4020 to GSM4022) if it is not a sound one."""
+    from gpusched_dsl.ir.json.codec import from_json
+
+    return from_json(text.encode() if isinstance(text, str) else text)
+
+
+def solve(
+    problem: Problem,
+    backend: str = "highs",
+    *,
+    gap: float = 1e-4,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    solver_options: Mapping[str, bool | int | float | str] | None = None,
+    warm_start: Any = None,
+    monitor: Monitor | None = None,
+    heuristic: str = "auto",
+    without: Collection[str] = (),
+    decompose: str = "auto",
+    relax: bool = False,
+    duals: bool = False,
+    method: str | None = None,
+) -> Result:
+    """Solve a compiled problem, such as one of `compile`, `Model.ground` or `problem_from_json`, by a solver.
+
+    The options are those of `Model.solve`; a warm start is a `Result`, the path of a JSON result, or values by
+    variable. The result has the names of the problem; without the model it has no placement and no reports.
+
+    An infeasible or unbounded problem is a result, not an error. Raises DiagnosticError with all errors in options,
+    for wrong claims of the solver, and (GSM6016) for a policy, which needs a model.
+    """
+    clock = Deadline()
+    from gpusched_dsl.backends.registry import backend as registered_backend
+    from gpusched_dsl.solving.methods import refuse_policy
+    from gpusched_dsl.workflows.solve import solve_compiled
+    from gpusched_dsl.workflows.warm_start import read_entries
+
+    if not isinstance(problem, Problem):
+        help = "`problem_from_json` reads one, `compile` makes one; a `Model` has its own `solve`"
+        shown = f"a problem is needed, not a value of type `{type(problem).__name__}`"
+        raise DiagnosticError([Diagnostic("GSM4011", shown, help=help)])
+    name = backend if method is None else method
+    check_option_values(backend=name, solver_options=solver_options, monitor=monitor, relax=relax, duals=duals)
+    check_values({"without": without})
+    refuse_policy(name, f"`{problem.name}`")
+    options = plain_options(
+        SolveOptions(
+            time_limit, gap, threads, seed, dict(solver_options or {}), without=frozenset(without),
+            heuristic=heuristic, decompose=decompose,
+        )
+    )  # fmt: skip
+    return solve_compiled(
+        problem,
+        Provenance(),
+        registered_backend(name),
+        options,
+        read_entries(warm_start),
+        relax=relax,
+        duals=duals,
+        clock=clock,
+        monitor=monitor,
+    )
