@@ -40,7 +40,7 @@ def exporter(name: str) -> Exporter | None:
 def keeps_objectives(name: str) -> bool:
     """Whether a format keeps several objectives."""
     found = exporter(name)
-    return name == "json" if found is None else found.objectives
+    return name in ("json", *SCRIPTS) if found is None else found.objectives
 
 
 def write_problem(problem: Problem, name: str, file: BinaryIO) -> Problem:

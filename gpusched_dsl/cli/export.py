@@ -93,7 +93,7 @@ def _losses(problem: Problem, form: str) -> list[Diagnostic]:
     others = ", ".join(f"`{o.name or f'objective {n}'}`" for n, o in enumerate(problem.objectives[1:], start=2))
     representation = {"lp": "named in comments", "mps": "free rows, which most solvers ignore"}.get(form, "left out")
     message = f"{form.upper()} has only one objective: {others} of lower priority are {representation}"
-    help = "export as JSON to keep all objectives and their order"
+    help = "export as JSON, or as a script, to keep all objectives and their order"
     return [Diagnostic("GSM6017", message, help=help, severity=Severity.WARNING)]
 
 

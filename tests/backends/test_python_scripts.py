@@ -196,3 +196,63 @@ def test_a_large_problem(form: str, tmp_path: Path) -> None:
     lines = script.split("# --- load")[0]
     found, _ = run(lines, tmp_path)
     assert np.array_equal(found["factor"], problem.matrix.values)
+
+
+SEVERAL = {
+    "three": """
+model Three { set K = 1..4; var x[k in K] integer >= 0 <= 6; var terms >= 0 <= 9;
+  maximize gain: sum[k in K] k * x[k] + 7 - 0.5 * terms;
+  then minimize spread: sum[k in K] (5 - k) * x[k] - 3;
+  then maximize last: x[1] + 0.01 * x[2] + terms;
+  constraint room: sum[k in K] (1 + k mod 2) * x[k] + 0.5 * terms <= 17;
+  constraint pair: x[3] + x[4] <= 8; }
+""",
+    "a single column, and a constant": """
+model Few { var x >= 0 <= 5; var y >= 0 <= 5;
+  minimize first: x;  then minimize second: 4.5;  then maximize third: y;
+  constraint both: x + y >= 2.5;  constraint less: y - 2 * x <= 1; }
+""",
+    "large and small numbers": """
+model Sizes { var x >= 0 <= 5; var y integer >= 0 <= 5;
+  maximize money: 1000000 * x + 2000000 * y;  then minimize little: 0.0001 * x + 0.00031 * y;
+  constraint room: x + 2 * y <= 7.5; }
+""",
+    "no solution": "model No { var x integer >= 0 <= 3; minimize a: x; then maximize b: x; constraint c: 2 * x == 3; }",
+    "unbounded at last": "model Up { var x >= 0; var y >= 1; minimize a: y; then maximize b: x; }",
+}
+
+
+@pytest.mark.parametrize("form", ["python", "python-scip"])
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_objectives_are_solved_in_order(name: str, form: str, form_of_numbers: str, tmp_path: Path) -> None:
+    model = gs.loads(SEVERAL[name])
+    expected = model.solve(gap=0.0)
+    script = script_of(model.ground(), form)
+    assert ("frombuffer" in script) == (form_of_numbers == "arrays")
+    found, printed = run(script.replace("GAP = 1e-4", "GAP = 0.0"), tmp_path)
+    assert found["status"] == expected.status
+    if expected.status != "optimal":
+        return
+    names = [o.name for o in expected.objectives]
+    values = [o.value for o in expected.objectives]
+    assert list(found["objectives"]) == names
+    # an earlier objective may become worse by a part in ten million, for what the later ones gain by it
+    assert list(found["objectives"].values()) == pytest.approx(values, rel=3e-6, abs=3e-6)
+    assert found["objective"] == found["objectives"][names[0]]
+    assert f"objective {names[-1]} {found['objectives'][names[-1]]}" in printed
+
+
+def test_terms_that_only_scip_has_with_several_objectives(form_of_numbers: str, tmp_path: Path) -> None:
+    model = gs.loads("""model M { var x >= 0 <= 4; var y >= 0 <= 3; var z >= 0 <= 1;
+      maximize most: x * y;  then minimize least: x + 2 * z;  constraint disc: x^2 + y^2 + z^2 <= 8; }""")
+    found, _ = run(script_of(model.ground(), "python-scip").replace("GAP = 1e-4", "GAP = 0.0"), tmp_path)
+    assert found["status"] == "optimal"
+    assert list(found["objectives"].values()) == pytest.approx([4.0, 2.0], abs=5e-3)  # x == y == 2, and flat there
+
+
+def test_objectives_are_named() -> None:
+    script = script_of(gs.loads(SEVERAL["three"]).ground(), "python")
+    assert "# maximize gain\n# then minimize spread\n# then maximize last\n" in script
+    assert '("gain", "maximize", x[1] + 2 * x[2] + 3 * x[3] + 4 * x[4] - 0.5 * terms_ + 7, 4),' in script
+    model = gs.loads("model M { var x >= 0; minimize x; then maximize x; constraint c: x <= 3; }")
+    assert "# minimize objective 1\n# then maximize objective 2\n" in script_of(model.ground(), "python")

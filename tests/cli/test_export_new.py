@@ -86,7 +86,9 @@ def test_terms_that_no_file_of_rows_can_say(gsdsl: Run, tmp_path: Path) -> None:
     assert gsdsl("export", model, "--to", "json", "--out", out).code == 0
 
 
-@pytest.mark.parametrize(("form", "words"), [("lp", "named in comments"), ("mps", "free rows"), ("json", "")])
+@pytest.mark.parametrize(
+    ("form", "words"), [("lp", "named in comments"), ("mps", "free rows"), ("json", ""), ("python", "")]
+)
 def test_what_a_format_cannot_say_is_told(gsdsl: Run, variant: Callable[..., Path], form: str, words: str) -> None:
     path = variant("  constraint fits", "  then minimize pieces: sum[i in Items] take[i];\n  constraint fits")
     done = gsdsl("export", path, "--to", form)

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from gpusched_dsl.backends.files.python_script.dialects import HIGHS, Dialect
 from gpusched_dsl.backends.files.python_script.listed import hessian_lines
 from gpusched_dsl.backends.files.python_script.names import describe, literal
+from gpusched_dsl.backends.files.python_script.stages import stage_lines
 from gpusched_dsl.backends.files.quadratic_costs import QuadraticCosts
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, Unary
 from gpusched_dsl.ir.domains import Universe
-from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.ir.problem import Family, Objective, Problem
 
 WIDTH: Final = 116
 READERS: Final = '''\
@@ -122,26 +123,28 @@ class ArrayScript:
         yield from self._matrix("", problem.matrix.starts, problem.matrix.columns, problem.matrix.values)
         yield f"row_low = {_array(problem.row_lower)}"
         yield f"row_high = {_array(problem.row_upper)}"
+        several = len(problem.objectives) > 1
         first = problem.objectives[0] if problem.objectives else None
-        costs = np.zeros(problem.columns) if first is None else first.costs(problem.columns)
-        yield "\n# --- objective"
-        yield f"cost = {_array(costs)}"
-        yield f"OFFSET = {literal(0.0 if first is None else first.offset)}"
+        if not several or self.dialect is HIGHS:  # HiGHS loads costs together with the rows
+            yield "\n# --- objective"
+            yield f"cost = {_array(np.zeros(problem.columns) if first is None else first.costs(problem.columns))}"
+            yield f"OFFSET = {literal(0.0 if first is None else first.offset)}"
         sense = "minimize" if first is None else first.sense
-        if self.dialect is HIGHS:
-            yield from self._highs(sense)
-        else:
-            yield from self._scip(sense)
+        yield from self._highs(sense, several) if self.dialect is HIGHS else self._scip(sense, several)
 
-    def _highs(self, sense: str) -> Iterator[str]:
+    def _highs(self, sense: str, several: bool) -> Iterator[str]:
         yield "\n# --- solve"
         yield LOAD.format(sense=f"k{sense.capitalize()}").rstrip()
         if self.quadratic is not None:
             yield from hessian_lines(self.quadratic, self.problem.columns, lambda numbers: _array(np.array(numbers)))
-        yield "model.run()"
+        if several:
+            pairs = [f"({_costs(self.problem, o)}, {literal(o.offset)})" for o in self.problem.objectives]
+            yield from stage_lines(self.problem, HIGHS, pairs, arrays=True)
+        else:
+            yield "model.run()"
         yield "x = model.getSolution().col_value or [0.0] * lp.num_col_"
 
-    def _scip(self, sense: str) -> Iterator[str]:
+    def _scip(self, sense: str, several: bool) -> Iterator[str]:
         conditions = self.problem.conditions
         yield "\n# --- rows that apply only where a binary has a value"
         yield f"condition_row = {_array(conditions.rows)}"
@@ -153,6 +156,13 @@ class ArrayScript:
             if definition.size:
                 yield from self._terms(definition)
         yield "\n# --- solve"
+        if several:
+            sums = [
+                f"quicksum(c * v for c, v in zip({_costs(self.problem, o)}.tolist(), x) if c) + {literal(o.offset)}"
+                for o in self.problem.objectives
+            ]
+            yield from stage_lines(self.problem, self.dialect, sums, arrays=True)
+            return
         yield f'model.setObjective(quicksum(c * v for c, v in zip(cost.tolist(), x) if c) + OFFSET, "{sense}")'
         yield "model.optimize()"
 
@@ -208,6 +218,10 @@ for name, first, size, indices in names:
     keys = [codes.tolist() if labels is None else [labels[c] for c in codes] for labels, codes in indices]
     keys = [key[0] if len(key) == 1 else key for key in zip(*keys)] if keys else [()]
     families[name] = dict(zip(keys, x[first : first + size]))"""
+
+
+def _costs(problem: Problem, objective: Objective) -> str:
+    return _array(objective.costs(problem.columns))
 
 
 def _array(values: NDArray[Any]) -> str:

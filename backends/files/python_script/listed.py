@@ -9,11 +9,12 @@ import numpy as np
 
 from gpusched_dsl.backends.files.python_script.dialects import HIGHS, Dialect
 from gpusched_dsl.backends.files.python_script.names import describe, entry_names, literal, python_names
+from gpusched_dsl.backends.files.python_script.stages import stage_lines
 from gpusched_dsl.backends.files.quadratic_costs import QuadraticCosts
 from gpusched_dsl.ir.arrays import Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, Unary
 from gpusched_dsl.ir.domains import decode
-from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.ir.problem import Family, Objective, Problem
 
 WIDTH = 110
 
@@ -170,17 +171,30 @@ class ListedScript:
 
     def _objective(self) -> Iterator[str]:
         sense, text, used = "minimize", "0", np.zeros(0, dtype=np.int32)
+        if len(self.problem.objectives) > 1:
+            texts = [self._stage(objective) for objective in self.problem.objectives]
+            yield from stage_lines(self.problem, self.dialect, texts, arrays=False)
+            return
         if self.problem.objectives:
-            first = self.problem.objectives[0]
-            costs, sense = first.costs(self.problem.columns), first.sense
-            used = np.flatnonzero(costs).astype(np.int32)
-            text = self._sum(used, costs[used], first.offset)
+            text, used = self._costs(self.problem.objectives[0])
+            sense = self.problem.objectives[0].sense
         if self.quadratic is not None:
             yield from hessian_lines(self.quadratic, self.problem.columns, "np.array({})".format)
         if self.dialect is HIGHS and not len(used):  # it has no word for a constant
             yield f"model.changeObjectiveOffset({text})"
             text = ""
         yield self.dialect.solve.format(sense=sense, objective=text)
+
+    def _stage(self, objective: Objective) -> str:
+        """Return one of several objectives as an expression."""
+        text, used = self._costs(objective)
+        return f"model.expr({text})" if self.dialect is HIGHS and not len(used) else text
+
+    def _costs(self, objective: Objective) -> tuple[str, Int32s]:
+        """Return an objective as text, and its columns."""
+        costs = objective.costs(self.problem.columns)
+        used = np.flatnonzero(costs).astype(np.int32)
+        return self._sum(used, costs[used], objective.offset), used
 
 
 def hessian_lines(quadratic: QuadraticCosts, columns: int, array: Callable[[list[float]], str]) -> Iterator[str]:

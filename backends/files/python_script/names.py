@@ -16,7 +16,18 @@ USED: Final = frozenset(
     (
         *("model", "np", "scip", "highspy", "quicksum", "hessian", "CONTINUOUS", "INTEGER", "INFINITY", "GAP"),
         *("status", "has_solution", "objective", "families", "name", "key", "value", "low", "high", "kind"),
-        *("variable", "variables", *dir(builtins)),
+        *(
+            "variable",
+            "variables",
+            "KEPT",
+            "stages",
+            "objectives",
+            "sense",
+            "terms",
+            "largest",
+            "slack",
+            *dir(builtins),
+        ),
     )
 )
 

@@ -9,6 +9,7 @@ from gpusched_dsl.backends.files.python_script.arrays import FAMILIES, ArrayScri
 from gpusched_dsl.backends.files.python_script.dialects import DIALECTS, HIGHS, Dialect
 from gpusched_dsl.backends.files.python_script.listed import ListedScript
 from gpusched_dsl.backends.files.python_script.names import comment
+from gpusched_dsl.backends.files.python_script.stages import objective_names
 from gpusched_dsl.backends.files.quadratic_costs import QuadraticCosts
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.text.numbers import count_text
@@ -18,13 +19,17 @@ LISTED: Final = 4000  # columns, rows, entries and arguments of terms; larger pr
 REPORT: Final = """
 print("status", status)
 if has_solution:
-    print("objective", objective)
+{objective}
     for name, variables in families.items():
         for key, variable in variables.items():
             value = {value}
             if abs(value) > 1e-9:
                 print(name, *(key if isinstance(key, tuple) else (key,)), "=", value)
 """
+OBJECTIVE: Final = '    print("objective", objective)'
+OBJECTIVES: Final = """\
+    for name, value in objectives.items():
+        print("objective", name, value)"""
 
 
 def write_python(
@@ -32,8 +37,8 @@ def write_python(
 ) -> None:
     """Write a script for HiGHS (`form` is `python`) or SCIP (`python-scip`), in UTF-8.
 
-    It has a line for each row of a small problem, and compressed arrays of a large one. Of several objectives it solves
-    the first.
+    It has a line for each row of a small problem, and compressed arrays of a large one. Several objectives are solved
+    in order of priority.
     """
     text = memoryview("".join(f"{line}\n" for line in _lines(problem, DIALECTS[form], comments, quadratic)).encode())
     while text:  # one write of an unbuffered file may take less than all
@@ -47,12 +52,10 @@ def _lines(
     yield comment(f"{problem.name}: a problem for {dialect.solver}, written by gsdsl {__version__}")
     rows = count_text(size.rows, "row")
     yield comment(f"{size.columns} columns ({size.integer} integer), {rows}, {size.nonzeros} entries")
-    for objective in problem.objectives[:1]:
+    names = objective_names(problem) if len(problem.objectives) > 1 else ["the objective"]
+    for number, (objective, name) in enumerate(zip(problem.objectives, names, strict=False)):
         unit = f" [{objective.unit}]" if objective.unit and objective.unit != "1" else ""
-        yield comment(f"{objective.sense} {objective.name or 'the objective'}{unit}")
-    others = [objective.name or f"objective {n}" for n, objective in enumerate(problem.objectives[1:], start=2)]
-    if others:
-        yield comment(f"left out: {', '.join(others)}, of lower priority")
+        yield comment(f"{'then ' if number else ''}{objective.sense} {objective.name or name}{unit}")
     for text in comments:
         yield comment(text)
     yield comment(f"To run it: pip install {dialect.packages} numpy")
@@ -66,10 +69,12 @@ def _lines(
     else:
         yield from ArrayScript(problem, dialect, quadratic).lines()
     yield "\n# --- result"
-    yield dialect.report.rstrip()
+    if len(problem.objectives) < 2:  # else the loop over the objectives has it
+        yield dialect.report.rstrip()
     if not is_small:
         yield FAMILIES
-    yield REPORT.format(value=_value(dialect, is_small)).rstrip()
+    shown = OBJECTIVES if len(problem.objectives) > 1 else OBJECTIVE
+    yield REPORT.format(objective=shown, value=_value(dialect, is_small)).rstrip()
 
 
 def _value(dialect: Dialect, is_small: bool) -> str:
