@@ -151,12 +151,12 @@ def test_there_are_enough() -> None:
     assert len(BROKEN) >= 200
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda b: b.name)
-def test_names_tell_the_code(broken: Broken) -> None:
-    folder, name = broken.name.split("/")
-    assert f"GSM{name[:4]}" in broken.codes
-    assert re.fullmatch(r"\d{4}_[a-z0-9_]+\.gsm", name)
-    assert re.fullmatch(r"\d\dxx", folder)
+def test_names_tell_the_code() -> None:
+    for broken in BROKEN:
+        folder, name = broken.name.split("/")
+        assert f"GSM{name[:4]}" in broken.codes, broken.name
+        assert re.fullmatch(r"\d{4}_[a-z0-9_]+\.gsm", name), broken.name
+        assert re.fullmatch(r"\d\dxx", folder), broken.name
 
 
 def test_parts_are_used() -> None:

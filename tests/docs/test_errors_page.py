@@ -6,7 +6,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
 from corpus import FOLDER, corpus
 
 from gpusched_dsl.language.diagnostics.codes import CODES
@@ -178,22 +177,21 @@ def test_no_other_heading_of_that_level() -> None:
     assert all(re.match(r"GSM\d{4} ", heading) for heading in headings)
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_sections_say_what_to_do(code: str) -> None:
-    text = sections()[code][1]
-    before, advice, after = text.partition(ADVICE)
-    assert advice
-    assert len(after.split()) >= 2
-    assert before.strip() or len(after.split()) >= 5
+def test_sections_say_what_to_do() -> None:
+    for code in CODES:
+        before, advice, after = sections()[code][1].partition(ADVICE)
+        assert advice, code
+        assert len(after.split()) >= 2, code
+        assert before.strip() or len(after.split()) >= 5, code
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_examples_stand_in_a_broken_file(code: str) -> None:
+def test_examples_stand_in_a_broken_file() -> None:
     """Each example is, line by line, from a file that gives this code."""
-    bodies = broken_texts().get(code, [])
-    for example in re.findall(r"```gsm\n(.*?)```", sections()[code][1], flags=re.DOTALL):
-        lines = [line.strip() for line in example.splitlines()]
-        assert any(_run_of(lines, body) for body in bodies), example
+    for code in CODES:
+        bodies = broken_texts().get(code, [])
+        for example in re.findall(r"```gsm\n(.*?)```", sections()[code][1], flags=re.DOTALL):
+            lines = [line.strip() for line in example.splitlines()]
+            assert any(_run_of(lines, body) for body in bodies), f"{code}: {example}"
 
 
 def _run_of(lines: list[str], body: list[str]) -> bool:
@@ -230,10 +228,9 @@ def test_every_code_has_a_broken_file_or_a_test() -> None:
     assert ELSEWHERE.keys() - CODES.keys() == set()
 
 
-@pytest.mark.quick(6)
-@pytest.mark.parametrize("code", ELSEWHERE)
-def test_the_tests_named_exist(code: str) -> None:
-    file, name = ELSEWHERE[code].split("::")
-    text = (ROOT / "tests" / file).read_text(encoding="utf-8")
-    assert re.search(rf"^def {name}\(", text, flags=re.MULTILINE)
-    assert code in text
+def test_the_tests_named_exist() -> None:
+    for code, test in ELSEWHERE.items():
+        file, name = test.split("::")
+        text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        assert re.search(rf"^def {name}\(", text, flags=re.MULTILINE), test
+        assert code in text, test
