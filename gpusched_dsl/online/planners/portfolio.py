@@ -26,10 +26,10 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.failures import is_of_solving
 from gpusched_dsl.online.planners.mixtures import exchangeable_jobs, mixture, with_labels_of
+from gpusched_dsl.online.planners.paired_costs import is_less, least_with_confidence, of_least_mean
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import (
     AS_BEFORE,
-    FutureCost,
     Outlook,
     Plan,
     Planner,
@@ -143,46 +143,46 @@ class PortfolioPlanner:
     # --- futures -----------------------------------------------------------------------------------------------------
 
     def _best(self, found: Sequence[Candidate], request: PlanningRequest, outlook: Outlook, began: float) -> Plan:
-        """Return the plan with the least mean cost in all futures that were simulated in time.
+        """Return the plan with the least cost if nothing unknown happens, or one that costs less in drawn futures.
 
-        If not even the first future was, the best of those that were; the first candidate if none was. Mixtures follow
-        if there is time left.
+        What was simulated in time decides; the first candidate if nothing was. Mixtures follow if there is time left.
         """
         rest = None if request.seconds is None else max(0.0, request.seconds - (time.perf_counter() - began))
-        sums = [[np.zeros(3) for _ in continuing] for _, continuing in found]
-        complete = 0
-        row: list[list[FutureCost]] = []
-        mixed: Plan | None = None
+        best = found[0][0]
         try:
             with limit(rest):
-                futures = self._futures(request)
-                for future in futures:
-                    row = []
-                    for plan, continuing in found:
-                        row.append([outlook.cost(plan.values, planner, future) for planner in continuing])
-                    for totals, of_plan in zip(sums, row, strict=True):
-                        for total, cost in zip(totals, of_plan, strict=True):
-                            total += cost
-                    complete += 1
-                for better in self._mixtures(found, _least(sums), futures, request, outlook):
-                    mixed = better
+                known, drawn = self._futures(request)
+                costs: list[Floats] = []
+                first = 0
+                for number, (plan, continuing) in enumerate(found):
+                    costs.append(_costs(plan, continuing, [known], outlook))
+                    if is_less(costs[number], costs[first]):
+                        first, best = number, plan
+                least, rows = first, []
+                for future in drawn:
+                    rows.append([_costs_by_planner(*candidate, future, outlook) for candidate in found])
+                    if len(rows) > 1:
+                        costs = [of_least_mean(np.stack(of_plan)) for of_plan in zip(*rows, strict=True)]
+                        least = least_with_confidence(costs, first)
+                        best = found[least][0]
+                judges = drawn if len(drawn) > 1 else [known]
+                for better in self._mixtures(found, least, costs, judges, request, outlook):
+                    best = better
         except StoppedEarly as stopped:
             if stopped.reason == INTERRUPT:
                 raise
-        if mixed is not None:
-            return mixed
-        costs = _least(sums if complete else row)
-        return found[min(range(len(costs)), key=costs.__getitem__) if costs else 0][0]
+        return best
 
     def _mixtures(
         self,
         found: Sequence[Candidate],
-        costs: Sequence[tuple[float, ...]],
+        least: int,
+        costs: Sequence[Floats],
         futures: Sequence[SimulatedFuture],
         request: PlanningRequest,
         outlook: Outlook,
     ) -> Iterator[Plan]:
-        """Yield plans that cost less and less: the best plan with parts of the others, in the order of their costs.
+        """Yield plans that cost less and less: the plan `least` with parts of the others, in the order of their costs.
 
         A mixture must satisfy the model, and is simulated in all futures. Models that are too large to be verified have
         no mixtures.
@@ -191,28 +191,19 @@ class PortfolioPlanner:
         placement, instance = self.policy.model.placement, request.instance
         if not rest or placement is None or is_large(instance):
             return
-        order = sorted(range(len(found)), key=costs.__getitem__)
-        (best, continuing), least = found[order[0]], costs[order[0]]
-        for number in order[1:]:
+        (best, continuing), of_best = found[least], costs[least]
+        order = sorted(range(len(found)), key=lambda number: tuple(costs[number].mean(axis=0)))
+        for number in order:
             other = with_labels_of(instance, best, found[number][0])
-            for jobs in exchangeable_jobs(placement, best, other):
+            for jobs in [] if number == least else exchangeable_jobs(placement, best, other):
                 if not rest:
                     return
                 rest -= 1
                 plan = mixture(placement, best, other, jobs)
-                cost = self._cost(plan, continuing, futures, outlook)
-                if cost < least and violation_in(instance, plan) is None:
-                    best, least = plan, cost
+                of_plan = _costs(plan, continuing, futures, outlook)
+                if is_less(of_plan, of_best) and violation_in(instance, plan) is None:
+                    best, of_best = plan, of_plan
                     yield best
-
-    def _cost(
-        self, plan: Plan, continuing: Sequence[Planner], futures: Sequence[SimulatedFuture], outlook: Outlook
-    ) -> tuple[float, ...]:
-        """Return the sum of the costs of a plan in all futures, by the planner with the least sum."""
-        return min(
-            tuple(np.sum([outlook.cost(plan.values, planner, future) for future in futures], axis=0).tolist())
-            for planner in continuing
-        )
 
     def _most_mixtures(self, request: PlanningRequest) -> int:
         stated = self.portfolio.mixtures
@@ -223,8 +214,8 @@ class PortfolioPlanner:
             raise _wrong_number("a portfolio mixes at least one plan", stated, count)
         return round(count)
 
-    def _futures(self, request: PlanningRequest) -> list[SimulatedFuture]:
-        """Return the futures of one plan: they depend on the seed and the number of the plan alone."""
+    def _futures(self, request: PlanningRequest) -> tuple[SimulatedFuture, list[SimulatedFuture]]:
+        """Return the future without anything unknown, and those drawn by the seed and the number of the plan."""
         stated = self.portfolio.futures
         ev = Evaluator(self.policy.model, request.instance.store, self.limits)
 
@@ -235,19 +226,25 @@ class PortfolioPlanner:
         if not horizon > 0:
             raise _wrong_number("the horizon of a lookahead must be positive", self.portfolio.horizon, horizon)
         if self.knows_future:
-            return [SimulatedFuture(horizon, real=True)]
+            return SimulatedFuture(horizon, real=True), []
         if stated is None:
-            return [SimulatedFuture(horizon)]
+            return SimulatedFuture(horizon), []
         count, seed = number(stated.count, 1), round(number(stated.seed, request.seed))
         if count < 1:
             raise _wrong_number("a portfolio needs at least one future", stated.count, count)
         streams = np.random.SeedSequence([abs(seed), request.number, 0xF07]).generate_state(round(count))
-        return [SimulatedFuture(horizon, int(state) % MOST_SEED, stated.arrivals) for state in streams]
+        drawn = [SimulatedFuture(horizon, int(state) % MOST_SEED, stated.arrivals) for state in streams]
+        return SimulatedFuture(horizon), drawn
 
 
-def _least(costs: Sequence[Sequence[Floats | FutureCost]]) -> list[tuple[float, ...]]:
-    """Return the cost of each plan by the planner with the least one; in the order of `FutureCost`."""
-    return [min(tuple(map(float, cost)) for cost in of_plan) for of_plan in costs]
+def _costs_by_planner(plan: Plan, continuing: Sequence[Planner], future: SimulatedFuture, outlook: Outlook) -> Floats:
+    """Return the costs of a plan in one future: a row for each planner that continues it, the columns of a cost."""
+    return np.array([outlook.cost(plan.values, planner, future) for planner in continuing])
+
+
+def _costs(plan: Plan, continuing: Sequence[Planner], futures: Sequence[SimulatedFuture], outlook: Outlook) -> Floats:
+    """Return the costs of a plan in some futures, by the planner with the least mean of them."""
+    return of_least_mean(np.stack([_costs_by_planner(plan, continuing, future, outlook) for future in futures]))
 
 
 def _wrong_number(message: str, expr: TypedExpr | None, value: float) -> DiagnosticError:

@@ -1,7 +1,9 @@
 """Jobs that arrive in a drawn future: copies of jobs that have arrived before, at the times of a Poisson process.
 
-The rate is fitted to the past of the run: n jobs from the first arrival until now have the rate (n - 1) / time. Each
-arriving job is a copy of one of them, all equally likely. So nothing of the real future is read.
+The rate is that of the past of the run: the jobs that came after the first arrival and before now, by the time between.
+Those that come first or now are not counted, as they begin and end the time: with them the rate after few arrivals, or
+after many at the start, would be far too high. Each arriving job is a copy of one that has arrived, all equally likely.
+So nothing of the real future is read.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from gpusched_dsl.ir.domains import Component, Domain, TupleDomain, Universe
 from gpusched_dsl.language.checked import ParamRef
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.rollouts.formulas import NotOnArrays
-from gpusched_dsl.online.simulation.world import FUTURE
+from gpusched_dsl.online.simulation.world import FUTURE, TOLERANCE
 
 MOST_ARRIVALS = 1000  # of one future
 
@@ -33,14 +35,17 @@ class DrawnArrivals:
 
 
 def draw_arrivals(loop: EventLoop, until: float, seed: int) -> DrawnArrivals:
-    """Return the arrivals after now until a time, by a stream of their own; none before two jobs have arrived."""
+    """Return the arrivals after now until a time, by a stream of their own; none if none came since the first one."""
     world = loop.world
     past = np.flatnonzero(world.status != FUTURE)
-    span = world.now - float(world.arrival[past].min(initial=world.now))
-    if len(past) < 2 or span <= 0:
+    came = world.arrival[past]
+    first = float(came.min(initial=world.now))
+    tolerance = TOLERANCE * max(1.0, abs(world.now))
+    count = int(np.count_nonzero((came > first + tolerance) & (came < world.now - tolerance)))
+    if not count:
         return DrawnArrivals(np.zeros(0, dtype=np.int64), np.zeros(0))
     rng = np.random.default_rng([seed, 0xA5])
-    gaps = rng.exponential(span / (len(past) - 1), MOST_ARRIVALS)
+    gaps = rng.exponential((world.now - first) / count, MOST_ARRIVALS)
     time = world.now + np.cumsum(gaps)
     time = time[time <= until]
     return DrawnArrivals(past[rng.integers(len(past), size=len(time))], time)

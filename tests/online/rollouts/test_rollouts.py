@@ -131,6 +131,19 @@ def test_drawn_arrivals_are_those_of_a_run_with_these_jobs(seed: int, policy: st
     assert cost.money == pytest.approx(sum(other.world.ledger.totals.values()) - money + sum(best))
 
 
+def test_the_rate_of_arrivals_counts_neither_those_at_the_start_nor_the_one_that_comes_now() -> None:
+    """Five jobs wait at the start, one comes after 2 h, and one now, after 4 h: the rate is one in 4 h, not 6."""
+    rows = [Job(f"j{i}", at, at + 9, 1.0, 30.0) for i, at in enumerate([0, 0, 0, 0, 0, 2.0, 4.0])]
+    loop = start(cluster(rows, more="policy P for CapacityPlanning { portfolio FIFO, EDF; }"), "P")
+    counts = {}
+    while loop.world.now < 4.0:
+        assert not loop.step()
+        counts[loop.world.now] = [len(draw_arrivals(loop, loop.world.now + 40.0, seed).time) for seed in range(200)]
+    assert set(counts) == {0.0, 2.0, 4.0}
+    assert max(counts[0.0]) == max(counts[2.0]) == 0
+    assert 9.0 < np.mean(counts[4.0]) < 11.0
+
+
 def _ways(job: Job) -> list[tuple[float, float]]:
     """Money by hour and hours of each way of a job."""
     return [(0.5, job.hours), (0.7, 0.8 * job.hours), (1.4, 0.45 * job.hours)]
