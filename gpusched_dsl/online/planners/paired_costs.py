@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from gpusched_dsl.ir.arrays import Floats
 
 CONFIDENCE = 0.95
@@ -37,7 +39,7 @@ def is_less(costs: Floats, others: Floats) -> bool:
         return mean < 0
     from scipy.special import stdtrit
 
-    error = float(found.std(ddof=1)) / count**0.5
+    error = float(found.std(ddof=1) / np.sqrt(count))
     return mean + float(stdtrit(count - 1, CONFIDENCE)) * error < 0
 
 
