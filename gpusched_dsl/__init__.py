@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.flexibility import Flexibility
     from gpusched_dsl.reporting.paired_differences import PairedDifferences, paired_differences
+    from gpusched_dsl.reporting.report import Report
+    from gpusched_dsl.reporting.reporters import Reporter
     from gpusched_dsl.reporting.result import Result
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
@@ -82,6 +84,8 @@ _HOMES = {
     "PlaceRule": "gpusched_dsl.policies.plug_ins",
     "Problem": "gpusched_dsl.ir.problem",
     "Raw": "gpusched_dsl.data.formats.shape",
+    "Report": "gpusched_dsl.reporting.report",
+    "Reporter": "gpusched_dsl.reporting.reporters",
     "Result": "gpusched_dsl.reporting.result",
     "RunComparison": "gpusched_dsl.reporting.runs.comparison",
     "RunResult": "gpusched_dsl.reporting.runs.result",
@@ -134,6 +138,8 @@ __all__ = [
     "PlaceRule",
     "Problem",
     "Raw",
+    "Report",
+    "Reporter",
     "Result",
     "RunComparison",
     "RunResult",

@@ -29,6 +29,11 @@ pipes = extras:pipes
 ladder = extras:ladder
 [gpusched_dsl.exporters]
 counts = extras:counts
+[gpusched_dsl.reporters]
+line = extras:line
+printer = extras:printer
+lost = extras:lost
+other = extras:counts
 [gpusched_dsl.drivers]
 shelf = extras:shelf
 """
@@ -204,6 +209,70 @@ scenario S for M { generate ladder (jobs = 4) { Jobs = job; gpus[job] = gpus; } 
     code = """import gpusched_dsl as gs
 print(gs.load("m.gsm").export("size.counts").read_text().strip(), gs.load("m.gsm").export("m.lp").name)"""
     assert run(installed, tmp_path, "-c", code).strip() == "1 columns, 1 rows m.lp"
+
+
+SMALL = """
+model M { var x >= 0 <= 3; minimize f: 2 - x; }
+scenario S for M { }
+"""
+
+
+def test_a_format_of_reports(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.gsm").write_text(SMALL)
+    gsdsl(installed, tmp_path, ("solve", "m.gsm", "--report", "line=a.txt", "--report", "line=b.txt"))
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text() == "optimal: -1\n"
+    code = """import gpusched_dsl as gs
+result = gs.load("m.gsm").solve()
+print(result.export("c.line").read_text().strip(), result.export("d", to="line").name)
+for name in ("printers", "printer", "lost", "other"):
+    try:
+        result.export("e.txt", to=name)
+    except gs.DiagnosticError as error:
+        print(error)
+try:
+    gs.load("m.gsm").explain().export("e.line")
+except gs.DiagnosticError as error:
+    print(error)"""
+    printed = run(installed, tmp_path, "-c", code)
+    assert printed.startswith("optimal: -1 d\n")
+    for words in (
+        "error[GSM6024]: unknown format of reports: `printers`\n  = help: did you mean `printer`?",
+        "the format `printer` of reports failed: ValueError: the printer is out of paper\n"
+        "  = note: it belongs to the package `extras`, not to gsdsl",
+        "the format `lost` of reports cannot be loaded: AttributeError:",
+        "the entry point `other` of `gpusched_dsl.reporters` is not a `Reporter`",
+        "the format `line` is for `Result`, not for `Explanation`",
+    ):
+        assert words in printed
+    assert not (tmp_path / "e.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("solve", "--report", "lost=o"), "cannot be loaded"),
+        (("solve", "--report", "line=no/o"), "folder `no` does not exist"),
+        (("solve", "--report", "line"), "write NAME=OUT"),
+        (("solve", "--report", "line=-"), "need a file"),
+        (("compare", "-m", "highs", "--report", "line=o"), "is for `Result`, not for `Comparison`"),
+        (("run", "--report", "line=o"), "is for `Result`, not for `RunResult`"),
+        (("run", "--methods", "highs,scip", "--report", "line=o"), "not for `RunComparison`"),
+        (("run", "--seeds", "1,2", "--report", "line=o"), "not for `SeedComparison`"),
+    ],
+)  # fmt: skip
+def test_a_report_that_cannot_be_written_is_refused_before_the_solve(
+    installed: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    command: tuple[str, ...], words: str,
+) -> None:  # fmt: skip
+    from gpusched_dsl.cli import main
+
+    monkeypatch.syspath_prepend(installed)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.gsm").write_text("model M { var x >= 0; minimize x; nothing of this is read }")
+    assert main([command[0], "m.gsm", *command[1:]]) != 0
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert "GSM1" not in printed.err
 
 
 def test_a_driver(installed: Path, tmp_path: Path) -> None:

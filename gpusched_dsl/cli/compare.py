@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document, write_figures
+from gpusched_dsl.cli.documents import (
+    STDOUT,
+    check_reports,
+    check_targets,
+    write_document,
+    write_figures,
+    write_reports,
+)
 from gpusched_dsl.cli.instance import open_scenario
 from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
@@ -85,6 +92,10 @@ def _check_targets(options: argparse.Namespace) -> None:
         message = f"{printed[0]} and {printed[1]} both write to standard output"
         raise UsageError("GSM6002", message, "give one of them a file")
     check_targets(*targets.values())
+    if options.report:
+        from gpusched_dsl.reporting.comparison import Comparison
+
+        check_reports(options.report, Comparison)
     if options.figures is not None:
         check_writable(Path(options.figures), folder=True)
 
@@ -111,6 +122,7 @@ def _write(comparison: Comparison, options: argparse.Namespace, output: Output) 
         write_document(comparison.html_text(), options.html, output)
     if options.figures is not None:
         write_figures(comparison.figures(), options.figures, output)
+    write_reports(comparison, options.report, output)
 
 
 def _exit_code(comparison: Comparison) -> int:

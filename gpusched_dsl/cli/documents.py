@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.language.text.numbers import count_text
+from gpusched_dsl.reporting.reporters import reporter
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.figures.figure import Figure
+    from gpusched_dsl.reporting.report import Report
 
 STDOUT = "-"
 
@@ -29,6 +31,23 @@ def write_document(text: str, target: str, output: Output) -> None:
         print(text, end="")
     else:
         write_text(Path(target), text)
+        output.note(f"wrote {target}")
+
+
+def check_reports(reports: Sequence[tuple[str, str]], kind: type) -> None:
+    """Check before a long computation that formats of other packages can write a class of reports.
+
+    Raises DiagnosticError (GSM6008, GSM6024).
+    """
+    for name, target in reports:
+        check_writable(Path(target))
+        reporter(name, kind)
+
+
+def write_reports(report: Report, reports: Sequence[tuple[str, str]], output: Output) -> None:
+    """Write a report in formats of other packages."""
+    for name, target in reports:
+        report.export(target, to=name)
         output.note(f"wrote {target}")
 
 

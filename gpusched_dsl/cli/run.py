@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document, write_figures
+from gpusched_dsl.cli.documents import (
+    STDOUT,
+    check_reports,
+    check_targets,
+    write_document,
+    write_figures,
+    write_reports,
+)
 from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.online.loops.base import SimulationLoop
     from gpusched_dsl.online.progress import ProgressReader
     from gpusched_dsl.online.run_config import RunConfig
+    from gpusched_dsl.reporting.report import Report
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
     from gpusched_dsl.reporting.runs.seeds import SeedComparison
@@ -110,6 +118,18 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
     for folder in (options.figures, None if several else options.csv):
         if folder is not None:
             check_writable(Path(folder), folder=True)
+    if options.report:
+        check_reports(options.report, _kind_of_report(options, methods))
+
+
+def _kind_of_report(options: argparse.Namespace, methods: tuple[str, ...]) -> type[Report]:
+    from gpusched_dsl.reporting.runs.comparison import RunComparison
+    from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.runs.seeds import SeedComparison
+
+    if options.seeds is not None:
+        return SeedComparison
+    return RunResult if len(methods) == 1 else RunComparison
 
 
 def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...], output: Output) -> None:
@@ -156,6 +176,7 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
         write_document(page([result]), options.html, output)
     if options.figures is not None:
         write_figures({"": result.figures()}, options.figures, output)
+    write_reports(result, options.report, output)
     return exit_code([result])
 
 
@@ -175,6 +196,7 @@ def _report_comparison(comparison: RunComparison, options: argparse.Namespace, o
         write_document(page(comparison.results, comparison.grid(), comparison.footer()), options.html, output)
     if options.figures is not None:
         write_figures(comparison.figures(), options.figures, output)
+    write_reports(comparison, options.report, output)
     if comparison.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
@@ -202,6 +224,7 @@ def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, outpu
         write_document(comparison.html_text(), options.html, output)
     if options.figures is not None:
         write_figures(comparison.figures(), options.figures, output)
+    write_reports(comparison, options.report, output)
     if comparison.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document, write_figures
+from gpusched_dsl.cli.documents import (
+    STDOUT,
+    check_reports,
+    check_targets,
+    write_document,
+    write_figures,
+    write_reports,
+)
 from gpusched_dsl.cli.instance import LoadedProblem, choose_instance
 from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
@@ -218,6 +225,7 @@ def _check_targets(options: argparse.Namespace) -> None:
             "GSM6002", "`--json -` and `--html -` both write to standard output", "give one of them a file"
         )
     check_targets(options.json, options.html)
+    check_reports(options.report, Result)
     for folder in (options.csv, options.figures):
         if folder is not None:
             check_writable(Path(folder), folder=True)
@@ -248,6 +256,7 @@ def _write(result: Result, options: argparse.Namespace, output: Output) -> None:
         write_document(result.html_text(), options.html, output)
     if options.figures is not None:
         write_figures({"": result.figures()}, options.figures, output)
+    write_reports(result, options.report, output)
     if options.csv is None:
         return
     if result.has_point:

@@ -32,6 +32,18 @@ class Report(ABC):
 
         write_text(Path(path), self.json_text())
 
+    def export(self, path: str | Path, *, to: str | None = None) -> Path:
+        """Write the report in a format of an installed package (`Reporter`), and return the path.
+
+        `to` is the name of the format, by default the extension of the path. Raises DiagnosticError: GSM6024 if the
+        format is unknown, for other reports, or fails; GSM6008 if the file cannot be written.
+        """
+        from gpusched_dsl.reporting.reporters import write_report
+
+        target = Path(path)
+        write_report(self, target, target.suffix.removeprefix(".").lower() if to is None else to)
+        return target
+
     def save(self, path: str | Path) -> None:
         """Write the document as `to_json` does."""
         self.to_json(path)

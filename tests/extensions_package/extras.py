@@ -31,6 +31,9 @@ from gpusched_dsl.language.distributions import spelling
 from gpusched_dsl.policies.kernels.free_capacity import has_room
 from gpusched_dsl.policies.plug_ins import PlaceRule
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
+from gpusched_dsl.reporting.report import Report
+from gpusched_dsl.reporting.reporters import Reporter
+from gpusched_dsl.reporting.result import Result
 
 # --- a placing rule ---------------------------------------------------------------------------------------------------
 
@@ -242,6 +245,23 @@ def _write(problem: Problem, file: BinaryIO) -> None:
 
 counts = Exporter("counts", "The size of a problem.", _write)
 
+
+# --- a format of reports ----------------------------------------------------------------------------------------------
+
+
+def _write_line(result: Result, file: BinaryIO) -> None:
+    file.write(f"{result.status}: {result.objective:g}\n".encode())
+
+
+line = Reporter("line", "The status and the objective of a solve, in one line.", _write_line, (Result,))
+
+
+def _write_nothing(report: Report, file: BinaryIO) -> None:
+    file.write(b"never seen")
+    raise ValueError("the printer is out of paper")
+
+
+printer = Reporter("printer", "A format that fails.", _write_nothing)
 
 # --- a driver of a cluster --------------------------------------------------------------------------------------------
 

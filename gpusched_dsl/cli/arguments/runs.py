@@ -14,6 +14,7 @@ from gpusched_dsl.cli.arguments.shared import (
     add_limits,
     add_method,
     add_methods,
+    add_report,
     add_seed,
     add_seeds,
     add_solver_option,
@@ -90,6 +91,7 @@ def add_run_options(parser: Parser) -> None:
     add_csv(parser, "write tables into a folder; for several methods: the table (`-`: to standard output)")
     add_html(parser)
     add_figures(parser)
+    add_report(parser)
 
 
 def add_estimate_options(parser: Parser) -> None:

@@ -12,6 +12,7 @@ from gpusched_dsl.cli.arguments.values import (
     nonnegative_integer,
     path,
     positive_number,
+    report_target,
     seeds,
     thread_count,
 )
@@ -182,6 +183,17 @@ def add_csv(parser: Parser, help: str, metavar: str = "OUT") -> None:
 
 def add_html(parser: Group) -> None:
     parser.add_argument("--html", type=path, metavar="OUT", help="write a page with charts (`-`: to standard output)")
+
+
+def add_report(parser: Group) -> None:
+    parser.add_argument(
+        "--report",
+        type=report_target,
+        action="append",
+        default=[],
+        metavar="NAME=OUT",
+        help="write the result in a format that an installed package adds; may be given several times",
+    )
 
 
 def add_figures(parser: Group) -> None:

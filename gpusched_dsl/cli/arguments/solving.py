@@ -16,6 +16,7 @@ from gpusched_dsl.cli.arguments.shared import (
     add_limits,
     add_method,
     add_methods,
+    add_report,
     add_seed,
     add_seeds,
     add_solver_option,
@@ -95,6 +96,7 @@ def add_solve_options(parser: Parser) -> None:
     add_csv(parser, "write one CSV file per variable into a folder", "DIR")
     add_html(parser)
     add_figures(parser)
+    add_report(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="show the solver's own log")
 
 
@@ -124,3 +126,4 @@ def add_compare_options(parser: Parser) -> None:
     add_csv(parser, "write the table as CSV (`-`: to standard output)")
     add_html(parser)
     add_figures(parser)
+    add_report(parser)

@@ -50,6 +50,16 @@ def count_of_at_least_two(text: str) -> int:
     return count
 
 
+def report_target(text: str) -> tuple[str, str]:
+    """Read the format of a report and its file: `markdown=summary.md`."""
+    name, equals, file = text.partition("=")
+    if not equals or not name.strip() or not file:
+        raise argparse.ArgumentTypeError(f"`{text}` does not name a format and a file: write NAME=OUT")
+    if file == "-":
+        raise argparse.ArgumentTypeError(f"`{text}`: reports of other packages need a file")
+    return name.strip(), file
+
+
 def number(text: str) -> float:
     try:
         value = float(text)
