@@ -31,6 +31,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     workspace = read_workspace(path if settings is None else settings.model, options.allow_outside, output)
     if is_policy(workspace, options.method if settings is None else settings.method):
         announce_compiling(output)
+    changes = (options.change or []) if options.alternatives or options.change else None
     if STDOUT in (options.json, options.csv):
         output.only_diagnostics()
     with watch_progress(output, show=output.shows_progress) as watch:
@@ -39,8 +40,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.drivers.live_estimate import estimate_driven
 
             result = estimate_driven(
-                workspace, settings, options.job, samples=options.samples, stop=lambda: watch.stop_requested
-            )
+                workspace, settings, options.job, samples=options.samples, changes=changes,
+                stop=lambda: watch.stop_requested,
+            )  # fmt: skip
         else:
             result = estimate(
                 workspace,
@@ -48,16 +50,25 @@ def run(options: argparse.Namespace, output: Output) -> int:
                 run_config(options),
                 at=options.at,
                 samples=options.samples,
+                changes=changes,
                 stop=lambda: watch.stop_requested,
                 tell=lambda done: watch.begin(f"{count_text(done, 'run')} of {options.samples}"),
             )
     for line in result.lines():
         output.say_wrapped(line)
+    if changes is not None and result.alternatives is None:
+        output.say(_no_alternatives(result.state))
     if options.json is not None:
         write_document(result.json_text(), options.json, output)
     if options.csv is not None:
         write_document(result.csv_text(), options.csv, output)
     return exits.OK if result.unfinished < result.samples else exits.NO_SOLUTION_YET
+
+
+def _no_alternatives(state: str) -> str:
+    if state == "waiting":
+        return "alternatives are only found for plans at events, not for plans of time slots"
+    return f"no alternatives: the job is {state}"
 
 
 def _cluster(options: argparse.Namespace) -> DriveSettings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from gpusched_dsl.drivers.drive import JOURNAL, config_of, start_of_run
@@ -16,6 +16,7 @@ from gpusched_dsl.online.live.messages import event_of
 from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.workflows.estimate import SAMPLES, Estimate, estimate_live
 from gpusched_dsl.workflows.live import LiveParts, live_parts
+from gpusched_dsl.workflows.starts.candidates import Values
 
 
 def estimate_driven(
@@ -24,6 +25,7 @@ def estimate_driven(
     job: str,
     *,
     samples: int = SAMPLES,
+    changes: Sequence[Values] | None = None,
     stop: Callable[[], bool] | None = None,
     now: Callable[[], float] = time.time,
 ) -> Estimate:
@@ -38,7 +40,7 @@ def estimate_driven(
         loop = restored(parts, journal)
     seconds = parts.clock.seconds
     at = None if seconds is None else (now() - start.timestamp()) / seconds
-    return estimate_live(loop, job, at=at, samples=samples, stop=stop)
+    return estimate_live(loop, job, at=at, samples=samples, changes=changes, stop=stop)
 
 
 def restored(parts: LiveParts, journal: Journal) -> LiveEventLoop:

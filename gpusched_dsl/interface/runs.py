@@ -152,6 +152,8 @@ class ModelRuns(ModelScenarios):
         online: str | None = None,
         at: float | str | None = None,
         samples: int = 100,
+        alternatives: bool = False,
+        changes: Sequence[Mapping[str, Any]] = (),
         seed: int = 0,
         time_limit: float | None = None,
         fallback: str | None = None,
@@ -161,8 +163,10 @@ class ModelRuns(ModelScenarios):
 
         The run is simulated up to the time `at`, in the unit of its clock or as a text with a unit such as "11.7h"
         (None: the submission of the job), and from there `samples` times to the end of the job, with unknown
-        quantities drawn again: `.quantile("end", 0.9)`, `.late`, `.to_dict()`. Raises DiagnosticError: GSM6021 for an
-        unknown job, GSM6022 if the job is not in any plan at that time.
+        quantities drawn again: `.quantile("end", 0.9)`, `.late`, `.to_dict()`. With `alternatives`, and for a waiting
+        job, `.alternatives` are the changes that would start it earlier; `changes` adds values of its parameters, such
+        as [{"needs": 2, "exec_time": 5}]. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if the job is not
+        in any plan at that time, GSM5207 for values that the job cannot have.
         """
         from gpusched_dsl.workflows.estimate import estimate
 
@@ -170,7 +174,10 @@ class ModelRuns(ModelScenarios):
         config = self._run_config(
             scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback
         )
-        return estimate(self._workspace, job, config, at=plain_number(at), samples=plain_number(samples))
+        wanted = list(changes) if alternatives or changes else None
+        return estimate(
+            self._workspace, job, config, at=plain_number(at), samples=plain_number(samples), changes=wanted
+        )
 
     def why(
         self,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.clock_time import clock_time
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.branching import Loop, fork, is_drawn, run_until
+from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
@@ -31,6 +32,9 @@ from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.runs.short_numbers import short
+from gpusched_dsl.workflows.starts.alternatives import SAMPLES as CHANGE_SAMPLES
+from gpusched_dsl.workflows.starts.alternatives import StartAlternatives, find_alternatives
+from gpusched_dsl.workflows.starts.candidates import Values
 
 SAMPLES = 100
 QUANTILES = (0.1, 0.5, 0.9)
@@ -44,6 +48,7 @@ class Estimate(Report):
 
     Times are counted from the start of the run, in `unit`; `cost` is the job's share of all charges, in `money`,
     `tardiness` its tardiness. `state` is that of the job at the time `at`, `due` is infinite without a due time.
+    `alternatives` would start it earlier, if they were asked for and it waits.
     """
 
     title: str
@@ -60,6 +65,7 @@ class Estimate(Report):
     tardiness: Floats
     drawn: bool
     plans: int
+    alternatives: StartAlternatives | None = None
 
     @property
     def samples(self) -> int:
@@ -105,6 +111,7 @@ class Estimate(Report):
             "unfinished": self.unfinished,
             "late": self.late,
             **quantities,
+            "alternatives": None if self.alternatives is None else self.alternatives.to_dict(),
         }
 
     def csv_text(self) -> str:
@@ -132,7 +139,7 @@ class Estimate(Report):
         if self.late is not None:
             share = f"late in {percent_text(self.late)} of the runs"
             lines.append(share if self.samples > 1 else _IN_TIME[self.late > 0])
-        return lines
+        return lines if self.alternatives is None else [*lines, "", *self.alternatives.lines()]
 
     @property
     def _names(self) -> list[tuple[str, str]]:
@@ -171,14 +178,17 @@ def estimate(
     *,
     at: float | str | None = None,
     samples: int = SAMPLES,
+    changes: Sequence[Values] | None = None,
     stop: Callable[[], bool] | None = None,
     tell: Callable[[int], None] | None = None,
 ) -> Estimate:
     """Run up to the time `at` (None: the submission of the job), then `samples` times from there.
 
     The runs have the same method; quantities unknown at that time are drawn again in each. Without random quantities
-    one run is enough. `stop` ends the runs after one of them, `tell` receives their number. Raises DiagnosticError:
-    GSM6021 for an unknown job, GSM6022 if it is not in any plan then; and the errors of `open_run` and planning.
+    one run is enough. `changes`, also empty ones, ask for alternatives of a waiting job: these values of its
+    parameters, and all that `candidates` lists. `stop` ends the runs after one of them, `tell` receives their number.
+    Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if it is not in any plan then; and the errors of
+    `open_run` and planning.
     """
     loop = open_run(workspace, config)
     code = job_code(loop.setup, job)
@@ -188,7 +198,8 @@ def estimate(
     def branch(seed: int, last: bool) -> Loop:
         return loop if last else fork(loop, seed)
 
-    return _estimate_from(loop, code, str(job), when, branch, samples, stop, tell)
+    found = None if changes is None else _alternatives(loop, code, branch, samples, changes, stop)
+    return replace(_estimate_from(loop, code, str(job), when, branch, samples, stop, tell), alternatives=found)
 
 
 def estimate_live(
@@ -197,12 +208,13 @@ def estimate_live(
     *,
     at: float | None = None,
     samples: int = SAMPLES,
+    changes: Sequence[Values] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Estimate:
     """Simulate `samples` continuations of a live run from the time `at` (None: that of its last event).
 
-    The run itself does not change. No further jobs arrive. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022
-    if it has ended; and the errors of planning.
+    The run itself does not change. No further jobs arrive. `changes` as in `estimate`. Raises DiagnosticError: GSM6021
+    for an unknown job, GSM6022 if it has ended; and the errors of planning.
     """
     code = job_of_live(loop, job)
     when = loop.now if at is None else max(at, loop.now)
@@ -214,7 +226,30 @@ def estimate_live(
     def branch(seed: int, last: bool) -> Loop:
         return loop.simulated_from(when, seed)
 
-    return _estimate_from(loop, code, str(job), when, branch, samples, stop, None)
+    found = None if changes is None else _alternatives(loop, code, branch, samples, changes, stop)
+    return replace(_estimate_from(loop, code, str(job), when, branch, samples, stop, None), alternatives=found)
+
+
+def _alternatives(
+    loop: Loop,
+    code: int,
+    branch: Callable[[int, bool], Loop],
+    samples: int,
+    changes: Sequence[Values],
+    stop: Callable[[], bool] | None,
+) -> StartAlternatives | None:
+    """Return what would start the job earlier, in at most `CHANGE_SAMPLES` futures; None for loops of slots."""
+    if not isinstance(loop, EventLoop):
+        return None
+    count = min(max(1, samples), CHANGE_SAMPLES) if is_drawn(loop) or _draws(loop) else 1
+    seeds = [_seed_of(loop.config.seed, number) for number in range(count)]
+
+    def future(seed: int) -> EventLoop:
+        found = branch(seed, False)
+        assert isinstance(found, EventLoop)
+        return found
+
+    return find_alternatives(loop, code, [partial(future, seed) for seed in seeds], changes, stop)
 
 
 def job_of_live(loop: LiveEventLoop, job: str | int) -> int:

@@ -21,7 +21,7 @@ from gpusched_dsl.cli.arguments.shared import (
     add_time_limit,
     add_without,
 )
-from gpusched_dsl.cli.arguments.values import nonnegative_integer, path, sample_count, time_of_run
+from gpusched_dsl.cli.arguments.values import changed_values, nonnegative_integer, path, sample_count, time_of_run
 
 METHOD_HELP = "method that plans: a solver, or a policy such as Greedy"
 SEED_HELP = "random seed of the run, solvers and policies"
@@ -105,6 +105,14 @@ def add_estimate_options(parser: Parser) -> None:
         metavar="N",
         help="number of simulated runs from that time, with unknown quantities drawn again (default: 100)",
     )
+    parser.add_argument(
+        "--alternatives", action="store_true",
+        help="for a waiting job: what would start it earlier, and its effect on the other jobs",
+    )  # fmt: skip
+    parser.add_argument(
+        "--change", type=changed_values, action="append", metavar="NAME=VALUE,...",
+        help="also examine these values of parameters of the job, such as needs=2,exec_time=5; may be repeated",
+    )  # fmt: skip
     add_run_choice(parser)
     add_json(parser, "the estimate")
     add_csv(parser, "write the start, end, cost and tardiness of all runs as CSV (`-`: to standard output)")

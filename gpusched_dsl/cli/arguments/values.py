@@ -123,6 +123,22 @@ def sample_count(text: str) -> int:
     return value
 
 
+def changed_values(text: str) -> dict[str, float | str]:
+    """Read `NAME=VALUE,...`: numbers, or texts such as the name of a node type."""
+    values: dict[str, float | str] = {}
+    for part in text.split(","):
+        name, sign, value = (word.strip() for word in part.partition("="))
+        if not (name and sign and value):
+            raise argparse.ArgumentTypeError(f"`{part.strip()}` is not of the form NAME=VALUE")
+        try:
+            number = float(value)
+        except ValueError:
+            values[name] = value
+        else:
+            values[name] = int(number) if number.is_integer() else number
+    return values
+
+
 def port_number(text: str) -> int:
     if (value := nonnegative_integer(text)) > 65535:
         raise argparse.ArgumentTypeError(f"`{text}` is no port: ports are at most 65535")

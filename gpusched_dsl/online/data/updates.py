@@ -46,7 +46,7 @@ def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]
             ready[name] = ParamSlice(base.model.params[name], _param(name, base, new, universe, first), whole)
         else:
             ready[name] = LawSlice(_laws(old.randoms[name], new.randoms[name], root, universe, first), whole)
-    return _rebuild(base, ready), len(universe.labels)
+    return rebuild(base, ready), len(universe.labels)
 
 
 def with_values(base: Base, changes: Mapping[str, Sequence[tuple[tuple[str | int, ...], float | str]]]) -> Base:
@@ -58,7 +58,7 @@ def with_values(base: Base, changes: Mapping[str, Sequence[tuple[tuple[str | int
     ready: dict[str, Ready] = {n: base._slice(n, whole) for n in base.model.data_order if n in base.input_names}
     for name, pairs in changes.items():
         ready[name] = _change_values(base, name, [key for key, _ in pairs], [value for _, value in pairs])
-    return _rebuild(base, ready)
+    return rebuild(base, ready)
 
 
 def _change_values(
@@ -163,7 +163,8 @@ def _is(kind: object, root: str) -> bool:
     return isinstance(kind, Element) and kind.root == root
 
 
-def _rebuild(base: Base, ready: Mapping[str, Ready]) -> Base:
+def rebuild(base: Base, ready: Mapping[str, Ready]) -> Base:
+    """Return the base with these values in place of the given ones. Raises DiagnosticError as a build does."""
     instance = build_instance(
         replace(base.instance.scenario, assignments={}),
         folder=base.instance.reader.folder,

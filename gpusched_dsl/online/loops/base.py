@@ -56,7 +56,7 @@ class SimulationLoop:
         setup = self.setup
         self.online, self.placement, self.config = setup.online, setup.placement, setup.config
         self.planner, self.fallback = setup.planner, setup.fallback
-        self._use_data(setup.base)
+        self.use_data(setup.base)
         self.jobs_root, self.places_root = setup.jobs_root, setup.places_root
         places, node_types = self._count(setup.places_root), self._count(setup.kinds_root)
         self.world = World(
@@ -75,7 +75,7 @@ class SimulationLoop:
         self.last_plan_time = -np.inf
         self._clock_time = time.perf_counter()
 
-    def _use_data(self, base: Base) -> None:
+    def use_data(self, base: Base) -> None:
         """Plan with this data from now on."""
         self.base = base
         self.carrier = Carrier(self.online, base)

@@ -138,7 +138,7 @@ class LiveEventLoop(EventLoop):
                 self._pending_reasons.append("recovery")
             case Value():
                 assert candidate.base is not None
-                self._use_data(candidate.base)
+                self.use_data(candidate.base)
                 self.period = period_of(self.online, self.base)
                 self._pending_reasons.append("change")
         self.events += 1
@@ -261,7 +261,7 @@ class LiveEventLoop(EventLoop):
         if code is None:
             code = len(self.world.status)
             assert base is not None
-            self._use_data(base)
+            self.use_data(base)
             realisation = realisation_of(self.online, base, self.config.seed, self.setup.slot_length)
             new = slice(code, code + 1)
             self.world.grow(

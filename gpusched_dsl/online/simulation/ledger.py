@@ -44,3 +44,9 @@ class Ledger:
         self.job_count = jobs
         for term, amounts in self.jobs.items():
             self.jobs[term] = np.concatenate((amounts, np.zeros(more)))
+
+    def add_places(self, count: int) -> None:
+        """Extend the arrays for more places."""
+        self.place_count += count
+        for term, amounts in self.places.items():
+            self.places[term] = np.concatenate((amounts, np.zeros(count)))

@@ -91,6 +91,13 @@ class World:
             self.counts[name] = np.concatenate((counts, np.zeros(more, dtype=np.int64)))
         self.ledger.grow(len(self.status))
 
+    def add_places(self, count: int, kinds: int = 0) -> None:
+        """Append places that are not in use, and kinds of places."""
+        self.gpu_time = np.concatenate((self.gpu_time, np.zeros(kinds)))
+        self.place_time = np.concatenate((self.place_time, np.zeros(kinds)))
+        self.place_kind = np.concatenate((self.place_kind, np.full(count, -1, dtype=np.int64)))
+        self.ledger.add_places(count)
+
     def tolerance(self) -> float:
         return TOLERANCE * max(1.0, abs(self.now))
 
@@ -314,14 +321,28 @@ class World:
     def halt_on(self, places: Ints) -> Ints:
         """Halt the jobs of places that go down, gangs with a part there too."""
         hit = np.unique(self.parts.job[np.isin(self.parts.place, places)])
-        if len(hit):
-            self._close_stretches(hit)
-            self._keep_delays(hit)
-            self.status[hit] = WAITING
-            self.since[hit] = self.now
-            self.counts["halt"][hit] += 1
-            self._remove_from_places(hit)
+        self.halt(hit)
         return hit
+
+    def halt(self, jobs: Ints) -> None:
+        """Put running jobs back into the queue, with their progress; nothing is charged."""
+        if len(jobs):
+            self._close_stretches(jobs)
+            self._keep_delays(jobs)
+            self.status[jobs] = WAITING
+            self.since[jobs] = self.now
+            self.counts["halt"][jobs] += 1
+            self._remove_from_places(jobs)
+
+    def hold(self, jobs: Ints) -> Floats:
+        """Take waiting jobs out of the queue until `release`; return their times of arrival, which it needs."""
+        arrival: Floats = self.arrival[jobs].copy()
+        self.status[jobs], self.arrival[jobs], self.request[jobs] = FUTURE, np.inf, np.inf
+        return arrival
+
+    def release(self, jobs: Ints, arrival: Floats) -> None:
+        """Put jobs that were on hold back into the queue."""
+        self.status[jobs], self.arrival[jobs], self.since[jobs] = WAITING, arrival, self.now
 
 
 _OF_JOBS = (

@@ -1,0 +1,1 @@
+"""What would start a waiting job earlier, and its effect on the others."""
