@@ -217,6 +217,8 @@ class _Statement:
                 for choice in node.choices:
                     yield Occurrence(choice.span, choice.text, NameRole.CHOICE, True, owner=node.name.text)
                 yield self.named(node.default, NameRole.CHOICE, node.name.text)
+                if node.start is not None:
+                    yield self.named(node.start, NameRole.CHOICE, node.name.text)
             case tree.When():
                 yield self.declared(node.option)
                 yield self.named(node.choice, NameRole.CHOICE, node.option.text)

@@ -28,6 +28,7 @@ from gpusched_dsl.solving.unfinished import solution_without_problem
 from gpusched_dsl.workflows.alternatives_config import AlternativesConfig
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod
+from gpusched_dsl.workflows.start_from_options import InterruptedMonitor, start_from_options, starts_from_options
 from gpusched_dsl.workflows.warm_start import Start, WarmStart, start_from, with_plan
 
 
@@ -100,6 +101,13 @@ def solve_scenario(
                 built = method.with_problem(built, options, clock)
             observer.has_built(built)
             log(f"{title} with {method.name}: starts")
+            if config.warm_start is None and before is None and starts_from_options(built, method, options):
+                choices = built.scenario.model.start_options
+                observer.begin(f"{', '.join(f'{name} = {choice}' for name, choice in choices.items())} for a start")
+                with observer.working_context():
+                    start, interrupted = start_from_options(built, method, options, monitor)
+                observer.begin("")
+                monitor = InterruptedMonitor() if interrupted else monitor
             with observer.working_context(), limit(clock.rest_of(options.time_limit)):
                 solved, warnings = method.solve(built, options, start, monitor, before)
                 if config.bound:

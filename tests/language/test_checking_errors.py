@@ -177,6 +177,7 @@ WRONG = [
     # 14xx declarations
     ("GSM1404", "rul", "option rule in { a, b } default a; when rul == a { constraint c: x >= 1; }"),
     ("GSM1405", "c", "option rule in { a, b } default c;"),
+    ("GSM1405", "c", "option rule in { a, b } default a start from c;"),
     ("GSM1405", "forse", "option rule in { paper, force } default paper; when rule == forse { check: n >= 1; }"),
     ("GSM1406", "a", "option rule in { a, b, a } default a;"),
     ("GSM1406", "q", "option r in { a, b } default a; when r == a { option q in { c, d } default c; }"),

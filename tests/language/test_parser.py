@@ -286,6 +286,16 @@ def test_options_and_when() -> None:
     option = statement('option rule "doc" in { paper, force } default paper;')
     assert isinstance(option, tree.OptionDecl)
     assert ([c.text for c in option.choices], option.default.text, option.doc) == (["paper", "force"], "paper", "doc")
+    assert option.start is None
+    started = statement('option start in { from, force } default force start from from "doc";')
+    assert isinstance(started, tree.OptionDecl)
+    assert started.start is not None
+    assert (started.name.text, started.default.text, started.start.text, started.doc) == (
+        "start",
+        "force",
+        "from",
+        "doc",
+    )
     when = statement("when rule == force { var x; } else when rule != paper { var y; set Z; } else { var z; }")
     assert isinstance(when, tree.When)
     assert (when.option.text, when.op, when.choice.text, len(when.body)) == ("rule", "==", "force", 1)

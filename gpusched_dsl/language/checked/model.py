@@ -23,7 +23,8 @@ class CheckedModel:
     """A model with its inheritance and its options resolved.
 
     `data_order` names every set, parameter and random so that each comes after all that its definition reads.
-    `options` are the choices this model was checked with; `decompose` is the root set of `decompose by ...;`. `reports`
+    `options` are the choices this model was checked with; `start_options` those choices of other options (`start from`)
+    whose solutions satisfy this model too; `decompose` is the root set of `decompose by ...;`. `reports`
     are evaluated at solutions only; nothing refers to them.
     """
 
@@ -44,3 +45,4 @@ class CheckedModel:
     doc: str | None = None
     decompose: str | None = None
     reports: dict[str, CheckedLet] = field(default_factory=dict)
+    start_options: dict[str, str] = field(default_factory=dict)

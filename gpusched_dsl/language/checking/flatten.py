@@ -59,6 +59,12 @@ class FlatModel:
     doc: str | None = None
 
     @property
+    def start_options(self) -> dict[str, str]:
+        """The options that have another choice than `start from`, with the latter."""
+        starts = {name: decl.start.text for name, decl in self.option_decls.items() if decl.start is not None}
+        return {name: choice for name, choice in starts.items() if self.options[name] != choice}
+
+    @property
     def option_choices(self) -> dict[str, tuple[str, ...]]:
         return {name: tuple(c.text for c in decl.choices) for name, decl in self.option_decls.items()}
 
@@ -132,14 +138,15 @@ def _check_option(decl: tree.OptionDecl, diagnostics: Diagnostics) -> None:
                 help="remove one of them",
             )
         seen.setdefault(choice.text, choice.span)
-    if decl.default.text not in seen:
-        diagnostics.error(
-            "GSM1405",
-            f"the default `{decl.default.text}` is not a choice of option `{decl.name.text}`",
-            decl.default.span,
-            "not among the choices",
-            help=did_you_mean(decl.default.text, seen) or f"choose one of {_list_names(seen)}",
-        )
+    for what, named in (("default", decl.default), ("start", decl.start)):
+        if named is not None and named.text not in seen:
+            diagnostics.error(
+                "GSM1405",
+                f"the {what} `{named.text}` is not a choice of option `{decl.name.text}`",
+                named.span,
+                "not among the choices",
+                help=did_you_mean(named.text, seen) or f"choose one of {_list_names(seen)}",
+            )
 
 
 def _choices_of(

@@ -137,6 +137,7 @@ class _ModelChecker:
             placement=placements[0] if placements else None,
             options=self.flat.options,
             option_choices=self.flat.option_choices,
+            start_options=self.flat.start_options,
             data_order=tuple(
                 d.name.text for d in ordered if isinstance(d, (tree.SetDecl, tree.ParamDecl, tree.RandomDecl))
             ),

@@ -232,13 +232,14 @@ class DeclarationBuilder(ExpressionBuilder):
         )
 
     def _option(self, children: Children, span: Span) -> tree.OptionDecl:
-        name, doc, choices, default, last_doc = children
+        name, doc, choices, default, start, last_doc = children
         assert isinstance(choices, Tree)
         return tree.OptionDecl(
             span=span,
             name=self.identifier(name),
             choices=tuple(self.identifier(c) for c in choices.children),
             default=self.identifier(default),
+            start=None if start is None else self.identifier(start),
             doc=self.either_doc(doc, last_doc),
         )
 

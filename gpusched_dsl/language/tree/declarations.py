@@ -138,11 +138,15 @@ class CheckDecl(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionDecl(Statement):
-    """`option node_rule in { paper, force } default paper;`."""
+    """`option node_rule in { paper, force } default paper;`, perhaps with `start from paper` before the `;`.
+
+    `start`: solutions under this choice are solutions under all others, so solves may start from one.
+    """
 
     name: Identifier
     choices: tuple[Identifier, ...]
     default: Identifier
+    start: Identifier | None = None
     doc: str | None = None
 
 

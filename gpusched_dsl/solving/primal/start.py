@@ -96,10 +96,15 @@ def _search_is_wanted(
         return False
     if options.heuristic == "on":
         return True
-    large = problem.matrix.nonzeros >= LARGE_NONZEROS and int(problem.integer.sum()) >= LARGE_INTEGERS
+    large = is_large(problem)
     if mip_start.point is None or not improves:
         return mip_start.point is None and large
     return large and not _is_at_bound(problem, mip_start.point)
+
+
+def is_large(problem: Problem) -> bool:
+    """Whether a solver may lack a good point for long, so that a search for a start pays."""
+    return problem.matrix.nonzeros >= LARGE_NONZEROS and int(problem.integer.sum()) >= LARGE_INTEGERS
 
 
 def _is_at_bound(problem: Problem, point: Floats) -> bool:
