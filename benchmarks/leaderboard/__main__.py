@@ -1,7 +1,7 @@
 """`python -m benchmarks.leaderboard`: freezes tracks, examines and runs entries, and renders the pages.
 
 python -m benchmarks.leaderboard    render docs/leaderboard.md and docs/performance.md
-python -m benchmarks.leaderboard run [--entry NAME] [--track NAME] [--missing]
+python -m benchmarks.leaderboard run [--entry NAME] [--track NAME] [--seeds N] [--missing]
 python -m benchmarks.leaderboard check NAME [--track NAME]
 python -m benchmarks.leaderboard freeze [--track NAME] [--missing]
 """
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
-from benchmarks.leaderboard.entries import Entry, read_entries
+from benchmarks.leaderboard.entries import Entry, explained, read_entries
 from benchmarks.leaderboard.evaluate import bound_of, evaluate, examine, read_results, store
 from benchmarks.leaderboard.page import PAGE, PERFORMANCE, ROOT, render, render_runs, traps, with_runs
 from benchmarks.leaderboard.page import board_of as board
@@ -26,9 +27,14 @@ def main() -> int:
     parser.add_argument("name", nargs="?", help="the entry to check")
     parser.add_argument("--entry", action="append", help="only this entry; may be repeated")
     parser.add_argument("--track", action="append", help="only this track; may be repeated")
+    parser.add_argument("--seeds", type=int, help="only the first N seeds of each track")
     parser.add_argument("--missing", action="store_true", help="only runs, or bounds, that are not stored")
     options = parser.parse_args()
-    tracks = [track for track in read_tracks() if options.track is None or track.name in options.track]
+    tracks = [
+        replace(track, seeds=track.seeds[: options.seeds])
+        for track in read_tracks()
+        if options.track is None or track.name in options.track
+    ]
     wanted = [options.name] if options.name else options.entry
     entries = [entry for entry in read_entries() if wanted is None or entry.name in wanted]
     if options.task == "freeze":
@@ -95,7 +101,7 @@ def write_pages() -> int:
     page = PERFORMANCE.read_text(encoding="utf-8")
     PERFORMANCE.write_text(with_runs(page, render_runs(tracks, entries, frozen, results)), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)} and {PERFORMANCE.relative_to(ROOT)}")
-    for entry, track in (found := traps(tracks, board(tracks, frozen, results))):
+    for entry, track in (found := traps(tracks, board(tracks, frozen, results), explained(entries))):
         print(f"trap without a warning: {entry} on {track}")
     return int(bool(found))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,8 @@ Kind = Literal["policy", "solver", "program"]
 @dataclass(frozen=True)
 class Entry:
     """A method. `families` names the tracks it enters by family; `tracks` restricts it to these. `seconds` is the time
-    limit of a decision. `file`: of a program, or of a policy that is not in the library.
+    limit of a decision. `file`: of a program, or of a policy that is not in the library. `costly`: why the method may
+    cost much where the cluster is not under load.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Entry:
     tracks: tuple[str, ...] = ()
     seconds: float | None = None
     gap: float = 1e-4
+    costly: str = ""
 
     @property
     def path(self) -> Path:
@@ -91,3 +94,8 @@ def read_entries() -> list[Entry]:
         names = shared.pop("names")
         found += [Entry(name=name, **shared) for name in names]
     return found
+
+
+def explained(entries: Sequence[Entry]) -> set[str]:
+    """Return the names of entries whose high costs without load have a documented reason."""
+    return {entry.name for entry in entries if entry.costly}

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from benchmarks.leaderboard import evaluate as evaluation
-from benchmarks.leaderboard.entries import Entry, policy_text, read_entries
+from benchmarks.leaderboard.entries import Entry, explained, policy_text, read_entries
 from benchmarks.leaderboard.evaluate import Run, bound_of, evaluate, examine, read_results, store
 from benchmarks.leaderboard.page import (
     BEGIN,
@@ -60,7 +60,10 @@ def test_results_are_of_entries_and_tracks() -> None:
 
 
 def test_no_trap_without_a_warning() -> None:
-    assert traps(list(TRACKS.values()), board_of(list(TRACKS.values()), FROZEN, read_results())) == []
+    """Each myopic method that costs more than 1.5 times the best was warned of, or has a documented reason."""
+    board = board_of(list(TRACKS.values()), FROZEN, read_results())
+    assert len({track for _, track in board}) >= 12
+    assert traps(list(TRACKS.values()), board, explained(list(ENTRIES.values()))) == []
 
 
 def test_seeds_count_when_all_entries_have_them() -> None:
@@ -77,6 +80,7 @@ def test_a_trap_without_a_warning_is_found() -> None:
     table = pl.DataFrame(rows, schema=read_results().schema, orient="row")
     track = TRACKS["philly"]
     assert traps([track], board_of([track], FROZEN, table)) == [("A", "philly")]
+    assert traps([track], board_of([track], FROZEN, table), {"A"}) == []
     warned = table.with_columns(warned=pl.lit(True))
     assert traps([track], board_of([track], FROZEN, warned)) == []
 
