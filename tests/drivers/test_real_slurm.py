@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from gpusched_dsl.drivers.protocol import (
     ObservedJob,
 )
 from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
+from gpusched_dsl.drivers.slurm.commands import Commands
 from gpusched_dsl.drivers.slurm.rest import RestInterface
 
 pytestmark = [pytest.mark.slow, NEEDS_SLURM]
@@ -145,6 +147,26 @@ def trace(jobs: int) -> list[tuple[int, float]]:
     return [(sizes[n % len(sizes)], float(lengths[n % len(lengths)])) for n in range(jobs)]
 
 
+@contextmanager
+def rest_interface(service: SlurmService) -> Iterator[RestInterface]:
+    """Run slurmrestd on a socket. Its user is not root: it may change its own jobs."""
+    folder = service.folder / "rest"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    service.start(
+        "slurmrestd", "slurmrestd", "-s", "v0.0.38", "-a", "rest_auth/local", f"unix:{folder}/socket",
+        user="nobody" if os.getuid() == 0 else None,
+    )  # fmt: skip
+    until = time.monotonic() + 20
+    while not (folder / "socket").exists() and time.monotonic() < until:
+        time.sleep(0.2)
+    try:
+        yield RestInterface(f"unix:{folder}/socket", "v0.0.38")
+    finally:
+        service.kill("slurmrestd")
+        (folder / "socket").unlink(missing_ok=True)
+
+
 def test_observations_by_commands_and_by_rest_agree(service: SlurmService, tmp_path: Path) -> None:
     name = submit(service, 2, 20, held=False)
     held = submit(service, 1, 1)
@@ -158,21 +180,9 @@ def test_observations_by_commands_and_by_rest_agree(service: SlurmService, tmp_p
     assert [(n.name, n.gpus, n.up) for n in seen.nodes.values()] == [(f"g{n}", GPUS, True) for n in range(1, NODES + 1)]
     if PROGRAMS["slurmrestd"] is None:
         pytest.skip("slurmrestd is not installed: the REST interface is not compared")
-    folder = service.folder / "rest"
-    folder.mkdir()
-    folder.chmod(0o777)
-    service.start(
-        "slurmrestd", "slurmrestd", "-s", "v0.0.38", "-a", "rest_auth/local", f"unix:{folder}/socket",
-        user="nobody" if os.getuid() == 0 else None,
-    )  # fmt: skip
-    rest = SlurmCluster("main", rest=RestInterface(f"unix:{folder}/socket", "v0.0.38"))
-    until = time.monotonic() + 20
-    while not (folder / "socket").exists() and time.monotonic() < until:
-        time.sleep(0.2)
-    try:
+    with rest_interface(service) as interface:
+        rest = SlurmCluster("main", rest=interface)
         assert rest.observe() == SlurmCluster("main").observe()
-    finally:
-        service.kill("slurmrestd")
     with pytest.raises(ClusterUnavailable, match="does not answer"):
         rest.observe()
 
@@ -213,6 +223,61 @@ def test_every_action_on_a_real_job(service: SlurmService, tmp_path: Path) -> No
         until = time.monotonic() + 30
         while cluster.observe().jobs[name].allocation and time.monotonic() < until:
             time.sleep(0.5)
+
+
+def test_every_action_by_rest(service: SlurmService) -> None:
+    """The same by REST: a job of the user of slurmrestd is resized, placed, held, released and put back.
+
+    Without `scontrol`, all but putting back is still possible; jobs of others are refused.
+    """
+    if PROGRAMS["slurmrestd"] is None:
+        pytest.skip("slurmrestd is not installed: actions by REST are not tested")
+    words = ["sbatch", "--parsable", "-H", "--chdir=/tmp", "--gres=gpu:1", "-n1", "--mem=10", "--output=/dev/null",
+             "--wrap", "sleep 60"]  # fmt: skip
+    if os.getuid() == 0:
+        words = ["runuser", "-u", "nobody", "--", "env", f"SLURM_CONF={service.environment['SLURM_CONF']}", *words]
+    with rest_interface(service) as interface:
+        with_commands = SlurmCluster("main", rest=interface, acts_by_rest=True)
+        alone = SlurmCluster("main", Commands("/nowhere"), interface, acts_by_rest=True)
+
+        def wait_for(name: str, state: JobState) -> ObservedJob:
+            until = time.monotonic() + 60
+            while (job := alone.observe().jobs[name]).state is not state or (
+                state is JobState.PENDING and job.allocation
+            ):
+                assert time.monotonic() < until, job
+                time.sleep(0.5)
+            return job
+
+        for cluster in (with_commands, alone):
+            name = service.run(*words)
+            cluster.act(Action(ActionKind.RESIZE, name, {"g3": 3}, "gsdsl step 1"))
+            cluster.act(Action(ActionKind.START, name, {"g3": 3}, "gsdsl step 1"))
+            job = wait_for(name, JobState.RUNNING)
+            assert job.allocation == {"g3": 3}
+            put_back = Action(ActionKind.REQUEUE, name, reason="gsdsl step 2")
+            if cluster is alone:
+                with pytest.raises(ActionRefused, match="there is no `scontrol`"):
+                    cluster.act(put_back)
+            else:
+                assert job.fields["admin_comment"] == "gsdsl step 1"
+                cluster.act(put_back)
+                assert wait_for(name, JobState.PENDING).held
+                cluster.act(Action(ActionKind.START, name, {"g5": 3}, "gsdsl step 3"))
+                assert wait_for(name, JobState.RUNNING).allocation == {"g5": 3}
+            service.run("scancel", name)
+        waiting = service.run(*words)
+        alone.rest.change(waiting, {"hold": False, "begin_time": "now+1hour"})  # type: ignore[union-attr]
+        assert service.run("squeue", "-h", "-j", waiting, "-o", "%r") != "JobHeldUser"
+        alone.act(Action(ActionKind.HOLD, waiting))
+        assert service.run("squeue", "-h", "-j", waiting, "-o", "%r") == "JobHeldUser"
+        with pytest.raises(ActionRefused):
+            alone.act(Action(ActionKind.START, waiting, {"g99": 1}, "gsdsl step 4"))
+        service.run("scancel", waiting)
+        if os.getuid() == 0:
+            foreign = submit(service, 1, 1)
+            with pytest.raises(ActionRefused):
+                alone.act(Action(ActionKind.START, foreign, {"g3": 1}, "gsdsl step 5"))
 
 
 def test_gpus_that_slurm_cannot_change(service: SlurmService) -> None:

@@ -196,6 +196,8 @@ def test_settings_of_slurm() -> None:
         ({"partition": 3}, "partition: must be a text"),
         ({"api": "ftp://x"}, "api: must be"),
         ({"api": "http://x:6820"}, "version: is needed with REST"),
+        ({"actions": "rest"}, "actions: must be"),
+        ({"actions": "rest", "api": "http://x:6820", "version": "v0.0.40"}, "actions: by REST are known for v0.0.38"),
         ({"timeout": -1}, "timeout: must be positive"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-"""Slurm as a cluster: observed by commands or by REST, changed by `scontrol`."""
+"""Slurm as a cluster: observed and changed by commands or by REST."""
 
 from __future__ import annotations
 
@@ -12,22 +12,28 @@ from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, Clu
 from gpusched_dsl.drivers.slurm.commands import Commands
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson
 from gpusched_dsl.drivers.slurm.observe import FIELDS, observation_of
-from gpusched_dsl.drivers.slurm.rest import RestInterface
+from gpusched_dsl.drivers.slurm.rest import RestInterface, error_text
 
+ACTING_VERSIONS = ("v0.0.38",)  # of REST whose actions were tested on a real Slurm
 _VERSION = re.compile(r"v0\.0\.\d+$")
 _KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "partition": str, "api": str, "version": str, "token_file": str, "user": str, "commands": str,
+    "partition": str, "api": str, "version": str, "token_file": str, "user": str, "commands": str, "actions": str,
     "timeout": (int, float),
 }  # fmt: skip
 
 
 @dataclass
 class SlurmCluster:
-    """Jobs and nodes of one partition, or of all. With `rest`, observations need no command of Slurm."""
+    """Jobs and nodes of one partition, or of all. With `rest`, observations need no command of Slurm.
+
+    With `acts_by_rest`, jobs are placed, held, released and resized by REST; its interface has no action that puts a
+    running job back, and no AdminComment: these need `scontrol`.
+    """
 
     partition: str | None = None
     commands: Commands = field(default_factory=Commands)
     rest: RestInterface | None = None
+    acts_by_rest: bool = False
     fields: frozenset[str] = FIELDS
 
     @classmethod
@@ -43,7 +49,9 @@ class SlurmCluster:
         if not timeout > 0:
             raise ValueError("timeout: must be positive")
         commands = Commands(settings.get("commands"), timeout)
-        address = settings.get("api", "commands")
+        address, actions = settings.get("api", "commands"), settings.get("actions", "commands")
+        if actions not in ("commands", "rest") or (actions == "rest" and address == "commands"):
+            raise ValueError('actions: must be "commands", or "rest" with an `api`')
         if address == "commands":
             return cls(settings.get("partition"), commands)
         if not address.startswith(("http://", "https://", "unix:/")):
@@ -51,8 +59,10 @@ class SlurmCluster:
         version = settings.get("version", "")
         if not _VERSION.match(version):
             raise ValueError('version: is needed with REST, such as "v0.0.40"')
+        if actions == "rest" and version not in ACTING_VERSIONS:
+            raise ValueError(f'actions: by REST are known for {", ".join(ACTING_VERSIONS)}; use "commands"')
         rest = RestInterface(address, version, settings.get("token_file"), settings.get("user"), timeout)
-        return cls(settings.get("partition"), commands, rest)
+        return cls(settings.get("partition"), commands, rest, actions == "rest")
 
     # --- observe -----------------------------------------------------------------------------------------------------
 
@@ -78,27 +88,48 @@ class SlurmCluster:
     # --- act ---------------------------------------------------------------------------------------------------------
 
     def act(self, action: Action) -> None:
-        """Change a job by `scontrol`. A start places a held job first and releases it last."""
-        change, job = self.commands.change, action.job
+        """Change a job. A start places a held job first and releases it last."""
         match action.kind:
             case ActionKind.START:
-                nodes = ",".join(action.allocation)
-                change(("scontrol", "update", f"JobId={job}", f"ReqNodeList={nodes}", _reason(action)))
-                change(("scontrol", "update", f"JobId={job}", "StartTime=now"))
-                change(("scontrol", "release", job))
+                self._start(action)
             case ActionKind.HOLD:
-                change(("scontrol", "hold", job))
+                self._change(action.job, {"hold": True}, ("hold", action.job))
             case ActionKind.REQUEUE:
-                change(("scontrol", "update", f"JobId={job}", _reason(action)))
-                change(("scontrol", "requeuehold", job))
+                self._tell_reason(action)
+                if self.acts_by_rest and not self.commands.has("scontrol"):
+                    raise ActionRefused("the REST interface of Slurm cannot put a job back, and there is no `scontrol`")
+                self.commands.change(("scontrol", "requeuehold", action.job))
             case ActionKind.RESIZE:
-                self._resize(job, sum(action.allocation.values()), len(action.allocation))
+                self._resize(action.job, sum(action.allocation.values()), len(action.allocation))
+
+    def _start(self, action: Action) -> None:
+        job, nodes = action.job, ",".join(action.allocation)
+        if self.acts_by_rest:
+            self._tell_reason(action)
+            self._change(job, {"nodelist": nodes}, ())
+        else:
+            self.commands.change(("scontrol", "update", f"JobId={job}", f"ReqNodeList={nodes}", _reason(action)))
+        self._change(job, {"begin_time": "now"}, ("update", f"JobId={job}", "StartTime=now"))
+        self._change(job, {"hold": False}, ("release", job))
+
+    def _change(self, job: str, properties: Mapping[str, Any], words: Sequence[str]) -> None:
+        """Change properties of a job by REST, else by `scontrol` with these words."""
+        if self.acts_by_rest and self.rest is not None:
+            self.rest.change(job, properties)
+        else:
+            self.commands.change(("scontrol", *words))
+
+    def _tell_reason(self, action: Action) -> None:
+        """Set the AdminComment; by REST it is left out where there is no `scontrol`."""
+        if not self.acts_by_rest or self.commands.has("scontrol"):
+            self.commands.change(("scontrol", "update", f"JobId={action.job}", _reason(action)))
 
     def _resize(self, job: str, gpus: int, nodes: int) -> None:
         """Change the GPUs of a pending job. Raises ActionRefused also where Slurm accepts the change and ignores it."""
         before = self.observe().jobs.get(job)
         kind = f"{before.fields['gpu_type']}:" if before is not None and before.fields["gpu_type"] else ""
-        self.commands.change(("scontrol", "update", f"JobId={job}", f"Gres=gpu:{kind}{gpus // max(nodes, 1)}"))
+        resources = f"gpu:{kind}{gpus // max(nodes, 1)}"
+        self._change(job, {"gres": resources}, ("update", f"JobId={job}", f"Gres={resources}"))
         seen = self.observe().jobs.get(job)
         if seen is None or seen.gpus != gpus:
             raise ActionRefused("Slurm cannot change the GPUs of this job: request them by `--gres`")
@@ -112,15 +143,8 @@ def _list_of(document: Mapping[str, Any], what: str) -> Sequence[Mapping[str, An
     """The records of a document. Raises ClusterUnavailable with the errors that it has."""
     errors = document.get("errors")
     if errors:
-        raise ClusterUnavailable(f"Slurm reports: {_error_text(errors)}")
+        raise ClusterUnavailable(f"Slurm reports: {error_text(errors)}")
     records = document.get(what)
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise ClusterUnavailable(f"the JSON of Slurm has no list of {what}")
     return records
-
-
-def _error_text(errors: Any) -> str:
-    first = errors[0] if isinstance(errors, list) and errors else errors
-    if isinstance(first, dict):
-        return str(first.get("error") or first.get("description") or first)
-    return str(first)

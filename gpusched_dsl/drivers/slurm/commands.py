@@ -46,7 +46,7 @@ class Commands:
         if code == 0:
             return
         message = _first_line(error or out)
-        if any(words in error.lower() for words in _UNREACHABLE):
+        if is_unreachable(error):
             raise ClusterUnavailable(message)
         raise ActionRefused(message)
 
@@ -71,6 +71,11 @@ class Commands:
         except OSError as failure:
             raise ClusterUnavailable(f"`{program}` cannot be run: {failure.strerror}") from failure
         return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+
+def is_unreachable(message: str) -> bool:
+    """Whether a message of Slurm says that the controller, not the request, is the problem."""
+    return any(words in message.lower() for words in _UNREACHABLE)
 
 
 def _first_line(text: str) -> str:

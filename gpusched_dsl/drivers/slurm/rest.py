@@ -1,4 +1,4 @@
-"""The REST interface of Slurm (slurmrestd) over TCP or a Unix socket: reads its documents."""
+"""The REST interface of Slurm (slurmrestd) over TCP or a Unix socket: reads its documents, changes jobs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import http.client
 import json
 import os
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gpusched_dsl.drivers.protocol import ClusterUnavailable
+from gpusched_dsl.drivers.protocol import ActionRefused, ClusterUnavailable
+from gpusched_dsl.drivers.slurm.commands import is_unreachable
 
 LARGEST = 1 << 30  # bytes of a document
 
@@ -45,18 +47,36 @@ class RestInterface:
     def get(self, what: str) -> dict[str, Any]:
         """The document of `jobs` or `nodes`. Raises ClusterUnavailable."""
         path = f"/slurm/{self.version}/{what}"
+        status, body = self._request("GET", path)
+        if status != 200:
+            shown = body[:200].decode(errors="replace").strip()
+            raise ClusterUnavailable(f"{self.address}{path} answers {status}: {shown}")
+        return self._document(path, body)
+
+    def change(self, job: str, properties: Mapping[str, Any]) -> None:
+        """Change properties of a job. Raises ActionRefused, and ClusterUnavailable without an answer."""
+        path = f"/slurm/{self.version}/job/{job}"
+        status, body = self._request("POST", path, json.dumps(properties).encode())
+        if status in (401, 403, 404):
+            raise ActionRefused(f"{self.address}{path} answers {status}")
+        errors = self._document(path, body).get("errors")
+        if status != 200 or errors:
+            message = error_text(errors) if errors else f"{self.address}{path} answers {status}"
+            raise ClusterUnavailable(message) if is_unreachable(message) else ActionRefused(message)
+
+    def _request(self, method: str, path: str, content: bytes | None = None) -> tuple[int, bytes]:
         connection = self._connect()
+        headers = self._headers() | ({} if content is None else {"Content-Type": "application/json"})
         try:
-            connection.request("GET", path, headers=self._headers())
+            connection.request(method, path, body=content, headers=headers)
             response = connection.getresponse()
-            body = response.read(LARGEST + 1)
+            return response.status, response.read(LARGEST + 1)
         except (OSError, http.client.HTTPException) as failure:
             raise ClusterUnavailable(f"{self.address} does not answer: {failure}") from failure
         finally:
             connection.close()
-        if response.status != 200:
-            shown = body[:200].decode(errors="replace").strip()
-            raise ClusterUnavailable(f"{self.address}{path} answers {response.status} {response.reason}: {shown}")
+
+    def _document(self, path: str, body: bytes) -> dict[str, Any]:
         try:
             document = json.loads(body)
         except ValueError as failure:
@@ -85,3 +105,11 @@ class RestInterface:
         if self.user:
             headers["X-SLURM-USER-NAME"] = self.user
         return headers
+
+
+def error_text(errors: Any) -> str:
+    """The first of the errors of a document."""
+    first = errors[0] if isinstance(errors, list) and errors else errors
+    if isinstance(first, dict):
+        return str(first.get("error") or first.get("description") or first)
+    return str(first)
