@@ -9,7 +9,7 @@ from execute import execute, written
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("tutorial", "coming_from")
-COMMANDS = {"tutorial": 15, "coming_from": 2}
+COMMANDS = {"tutorial": 14, "coming_from": 2}
 
 SMALL = """\
 `one.gsm`:

@@ -96,7 +96,7 @@ def test_every_command_runs_on_a_real_api_server(tmp_path: Path, monkeypatch: py
     text = (tmp_path / "cluster.toml").read_text()
     (tmp_path / "cluster.toml").write_text(text.replace("interval = 5 ", "interval = 1 "))
     commands = [line for block in blocks("sh") for line in block.splitlines()]
-    check, watch, report = (next(c for c in commands if c.startswith("gsdsl") and w in f"{c} ")
+    check, watch, report = (next(c for c in commands if c.startswith("gsdsl") and w in f"{c}  ")
                             for w in ("--check", "cluster.toml  ", "--report"))  # fmt: skip
     with kubernetes_service(tmp_path) as service:
         service.define_kueue()
