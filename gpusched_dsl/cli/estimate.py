@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
             result = estimate_driven(
                 workspace, settings, options.job, samples=options.samples, changes=changes,
-                stop=lambda: watch.stop_requested,
+                arrivals=not options.no_arrivals, stop=lambda: watch.stop_requested,
             )  # fmt: skip
         else:
             result = estimate(

@@ -26,13 +26,14 @@ def estimate_driven(
     *,
     samples: int = SAMPLES,
     changes: Sequence[Values] | None = None,
+    arrivals: bool = True,
     stop: Callable[[], bool] | None = None,
     now: Callable[[], float] = time.time,
 ) -> Estimate:
     """Estimate a job of the recorded run of a cluster file from now on, also while the run continues.
 
-    In shadow mode the run is that of the plans, not of the cluster. Raises DiagnosticError for records that cannot be
-    used, and as `estimate_live` does.
+    Further jobs arrive as in the past of the run, unless `arrivals` is False. In shadow mode the run is that of the
+    plans, not of the cluster. Raises DiagnosticError for records that cannot be used, and as `estimate_live` does.
     """
     start = start_of_run(settings, now, create=False)
     parts = live_parts(workspace, config_of(settings), start=start.isoformat())
@@ -40,7 +41,7 @@ def estimate_driven(
         loop = restored(parts, journal)
     seconds = parts.clock.seconds
     at = None if seconds is None else (now() - start.timestamp()) / seconds
-    return estimate_live(loop, job, at=at, samples=samples, changes=changes, stop=stop)
+    return estimate_live(loop, job, at=at, samples=samples, changes=changes, arrivals=arrivals, stop=stop)
 
 
 def restored(parts: LiveParts, journal: Journal) -> LiveEventLoop:

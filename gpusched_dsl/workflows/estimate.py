@@ -16,6 +16,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import count_text, percent_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.clock_time import clock_time
+from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.branching import Loop, fork, is_drawn, run_until
 from gpusched_dsl.online.loops.events import EventLoop
@@ -27,6 +28,7 @@ from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
+from gpusched_dsl.online.rollouts.arriving import add_arrivals
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
@@ -209,12 +211,14 @@ def estimate_live(
     at: float | None = None,
     samples: int = SAMPLES,
     changes: Sequence[Values] | None = None,
+    arrivals: bool = False,
     stop: Callable[[], bool] | None = None,
 ) -> Estimate:
     """Simulate `samples` continuations of a live run from the time `at` (None: that of its last event).
 
-    The run itself does not change. No further jobs arrive. `changes` as in `estimate`. Raises DiagnosticError: GSM6021
-    for an unknown job, GSM6022 if it has ended; and the errors of planning.
+    The run itself does not change. With `arrivals`, copies of past jobs arrive at the rate of the past; otherwise no
+    further jobs arrive. `changes` as in `estimate`. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if it
+    has ended; and the errors of planning.
     """
     code = job_of_live(loop, job)
     when = loop.now if at is None else max(at, loop.now)
@@ -223,11 +227,18 @@ def estimate_live(
         ended = with_unit(short(float(loop.world.end[code])), loop.unit)
         raise no_plan_error(f"`{job}` is {STATES[status]} since {ended}", "choose a job that has not ended")
 
-    def branch(seed: int, last: bool) -> Loop:
-        return loop.simulated_from(when, seed)
+    bases: dict[int, Base] = {}
 
-    found = None if changes is None else _alternatives(loop, code, branch, samples, changes, stop)
-    return replace(_estimate_from(loop, code, str(job), when, branch, samples, stop, None), alternatives=found)
+    def branch(seed: int, last: bool) -> Loop:
+        other = loop.simulated_from(when, seed)
+        if arrivals:
+            add_arrivals(other, seed, bases)
+        return other
+
+    found = None if changes is None else _alternatives(loop, code, branch, samples, changes, stop, arrivals)
+    return replace(
+        _estimate_from(loop, code, str(job), when, branch, samples, stop, None, arrivals), alternatives=found
+    )
 
 
 def _alternatives(
@@ -237,11 +248,12 @@ def _alternatives(
     samples: int,
     changes: Sequence[Values],
     stop: Callable[[], bool] | None,
+    arrivals: bool = False,
 ) -> StartAlternatives | None:
     """Return what would start the job earlier, in at most `CHANGE_SAMPLES` futures; None for loops of slots."""
     if not isinstance(loop, EventLoop):
         return None
-    count = min(max(1, samples), CHANGE_SAMPLES) if is_drawn(loop) or _draws(loop) else 1
+    count = min(max(1, samples), CHANGE_SAMPLES) if is_drawn(loop) or _draws(loop) or arrivals else 1
     seeds = [_seed_of(loop.config.seed, number) for number in range(count)]
 
     def future(seed: int) -> EventLoop:
@@ -270,9 +282,10 @@ def _estimate_from(
     samples: int,
     stop: Callable[[], bool] | None,
     tell: Callable[[int], None] | None,
+    arrivals: bool = False,
 ) -> Estimate:
     """Run branches of a run to the end of a job. `branch` makes one by its seed, the only one of all if it is told."""
-    state, drawn = STATES[int(loop.world.status[code])], is_drawn(loop)
+    state, drawn = STATES[int(loop.world.status[code])], is_drawn(loop) or arrivals
     run_count = max(1, samples) if drawn or _draws(loop) else 1
     ends: list[_End] = []
     for number in range(run_count):

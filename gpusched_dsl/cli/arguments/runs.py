@@ -113,6 +113,10 @@ def add_estimate_options(parser: Parser) -> None:
         "--change", type=changed_values, action="append", metavar="NAME=VALUE,...",
         help="also examine these values of parameters of the job, such as needs=2,exec_time=5; may be repeated",
     )  # fmt: skip
+    parser.add_argument(
+        "--no-arrivals", action="store_true",
+        help="with a cluster file: no further jobs arrive (default: copies of past jobs, at the rate of the past)",
+    )  # fmt: skip
     add_run_choice(parser)
     add_json(parser, "the estimate")
     add_csv(parser, "write the start, end, cost and tardiness of all runs as CSV (`-`: to standard output)")

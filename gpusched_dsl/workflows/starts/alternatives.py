@@ -167,7 +167,7 @@ def find_alternatives(
     changes = candidates(loop, code, _ahead(loop, code, before), wanted)
     after: list[list[FutureOutcome]] = [[] for _ in changes]
     refused: dict[int, str] = {}
-    data: dict[tuple[int, int], Base] = {}
+    data: dict[tuple[int, int], tuple[Base, Base]] = {}
     count = 0
     for branch in branches:
         if count and stop is not None and stop():
@@ -201,15 +201,15 @@ def _to_the_end(loop: EventLoop, code: int) -> FutureOutcome:
 
 
 def _with_change(
-    loop: EventLoop, change: StartChange, code: int, known: dict[tuple[int, int], Base], number: int
+    loop: EventLoop, change: StartChange, code: int, known: dict[tuple[int, int], tuple[Base, Base]], number: int
 ) -> FutureOutcome:
     """Run a future with a change to its end. Equal data are changed once."""
     base = None
     if change.data is not None:
         key = (number, id(loop.base))
         if key not in known:
-            known[key] = change.data(loop.base)
-        base = known[key]
+            known[key] = (loop.base, change.data(loop.base))  # the former is kept, so that no other has its identity
+        base = known[key][1]
     run = ChangedRun(loop, change, code, base)
     run.finish()
     return FutureOutcome.of(loop, code)

@@ -1,0 +1,1 @@
+"""How often estimates of the start hold, on a real trace."""

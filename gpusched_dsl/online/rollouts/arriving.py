@@ -1,0 +1,86 @@
+"""Adds drawn arrivals to a simulated run: copies of jobs that have arrived, at the rate of the past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+
+import numpy as np
+
+from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.language.checked import ParamRef
+from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.data.updates import with_values
+from gpusched_dsl.online.data.variations import with_copies
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.replay.eligibility import replay_facts
+from gpusched_dsl.online.rollouts.clones import draw_arrivals
+from gpusched_dsl.online.simulation.realisation import realisation_of
+
+MOST_ADDED = 100  # of one future: a copy costs time, and a job rarely waits for so many
+
+
+def add_arrivals(loop: EventLoop, seed: int, known: dict[int, Base] | None = None, most: int = MOST_ADDED) -> None:
+    """Let copies of jobs arrive in a simulated run after now, drawn by a seed; see `draw_arrivals`.
+
+    Times since the start of the run (the time of arrival, due times) are moved with them. `known` keeps the data with
+    the copies by seed, for further futures from the same time. Raises ValueError where the data have pairs of jobs.
+    """
+    drawn = draw_arrivals(loop, np.inf, seed)
+    template, time = drawn.template[:most], drawn.time[:most]
+    count = len(loop.world.status)
+    if not len(template):
+        return
+    base = None if known is None else known.get(seed)
+    if base is None:
+        base = _with_moved_copies(loop, template, time)
+        if known is not None:
+            known[seed] = base
+    loop.use_data(base)
+    real = realisation_of(loop.online, base, seed, loop.setup.slot_length)
+    new = slice(count, None)
+    loop.world.grow(replace(real, arrival=time, work=real.work[new], ends=real.ends[new], stretch=real.stretch[new]))
+    for _ in range(len(template)):
+        loop.memory.add_job()
+
+
+def _with_moved_copies(loop: EventLoop, template: Codes, time: Floats) -> Base:
+    """Return the data with copies of jobs that arrive at these times."""
+    count = len(loop.world.status)
+    base = with_copies(loop.base, loop.jobs_root, template)
+    waits = time - loop.world.arrival[template]
+    labels = base.store.universes[loop.jobs_root].labels[count:]
+    changes: dict[str, list[tuple[tuple[str | int, ...], float | str]]] = {}
+    for name in _absolute_times(loop):
+        values = np.asarray(base.store.params[name].values[count:], dtype=np.float64) + waits
+        changes[name] = [((label,), value) for label, value in zip(labels, values.tolist(), strict=True)]
+    return with_values(base, changes)
+
+
+def _absolute_times(loop: EventLoop) -> Iterator[str]:
+    """Return the given parameters of jobs that are times since the start of the run."""
+    online, base = loop.online, loop.base
+    facts = replay_facts(online)
+    found = {name for name, slope in facts.slopes.items() if slope < 0}
+    if online.arrival is not None and isinstance(online.arrival.at, ParamRef):
+        found.add(online.arrival.at.name)
+    due = loop.placement.value("due")
+    names = set(_names(due))
+    if names & {name for name, slope in facts.slopes.items() if slope > 0}:  # a time minus the clock
+        found |= names
+    for name in sorted(found & base.input_names & base.store.params.keys()):
+        components = base.store.params[name].domain.components
+        if len(components) == 1 and components[0] is not None and components[0].name == loop.jobs_root:
+            yield name
+
+
+def _names(node: object) -> Iterator[str]:
+    """Return the parameters in an expression."""
+    if isinstance(node, ParamRef):
+        yield node.name
+    if isinstance(node, tuple | list):
+        for part in node:
+            yield from _names(part)
+    elif is_dataclass(node):
+        for field in fields(node):
+            yield from _names(getattr(node, field.name))

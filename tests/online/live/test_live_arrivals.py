@@ -1,0 +1,80 @@
+"""Drawn arrivals of estimates: each future is a run of the scenario with the copies among its jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_live_estimates import JOBS, arrive, live_loop
+
+import gpusched_dsl as gs
+from gpusched_dsl.online.rollouts.arriving import add_arrivals
+from gpusched_dsl.online.rollouts.clones import draw_arrivals
+from gpusched_dsl.workflows.estimate import estimate_live
+
+TEXT = """import "gsdsl:trace_replay/policies.gsm";
+scenario Known for TraceReplay {{
+  Nodes = {{ g1 }};
+  gpus[n in Nodes] = 4;
+  table Jobs: submitted[h] needs exec_time[h] deadline[h] =
+{rows} ;
+}}
+online Live for TraceReplay {{
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion, failure, recovery;
+  carry remaining[j] = remaining[j];
+  carry clock = now;
+}}
+"""
+
+
+@pytest.mark.parametrize("method", ["SJFSkipping", "EDF"])
+def test_a_future_is_the_run_with_its_jobs(tmp_path: Path, method: str) -> None:
+    loop = live_loop(tmp_path, "Live", method)
+    names = list(JOBS)
+    for name in names:
+        submitted, needs, hours = JOBS[name]
+        values = {"submitted": submitted, "needs": needs, "exec_time": hours, "deadline": submitted + 7.0 - hours}
+        loop.on_event({"kind": "arrival", "time": float(submitted), "job": name, "values": values})
+    future = loop.simulated_from(3.0, seed=4)
+    drawn = draw_arrivals(future, np.inf, 4)
+    add_arrivals(future, 4, most=12)
+    store = future.base.store
+    labels = store.universes["Jobs"].labels
+    assert len(labels) == len(names) + 12 == len(set(labels))
+    columns = {name: store.params[name].values for name in ("submitted", "needs", "exec_time", "deadline")}
+    for copy, (template, time) in enumerate(zip(drawn.template[:12].tolist(), drawn.time[:12].tolist(), strict=True)):
+        at = len(names) + copy
+        assert columns["submitted"][at] == pytest.approx(time)
+        assert columns["deadline"][at] - columns["deadline"][template] == pytest.approx(time - JOBS[names[template]][0])
+        assert columns["exec_time"][at] == JOBS[names[template]][2]
+    while not future.step():
+        pass
+    rows = (
+        "\n".join(
+            f"    j{at} {columns['submitted'][at]!r} {round(columns['needs'][at])} {columns['exec_time'][at]!r} "
+            f"{columns['deadline'][at]!r}"
+            for at in range(len(labels))
+        )
+        .replace("np.float64(", "")
+        .replace(")", "")
+    )
+    run = gs.loads(TEXT.format(rows=rows)).run("Known", online="Live", method=method, verify="none")
+    starts = dict(zip(run.jobs["job"], run.jobs["start"], strict=True))
+    expected = [starts[f"j{at}"] for at in range(len(labels))]
+    assert future.world.first_start.tolist() == pytest.approx(expected)
+
+
+def test_jobs_that_overtake_delay_the_start(tmp_path: Path) -> None:
+    """Without arrivals `d` starts when `b` has ended. Shorter jobs overtake it, and no draw of a known job changes."""
+    loop = live_loop(tmp_path, "Live", "SJF")
+    arrive(loop, *JOBS)
+    alone = estimate_live(loop, "d", at=3.0, samples=20)
+    found = estimate_live(loop, "d", at=3.0, samples=20, arrivals=True, changes=[])
+    assert (alone.samples, found.samples, found.drawn) == (1, 20, True)
+    assert (found.start >= alone.start[0] - 1e-9).all()
+    assert found.start.max() > alone.start[0] + 0.5
+    assert found.alternatives is not None
+    assert found.alternatives.start.tolist() == found.start.tolist()
+    assert len(loop.base.store.universes["Jobs"].labels) == len(JOBS)
