@@ -71,10 +71,8 @@ def test_jobs_that_overtake_delay_the_start(tmp_path: Path) -> None:
     loop = live_loop(tmp_path, "Live", "SJF")
     arrive(loop, *JOBS)
     alone = estimate_live(loop, "d", at=3.0, samples=20)
-    found = estimate_live(loop, "d", at=3.0, samples=20, arrivals=True, changes=[])
-    assert (alone.samples, found.samples, found.drawn) == (1, 20, True)
+    found = estimate_live(loop, "d", at=3.0, samples=4, arrivals=True)
+    assert (alone.samples, found.samples, found.drawn) == (1, 4, True)
     assert (found.start >= alone.start[0] - 1e-9).all()
     assert found.start.max() > alone.start[0] + 0.5
-    assert found.alternatives is not None
-    assert found.alternatives.start.tolist() == found.start.tolist()
     assert len(loop.base.store.universes["Jobs"].labels) == len(JOBS)
