@@ -256,12 +256,14 @@ def _alternatives(
     count = min(max(1, samples), CHANGE_SAMPLES) if is_drawn(loop) or _draws(loop) or arrivals else 1
     seeds = [_seed_of(loop.config.seed, number) for number in range(count)]
 
+    known = loop.world.present() if arrivals else None
+
     def future(seed: int) -> EventLoop:
         found = branch(seed, False)
         assert isinstance(found, EventLoop)
         return found
 
-    return find_alternatives(loop, code, [partial(future, seed) for seed in seeds], changes, stop)
+    return find_alternatives(loop, code, [partial(future, seed) for seed in seeds], changes, stop, known)
 
 
 def job_of_live(loop: LiveEventLoop, job: str | int) -> int:

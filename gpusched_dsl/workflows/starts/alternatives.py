@@ -17,7 +17,7 @@ from gpusched_dsl.online.simulation.world import DONE, WAITING
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.runs.short_numbers import short
 from gpusched_dsl.workflows.starts.candidates import Values, candidates
-from gpusched_dsl.workflows.starts.changes import ChangedRun, StartChange
+from gpusched_dsl.workflows.starts.changes import ChangedRun, StartChange, have_ended
 
 SAMPLES = 20  # of every change
 MOST_SHOWN = 12
@@ -26,7 +26,7 @@ SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class FutureOutcome:
-    """The result of one future, run to its end: of the job, of all jobs, and the charges."""
+    """The result of one future: the start of the job, the ends of the compared jobs (NaN for others), their charges."""
 
     start: float
     ends: Floats
@@ -34,11 +34,18 @@ class FutureOutcome:
     own_cost: float
 
     @staticmethod
-    def of(loop: EventLoop, code: int) -> FutureOutcome:
+    def of(loop: EventLoop, code: int, jobs: Ints | None) -> FutureOutcome:
+        """Return the result for some jobs, with their shares of the charges; None: for all jobs, with all charges."""
         quantities, world = loop.setup.quantities, loop.world
-        own = sum((float(v[code]) for term, v in world.ledger.jobs.items() if term not in quantities), 0.0)
-        total = sum((v for term, v in world.ledger.totals.items() if term not in quantities), 0.0)
-        ends = np.where(world.status == DONE, world.end, np.nan)
+        shares = [amounts for term, amounts in world.ledger.jobs.items() if term not in quantities]
+        own = sum((float(amounts[code]) for amounts in shares), 0.0)
+        compared = np.ones(len(world.status), dtype=np.bool_)
+        if jobs is None:
+            total = sum((v for term, v in world.ledger.totals.items() if term not in quantities), 0.0)
+        else:
+            total = sum((float(amounts[jobs].sum()) for amounts in shares), 0.0)
+            compared = np.isin(np.arange(len(world.status)), jobs)
+        ends = np.where((world.status == DONE) & compared, world.end, np.nan)
         return FutureOutcome(float(world.first_start[code]), ends, total, own)
 
 
@@ -155,15 +162,17 @@ def find_alternatives(
     branches: Sequence[Callable[[], EventLoop]],
     wanted: Sequence[Values] = (),
     stop: Callable[[], bool] | None = None,
+    compared: Ints | None = None,
 ) -> StartAlternatives | None:
     """Examine the changes for a waiting job of a run; None if it does not wait.
 
-    Each of `branches` makes the same future of the run every time. Changes that the model refuses are left out, unless
+    Each of `branches` makes the same future of the run every time. It ends when the `compared` jobs (codes, None: all)
+    have ended. Changes that the model refuses are left out, unless
     they are `wanted` values. `stop` ends the search after a future.
     """
     if loop.world.status[code] != WAITING:
         return None
-    before = [_to_the_end(branch(), code) for branch in branches]
+    before = [_to_the_end(branch(), code, compared) for branch in branches]
     changes = candidates(loop, code, _ahead(loop, code, before), wanted)
     after: list[list[FutureOutcome]] = [[] for _ in changes]
     refused: dict[int, str] = {}
@@ -175,7 +184,7 @@ def find_alternatives(
         for number, change in enumerate(changes):
             if number not in refused:
                 try:
-                    after[number].append(_with_change(branch(), change, code, data, number))
+                    after[number].append(_with_change(branch(), change, code, data, number, compared))
                 except (DiagnosticError, ValueError) as error:
                     refused[number] = error.diagnostics[0].message if isinstance(error, DiagnosticError) else str(error)
         count += 1
@@ -194,14 +203,19 @@ def find_alternatives(
     return StartAlternatives(starts, tuple(found), told, unit, "" if money == "1" else money)
 
 
-def _to_the_end(loop: EventLoop, code: int) -> FutureOutcome:
-    while not loop.step():
+def _to_the_end(loop: EventLoop, code: int, compared: Ints | None) -> FutureOutcome:
+    while not (have_ended(loop, compared) or loop.step()):
         pass
-    return FutureOutcome.of(loop, code)
+    return FutureOutcome.of(loop, code, compared)
 
 
 def _with_change(
-    loop: EventLoop, change: StartChange, code: int, known: dict[tuple[int, int], tuple[Base, Base]], number: int
+    loop: EventLoop,
+    change: StartChange,
+    code: int,
+    known: dict[tuple[int, int], tuple[Base, Base]],
+    number: int,
+    compared: Ints | None,
 ) -> FutureOutcome:
     """Run a future with a change to its end. Equal data are changed once."""
     base = None
@@ -211,8 +225,8 @@ def _with_change(
             known[key] = (loop.base, change.data(loop.base))  # the former is kept, so that no other has its identity
         base = known[key][1]
     run = ChangedRun(loop, change, code, base)
-    run.finish()
-    return FutureOutcome.of(loop, code)
+    run.finish(compared)
+    return FutureOutcome.of(loop, code, compared)
 
 
 def _ahead(loop: EventLoop, code: int, before: Sequence[FutureOutcome]) -> Ints:

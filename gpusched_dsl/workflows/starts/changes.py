@@ -37,6 +37,11 @@ class StartChange:
 KINDS = ("values", "weight", "way", "hold", "halt", "node", "recovery")
 
 
+def have_ended(loop: EventLoop, jobs: Ints | None) -> bool:
+    """Whether all of these jobs have ended; never without jobs."""
+    return jobs is not None and bool((loop.world.status[jobs] >= DONE).all())
+
+
 class ChangedRun:
     """A simulated run of which a change is in effect from now on, with a new plan at once.
 
@@ -63,8 +68,8 @@ class ChangedRun:
             self._hold()
         loop.decide(("change",))
 
-    def finish(self) -> str:
-        """Continue until the run is over; return why it is."""
+    def finish(self, jobs: Ints | None = None) -> str:
+        """Continue until the run is over, or until these jobs have ended; return why it is over, else ""."""
         loop, over = self.loop, ""
         while True:
             if len(self._held) and (over or loop.world.status[self.code] in (RUNNING, DONE, GONE)):
@@ -73,7 +78,7 @@ class ChangedRun:
                 loop.world.release(self._held, self._arrival)
                 self._held, over = NO_JOBS, ""
                 loop.decide(("release",))
-            if over:
+            if over or (not len(self._held) and have_ended(loop, jobs)):
                 return over
             over = loop.step()
 

@@ -76,3 +76,17 @@ def test_jobs_that_overtake_delay_the_start(tmp_path: Path) -> None:
     assert (found.start >= alone.start[0] - 1e-9).all()
     assert found.start.max() > alone.start[0] + 0.5
     assert len(loop.base.store.universes["Jobs"].labels) == len(JOBS)
+
+
+@pytest.mark.slow
+def test_alternatives_with_arrivals_compare_the_jobs_that_are_there(tmp_path: Path) -> None:
+    loop = live_loop(tmp_path, "Live", "SJF")
+    arrive(loop, "a", "b", "d")
+    found = estimate_live(loop, "d", at=3.0, samples=1, arrivals=True, changes=[])
+    assert found.alternatives is not None
+    assert found.alternatives.start.tolist() == found.start.tolist()
+    node = next(one for one in found.alternatives.changes if one.kind == "node")
+    assert node.start.tolist() == [3.0]
+    held = next(one for one in found.alternatives.changes if one.text == "hold b until it starts")
+    assert (held.start <= found.alternatives.start).all()
+    assert held.unfinished == 0
