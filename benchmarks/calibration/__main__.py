@@ -29,15 +29,15 @@ def main() -> None:
     parser.add_argument("--arrivals", nargs="*", choices=("none", "drawn"), default=("none", "drawn"))
     options = parser.parse_args()
     jobs = [job for job in read_trace(options.trace) if job.gpus <= options.gpus]
-    history, later = jobs[: len(jobs) // 3], jobs[len(jobs) // 3 :]
-    print(f"{len(later)} jobs on {options.nodes} x {options.gpus} GPUs, {len(history)} jobs of history")
+    past = len(jobs) // 3
+    print(f"{len(jobs)} jobs on {options.nodes} x {options.gpus} GPUs, the first {past} of them the history")
     print("method        lengths  arrivals  asked  <= median  <= 90 %   waited  expected (median)  CPU s")
     for method in options.methods.split(","):
         for lengths in options.lengths:
             for arrivals in options.arrivals:
                 with tempfile.TemporaryDirectory() as folder:
                     replay = LiveReplay(
-                        later, history, options.nodes, options.gpus, method, lengths == "known", Path(folder),
+                        jobs, past, options.nodes, options.gpus, method, lengths == "known", Path(folder),
                         arrivals == "drawn", options.samples,
                     )  # fmt: skip
                     found, seconds = timed(replay, options.every)

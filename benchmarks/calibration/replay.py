@@ -64,13 +64,14 @@ def read_trace(path: Path) -> list[TraceJob]:
 
 @dataclass
 class LiveReplay:
-    """A live run of a trace. Without `known`, a job is planned with the median length of the `history`.
+    """A live run of a trace. The first `past` jobs are its history: estimates are for later ones.
 
-    Then its real length is that median times a factor, whose law is that of the history.
+    Without `known`, a job is planned with the median length of the history. Then its real length is that median times a
+    factor, whose law is that of the history.
     """
 
     jobs: Sequence[TraceJob]
-    history: Sequence[TraceJob]
+    past: int
     nodes: int
     gpus: int
     method: str
@@ -82,7 +83,7 @@ class LiveReplay:
 
     def forecasts(self, every: int = 1) -> Iterator[Forecast]:
         """Yield the forecast of each `every`-th job that waits after its arrival, when the run is over."""
-        hours = np.array([job.hours for job in self.history])
+        hours = np.array([job.hours for job in self.jobs[: self.past]])
         planned = float(np.median(hours))
         (self.folder / "factors.csv").write_text("factor\n" + "".join(f"{h / planned!r}\n" for h in hours.tolist()))
         stretch = "" if self.known else 'stretch empirical("factors.csv", column = "factor");'
@@ -114,7 +115,7 @@ class LiveReplay:
             loop.on_event({"kind": "arrival", "time": job.submitted, "job": job.name, "values": values})
             codes[job.name] = len(loop.world.status) - 1
             note_starts()
-            if loop.world.status[codes[job.name]] == WAITING:
+            if len(codes) > self.past and loop.world.status[codes[job.name]] == WAITING:
                 waited += 1
                 if waited % every == 0:
                     found = estimate_live(loop, job.name, samples=self.samples, arrivals=self.arrivals)

@@ -24,6 +24,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/generators",
         "docs/price_data",
         "docs/live",
+        "docs/estimates",
         "docs/slurm",
         "docs/kubernetes",
         "docs/serve",

@@ -8,8 +8,8 @@ import pytest
 from execute import execute, written
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ("tutorial", "coming_from")
-COMMANDS = {"tutorial": 14, "coming_from": 2}
+PAGES = ("tutorial", "coming_from", "estimates")
+COMMANDS = {"tutorial": 14, "coming_from": 2, "estimates": 1}
 
 SMALL = """\
 `one.gsm`:
@@ -38,6 +38,18 @@ def executed(name: str, folder: Path, without: str = "") -> int:
 
 def test_coming_from_other_languages(tmp_path: Path) -> None:
     assert executed("coming_from", tmp_path, without="pyomo") == COMMANDS["coming_from"]
+
+
+@pytest.mark.slow
+def test_estimates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command, and the lines of Python on the same file."""
+    assert executed("estimates", tmp_path) == COMMANDS["estimates"]
+    text = (DOCS / "estimates.md").read_text(encoding="utf-8")
+    code = text.split("```python\n", 1)[1].split("```", 1)[0]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "estimates.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("one more node like g1 5.8") for line in lines)
 
 
 @pytest.mark.slow

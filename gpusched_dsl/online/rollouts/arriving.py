@@ -1,4 +1,9 @@
-"""Adds drawn arrivals to a simulated run: copies of jobs that have arrived, at the rate of the past."""
+"""Adds drawn arrivals to a simulated run: blocks of consecutive arrivals of the past, again.
+
+Real jobs come in bursts, and the jobs of a burst are alike: as the arrivals of a Poisson process of the same rate, they
+would delay others too evenly. Blocks of random length keep gaps and jobs together: the stationary bootstrap of D. N.
+Politis, J. P. Romano, Journal of the American Statistical Association 89, 1994.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +19,50 @@ from gpusched_dsl.online.data.updates import with_values
 from gpusched_dsl.online.data.variations import with_copies
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.replay.eligibility import replay_facts
-from gpusched_dsl.online.rollouts.clones import draw_arrivals
+from gpusched_dsl.online.rollouts.clones import DrawnArrivals
 from gpusched_dsl.online.simulation.realisation import realisation_of
+from gpusched_dsl.online.simulation.world import FUTURE, TOLERANCE
 
 MOST_ADDED = 100  # of one future: a copy costs time, and a job rarely waits for so many
 
 
+def blocks_of_arrivals(loop: EventLoop, seed: int, count: int) -> DrawnArrivals:
+    """Return `count` arrivals after now, by a stream of their own; none if none came since the first time.
+
+    Of n arrivals since then, with their gaps to the one before, blocks of a mean length of sqrt(n) are repeated; the
+    last one is followed by the first. Jobs that were there at the first time are not: they came at unknown times.
+    """
+    world = loop.world
+    past = np.flatnonzero(world.status != FUTURE)
+    past = past[np.argsort(world.arrival[past], kind="stable")]
+    came = world.arrival[past]
+    first = float(came[0]) if len(came) else world.now
+    later = came > first + TOLERANCE * max(1.0, abs(world.now))
+    jobs, gaps = past[later], np.diff(came[later], prepend=first)
+    if not len(jobs):
+        return DrawnArrivals(np.zeros(0, dtype=np.int64), np.zeros(0))
+    rng = np.random.default_rng([seed, 0xA6])
+    begins = rng.random(count) < 1.0 / np.sqrt(len(jobs))
+    begins[:1] = True
+    at = np.arange(count)
+    block = np.maximum.accumulate(np.where(begins, at, 0))
+    rows = (rng.integers(len(jobs), size=count)[block] + at - block) % len(jobs)
+    waits = gaps[rows]
+    since = world.now - float(came[-1])
+    longer = gaps[gaps > since]
+    if len(longer):  # the next arrival has not come yet
+        waits[0] = rng.choice(longer) - since
+    return DrawnArrivals(jobs[rows], world.now + np.cumsum(waits))
+
+
 def add_arrivals(loop: EventLoop, seed: int, known: dict[int, Base] | None = None, most: int = MOST_ADDED) -> None:
-    """Let copies of jobs arrive in a simulated run after now, drawn by a seed; see `draw_arrivals`.
+    """Let copies of jobs arrive in a simulated run after now, drawn by a seed; see `blocks_of_arrivals`.
 
     Times since the start of the run (the time of arrival, due times) are moved with them. `known` keeps the data with
     the copies by seed, for further futures from the same time. Raises ValueError where the data have pairs of jobs.
     """
-    drawn = draw_arrivals(loop, np.inf, seed)
-    template, time = drawn.template[:most], drawn.time[:most]
+    drawn = blocks_of_arrivals(loop, seed, most)
+    template, time = drawn.template, drawn.time
     count = len(loop.world.status)
     if not len(template):
         return

@@ -9,8 +9,7 @@ import pytest
 from test_live_estimates import JOBS, arrive, live_loop
 
 import gpusched_dsl as gs
-from gpusched_dsl.online.rollouts.arriving import add_arrivals
-from gpusched_dsl.online.rollouts.clones import draw_arrivals
+from gpusched_dsl.online.rollouts.arriving import add_arrivals, blocks_of_arrivals
 from gpusched_dsl.workflows.estimate import estimate_live
 
 TEXT = """import "gsdsl:trace_replay/policies.gsm";
@@ -38,13 +37,13 @@ def test_a_future_is_the_run_with_its_jobs(tmp_path: Path, method: str) -> None:
         values = {"submitted": submitted, "needs": needs, "exec_time": hours, "deadline": submitted + 7.0 - hours}
         loop.on_event({"kind": "arrival", "time": float(submitted), "job": name, "values": values})
     future = loop.simulated_from(3.0, seed=4)
-    drawn = draw_arrivals(future, np.inf, 4)
+    drawn = blocks_of_arrivals(future, 4, 12)
     add_arrivals(future, 4, most=12)
     store = future.base.store
     labels = store.universes["Jobs"].labels
     assert len(labels) == len(names) + 12 == len(set(labels))
     columns = {name: store.params[name].values for name in ("submitted", "needs", "exec_time", "deadline")}
-    for copy, (template, time) in enumerate(zip(drawn.template[:12].tolist(), drawn.time[:12].tolist(), strict=True)):
+    for copy, (template, time) in enumerate(zip(drawn.template.tolist(), drawn.time.tolist(), strict=True)):
         at = len(names) + copy
         assert columns["submitted"][at] == pytest.approx(time)
         assert columns["deadline"][at] - columns["deadline"][template] == pytest.approx(time - JOBS[names[template]][0])
@@ -64,6 +63,28 @@ def test_a_future_is_the_run_with_its_jobs(tmp_path: Path, method: str) -> None:
     starts = dict(zip(run.jobs["job"], run.jobs["start"], strict=True))
     expected = [starts[f"j{at}"] for at in range(len(labels))]
     assert future.world.first_start.tolist() == pytest.approx(expected)
+
+
+def test_arrivals_repeat_blocks_of_the_past(tmp_path: Path) -> None:
+    """Jobs come in pairs, an hour apart, after three hours: so do drawn ones. Jobs at time 0 are not repeated."""
+    loop = live_loop(tmp_path, "Live", "FIFO")
+    times = [0.0, 0.0, *(t for pair in range(1, 40) for t in (4.0 * pair, 4.0 * pair + 1.0))]
+    for number, time in enumerate(times):
+        values = {"submitted": time, "needs": 1, "exec_time": 0.5}
+        loop.on_event({"kind": "arrival", "time": time, "job": f"j{number}", "values": values})
+        if time > 0:
+            loop.on_event({"kind": "completion", "time": time + 0.1, "job": f"j{number}"})
+    future = loop.simulated_from(158.0, seed=1)  # an hour after the last arrival: the next one is of a new pair
+    drawn = blocks_of_arrivals(future, 1, 4000)
+    assert drawn.template.min() >= 2
+    gaps = np.diff(drawn.time, prepend=158.0)
+    assert gaps[0] in (3.0 - 1.0, 4.0 - 1.0)  # the gap after the first time is 4 h
+    assert set(gaps[1:].round(9).tolist()) <= {1.0, 3.0, 4.0}
+    assert abs(gaps.mean() - 157.0 / 78) < 0.1
+    follows = np.diff(drawn.template) == 1
+    assert abs(1 - follows.mean() - (1 / np.sqrt(78) + 1 / 78)) < 0.03
+    assert np.array_equal(blocks_of_arrivals(future, 1, 4000).time, drawn.time)
+    assert not np.array_equal(blocks_of_arrivals(future, 2, 4000).time, drawn.time)
 
 
 def test_jobs_that_overtake_delay_the_start(tmp_path: Path) -> None:
