@@ -12,8 +12,11 @@ from pathlib import Path
 import numpy as np
 
 import gpusched_dsl as gs
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.rollouts.arriving import add_arrivals
 from gpusched_dsl.online.simulation.world import WAITING
-from gpusched_dsl.workflows.estimate import estimate_live
+from gpusched_dsl.workflows.estimate import seed_of
 
 TEXT = """import "gsdsl:trace_replay/policies.gsm";
 scenario Cluster for TraceReplay {{
@@ -118,14 +121,27 @@ class LiveReplay:
             if len(codes) > self.past and loop.world.status[codes[job.name]] == WAITING:
                 waited += 1
                 if waited % every == 0:
-                    found = estimate_live(loop, job.name, samples=self.samples, arrivals=self.arrivals)
-                    asked[job.name] = (_quantile(found.start, 0.5), _quantile(found.start, 0.9))
+                    starts = self.starts(loop, codes[job.name])
+                    asked[job.name] = (_quantile(starts, 0.5), _quantile(starts, 0.9))
         submitted = {job.name: job.submitted for job in self.jobs}
         for name, (median, high) in asked.items():
             yield Forecast(submitted[name], median, high, started[name])
 
+    def starts(self, loop: LiveEventLoop, code: int) -> Floats:
+        """Return the starts of a job as `estimate_live` draws them; a future ends when the job has started."""
+        found: list[float] = []
+        for number in range(self.samples if self.arrivals or not self.known else 1):
+            seed = seed_of(self.seed, number)
+            future = loop.simulated_from(loop.now, seed)
+            if self.arrivals:
+                add_arrivals(future, seed)
+            while np.isnan(future.world.first_start[code]) and not future.step():
+                pass
+            found.append(float(future.world.first_start[code]))
+        return np.array(found)
 
-def _quantile(starts: np.ndarray, share: float) -> float:
+
+def _quantile(starts: Floats, share: float) -> float:
     return float(np.quantile(np.where(np.isnan(starts), np.inf, starts), share, method="higher"))
 
 

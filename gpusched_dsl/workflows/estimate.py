@@ -254,7 +254,7 @@ def _alternatives(
     if not isinstance(loop, EventLoop):
         return None
     count = min(max(1, samples), CHANGE_SAMPLES) if is_drawn(loop) or _draws(loop) or arrivals else 1
-    seeds = [_seed_of(loop.config.seed, number) for number in range(count)]
+    seeds = [seed_of(loop.config.seed, number) for number in range(count)]
 
     known = loop.world.present() if arrivals else None
 
@@ -293,7 +293,7 @@ def _estimate_from(
     for number in range(run_count):
         if ends and stop is not None and stop():
             break
-        ends.append(_run_job_to_end(branch(_seed_of(loop.config.seed, number), run_count == 1), code))
+        ends.append(_run_job_to_end(branch(seed_of(loop.config.seed, number), run_count == 1), code))
         if tell is not None:
             tell(len(ends))
     money = loop.outcome("").money
@@ -347,7 +347,8 @@ def _draws(loop: Loop) -> bool:
     return any(isinstance(planner, PolicyPlanner) and bool(planner.policy.draws) for planner in planners)
 
 
-def _seed_of(seed: int, number: int) -> int:
+def seed_of(seed: int, number: int) -> int:
+    """Return the seed of a future by its number, and the seed of the run."""
     return int(np.random.SeedSequence([seed, number, 0xE57]).generate_state(1)[0])
 
 
