@@ -86,7 +86,7 @@ def test_every_command_runs_on_a_real_slurm(tmp_path: Path, monkeypatch: pytest.
     write_files(tmp_path)
     folder = tmp_path / "slurm"
     folder.mkdir()
-    check, watch, report, act = (block.split()[1:] for block in blocks("sh"))
+    check, watch, report, estimate, act = (block.split()[1:] for block in blocks("sh"))
     with slurm_service(folder, nodes=8, gpus=4, cpus=32, port=17400) as service:
         monkeypatch.setenv("SLURM_CONF", service.environment["SLURM_CONF"])
         monkeypatch.setenv("PATH", PATH)
@@ -110,11 +110,13 @@ def test_every_command_runs_on_a_real_slurm(tmp_path: Path, monkeypatch: pytest.
 
         waiting = submit("--begin=now+1hour")
         assert "nodes: 8, 8 of them up with 32 GPUs" in gsdsl(check).stdout
-        jobs = [submit() for _ in range(10)]
+        jobs, unended = [submit() for _ in range(10)], submit("--hold")
         assert "plan" in gsdsl(watch, 40.0).stdout
         shown = gsdsl(report).stdout
         assert "would have" in shown
         assert (tmp_path / "report.html").stat().st_size > 100_000
+        asked = [unended if word == "17" else word for word in estimate]
+        assert f"{unended} at " in gsdsl(asked).stdout
         text = (tmp_path / "cluster.toml").read_text().replace("interval = 5 ", 'folder = "acting"\ninterval = 1 ')
         (tmp_path / "cluster.toml").write_text(text)
         held = submit("--hold")
