@@ -257,14 +257,19 @@ def _compared(
         text=change.text,
         detail=dict(change.detail),
         start=np.array([new.start for new in after]),
-        earlier=np.array([old.start - new.start for old, new in zip(before, after, strict=True)]),
+        earlier=_differences([old.start for old in before], [new.start for new in after]),
         others_later=np.array(later),
-        others_cost=np.array([
-            (new.cost - new.own_cost) - (old.cost - old.own_cost) for old, new in zip(before, after, strict=True)
-        ]),
-        cost=np.array([new.cost - old.cost for old, new in zip(before, after, strict=True)]),
+        others_cost=_differences([o.cost - o.own_cost for o in after], [o.cost - o.own_cost for o in before]),
+        cost=_differences([o.cost for o in after], [o.cost for o in before]),
         unfinished=unfinished,
-    )  # fmt: skip
+    )
+
+
+def _differences(after: Sequence[float], before: Sequence[float]) -> Floats:
+    """Return the differences, 0 where only rounding differs."""
+    new, old = np.array(after, dtype=np.float64), np.array(before, dtype=np.float64)
+    change = new - old
+    return np.where(np.abs(change) <= SAME * np.maximum(1.0, np.abs(old)), 0.0, change)
 
 
 def _quantile(values: Floats, share: float) -> float:
