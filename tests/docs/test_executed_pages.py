@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -61,6 +64,35 @@ def test_the_tutorial(tmp_path: Path) -> None:
 def test_the_same_model_in_pyomo(tmp_path: Path) -> None:
     pytest.importorskip("pyomo", reason="the extra `bench` is not installed")
     assert executed("coming_from", tmp_path) == COMMANDS["coming_from"]
+
+
+def block_of(language: str, folder: Path, name: str) -> None:
+    """Write the block of a language of the comparison into a file."""
+    text = (DOCS / "coming_from.md").read_text(encoding="utf-8")
+    found = re.search(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    (folder / name).write_text(found[1], encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("glpsol") is None, reason="glpsol is not installed (Debian's package glpk-utils)")
+def test_the_same_model_in_ampl(tmp_path: Path) -> None:
+    block_of("ampl", tmp_path, "renting.mod")
+    command = ["glpsol", "--math", "renting.mod", "--output", "out.txt"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    found = (tmp_path / "out.txt").read_text()
+    assert "Status:     INTEGER OPTIMAL" in found
+    assert re.search(r"Objective: +cost = 6 \(MINimum\)", found)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("minizinc") is None, reason="minizinc is not installed (Debian's package minizinc)")
+def test_the_same_model_in_minizinc(tmp_path: Path) -> None:
+    block_of("minizinc", tmp_path, "renting.mzn")
+    command = ["minizinc", "--solver", "gecode", "renting.mzn"]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60)
+    assert "==========" in done.stdout  # proved
+    assert "rent = [small: true, medium: false, large: true]" in done.stdout
 
 
 def test_other_output_is_found_and_can_be_written(tmp_path: Path) -> None:
