@@ -47,9 +47,9 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: FileLim
         raise Unreadable(*faults)
     if trial.rows is None:
         raise Unreadable(decoded_size_fault(name, limits))
-    frame = pl.read_parquet(io.BytesIO(data), columns=columns)
+    frame = pl.read_parquet(io.BytesIO(data), columns=columns) if columns else pl.DataFrame()
     taken = {column: _usable(name, column, frame[column]) for column in columns}
-    return FileColumns(name, taken, frame.height, digest.result().hexdigest())
+    return FileColumns(name, taken, trial.rows, digest.result().hexdigest())
 
 
 def damage_error(name: str, damage: UnreadableFile) -> Fault:
