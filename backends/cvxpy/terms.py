@@ -92,7 +92,7 @@ def _over_linear(definition: QuadraticOverLinear, t: cp.Expression, arguments: c
     made = []
     for size, entries in _by_size(np.diff(definition.starts) - 1):
         above = _columns(arguments, definition.starts[entries], size)
-        made.append(_rotated(above, arguments[definition.last[entries]], t[entries]))
+        made.append(_rotated_cone(above, arguments[definition.last[entries]], t[entries]))
     return made
 
 
@@ -107,11 +107,11 @@ def _forms(definition: QuadraticForm, t: cp.Expression, arguments: cp.Expression
     starts = np.searchsorted(of, np.arange(count + 1))
     made = []
     for size, entries in _by_size(np.diff(starts)):
-        made.append(_rotated(_columns(squared, starts[entries], size), np.ones(len(entries)), t[entries]))
+        made.append(_rotated_cone(_columns(squared, starts[entries], size), np.ones(len(entries)), t[entries]))
     return made
 
 
-def _rotated(above: cp.Expression, below: Any, t: cp.Expression) -> cp.Constraint:
+def _rotated_cone(above: cp.Expression, below: Any, t: cp.Expression) -> cp.Constraint:
     rest = cp.reshape(below - t, (1, t.shape[0]), order="C")
     return cp.SOC(below + t, cp.vstack([2 * above, rest]))
 

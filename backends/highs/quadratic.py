@@ -206,7 +206,7 @@ class TangentPlanes:
                 break
             self.iterations += answer.statistics.get("iterations", 0.0)
             if answer.status is not Status.OPTIMAL or answer.values is None:
-                return self._unfinished(answer)
+                return self._best_so_far(answer)
             last = answer
             point, u, s = np.split(answer.values, (columns, columns + count))
             self._offer(point)
@@ -218,15 +218,15 @@ class TangentPlanes:
             elif answer.objective is not None:
                 self.bound = answer.objective
                 if self._apart() <= CLOSEST * self._size:
-                    return self._proved(answer)
+                    return self._with_bound(answer)
             error = u**2 - s
             more = np.flatnonzero(error > NOTHING * np.maximum(1.0, u**2))
             if not len(more) and not at_side.any():
                 break
             self._add_tangents(session, more, u[more])
         if self.bound is not None and self._apart() <= max(PRECISE, self._options().gap) * self._size:
-            return self._proved(last)
-        return self._unfinished(SolverResult(Status.LIMIT, reason="accuracy"))
+            return self._with_bound(last)
+        return self._best_so_far(SolverResult(Status.LIMIT, reason="accuracy"))
 
     def _offer(self, point: Floats) -> None:
         """Keep the best point."""
@@ -244,7 +244,7 @@ class TangentPlanes:
         assert self.best is not None
         return max(1.0, abs(self.quadratic.value(self.best)))
 
-    def _proved(self, answer: SolverResult) -> SolverResult:
+    def _with_bound(self, answer: SolverResult) -> SolverResult:
         assert self.best is not None
         linear, value = self.quadratic.linear, self.quadratic.value(self.best)
         duals = answer.row_duals
@@ -256,7 +256,7 @@ class TangentPlanes:
             statistics={"nodes": 0.0, "iterations": self.iterations},
         )  # fmt: skip
 
-    def _unfinished(self, answer: SolverResult) -> SolverResult:
+    def _best_so_far(self, answer: SolverResult) -> SolverResult:
         """The best point so far, where the linear programs were stopped, or have shown that there is no optimum."""
         statistics = {"nodes": 0.0, "iterations": self.iterations}
         if answer.status is not Status.LIMIT:

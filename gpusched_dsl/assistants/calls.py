@@ -47,7 +47,7 @@ class Calls:
 
     async def run(self, tool: str, model: ModelText, /, **arguments: Any) -> dict[str, Any]:
         """Return the answer of a tool; raise CallRefused if the call exceeds a limit or names no model."""
-        with self._placed(model) as (folder, name):
+        with self._place_model(model) as (folder, name):
             call = {
                 "tool": tool,
                 "file": name,
@@ -62,7 +62,7 @@ class Calls:
         return found
 
     @contextlib.contextmanager
-    def _placed(self, model: ModelText) -> Iterator[tuple[Path, str | None]]:
+    def _place_model(self, model: ModelText) -> Iterator[tuple[Path, str | None]]:
         """Yield the folder of a call and the name of its main file in it; None without a model."""
         if model.text is not None and model.file is not None:
             raise CallRefused("give either `text` or `file`, not both")

@@ -42,17 +42,17 @@ def execute(task: Task) -> RunRecord:
         record = _solve(task, workspace) if task.verb == "solve" else _run(task, workspace)
         _check_inputs(task, record)
     except DiagnosticError as error:
-        record = _failed(task, [stored(diagnostic) for diagnostic in error.diagnostics])
+        record = _failure_record(task, [stored(diagnostic) for diagnostic in error.diagnostics])
     except MemoryError:
-        record = _failed(task, [StoredDiagnostic(code="GSM6014", message="the machine ran out of memory")])
+        record = _failure_record(task, [StoredDiagnostic(code="GSM6014", message="the machine ran out of memory")])
     except Exception as failure:
         words = str(failure).strip().splitlines()
         what = type(failure).__name__ + (f": {words[0][:200]}" if words else "")
-        record = _failed(task, [StoredDiagnostic(code="GSM9999", message=f"internal error: {what}")])
-    return _finished(record, time.perf_counter() - start)
+        record = _failure_record(task, [StoredDiagnostic(code="GSM9999", message=f"internal error: {what}")])
+    return _finish_record(record, time.perf_counter() - start)
 
 
-def _finished(record: RunRecord, seconds: float) -> RunRecord:
+def _finish_record(record: RunRecord, seconds: float) -> RunRecord:
     import msgspec
 
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -61,7 +61,7 @@ def _finished(record: RunRecord, seconds: float) -> RunRecord:
     )
 
 
-def _failed(task: Task, diagnostics: list[StoredDiagnostic]) -> RunRecord:
+def _failure_record(task: Task, diagnostics: list[StoredDiagnostic]) -> RunRecord:
     return RunRecord(key=task.key, state=FAILED, diagnostics=diagnostics, versions=_versions())
 
 
@@ -100,7 +100,7 @@ def _workspace(task: Task) -> Workspace:
         _workspaces.clear()
         workspace = _workspaces[task.source] = _read(task.source)
     if text_digest(workspace) != task.texts:
-        raise DiagnosticError([_changed("the text of the model or of an import")])
+        raise DiagnosticError([_change_error("the text of the model or of an import")])
     return workspace
 
 
@@ -122,10 +122,10 @@ def _check_inputs(task: Task, record: RunRecord) -> None:
         planned.setdefault(Path(name.rstrip("'")).name, set()).add(digest)
     for name, digest in record.inputs.items():
         if digest not in planned.get(Path(name).name, {digest}):
-            raise DiagnosticError([_changed(f"`{name}`")])
+            raise DiagnosticError([_change_error(f"`{name}`")])
 
 
-def _changed(what: str) -> Diagnostic:
+def _change_error(what: str) -> Diagnostic:
     message = f"{what} is not what it was when the campaign started"
     help = "run the campaign again; the files must be the same for all workers"
     return Diagnostic("GSM5310", message, help=help)

@@ -91,13 +91,13 @@ class InputHashes:
             "scenario": self.workspace.scenarios,
             "online": self.workspace.onlines,
         }
-        return list(_extended(kinds[kind], name))
+        return list(_inheritance_chain(kinds[kind], name))
 
     def _policy(self, name: str, model: str) -> dict[str, str]:
         if ("policy", name) not in self._blocks:
             held = find_policy(self.workspace, name, model)
             if held is not None:
-                found = {f"policy {_name(b)}": self._digest(b) for b in _extended(held[0].policies, name)}
+                found = {f"policy {_name(b)}": self._digest(b) for b in _inheritance_chain(held[0].policies, name)}
             elif name in GENERIC:
                 found = {f"policy {name}": hashlib.sha256(repr(GENERIC[name]).encode()).hexdigest()}
             else:
@@ -180,7 +180,7 @@ def _tokens_of(source: Source) -> list[tuple[int, str]]:
     return [] if lexed is None else [(token.start_pos or 0, str(token)) for token in lexed.tokens]
 
 
-def _extended(blocks: Mapping[str, tree.TopLevelBlock], name: str) -> Iterator[tree.TopLevelBlock]:
+def _inheritance_chain(blocks: Mapping[str, tree.TopLevelBlock], name: str) -> Iterator[tree.TopLevelBlock]:
     """Yield a block and all that it extends; none for an unknown name."""
     seen: set[str] = set()
     while name in blocks and name not in seen:

@@ -139,7 +139,7 @@ def make_plan(
     assert campaign is not None
     hashes = InputHashes(workspace, allowed)
     source = _source(workspace, allowed, path)
-    runs = tuple(_planned(run, hashes, source) for run in campaign.runs())
+    runs = tuple(_plan_run(run, hashes, source) for run in campaign.runs())
     return CampaignPlan(campaign, runs, tuple(found))
 
 
@@ -156,7 +156,7 @@ def _source(workspace: Workspace, permissions: Permissions, path: str | None) ->
     return TextSource(text=main.source.text, name=main.source.name, base=base, outside=outside, memory=memory)
 
 
-def _planned(run: GridRun, hashes: InputHashes, source: TextSource) -> PlannedRun:
+def _plan_run(run: GridRun, hashes: InputHashes, source: TextSource) -> PlannedRun:
     blocks, data, versions = hashes.blocks(run), hashes.data(run), hashes.versions(run)
     options: dict[str, OptionValue] = {"threads": 1.0, **run.options}
     pins = {**blocks, **{f"data {name}": digest for name, digest in data.items()}}

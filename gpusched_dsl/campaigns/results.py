@@ -51,11 +51,11 @@ def results_table(plan: CampaignPlan, records: Mapping[str, RunRecord], *, all_m
     columns["key"] = [run.key for run in plan.runs]
     texts = ("scenario", "online", "method", "state", "status", "code", "diagnostic", "key")
     schema = {name: pl.String for name in columns if name in texts}
-    numbers = {name: pl.Float64 for name in columns if name in _measured(plan, records)}
+    numbers = {name: pl.Float64 for name in columns if name in _measured_names(plan, records)}
     return pl.DataFrame(columns, schema_overrides={**schema, **numbers})
 
 
-def _measured(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> set[str]:
+def _measured_names(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> set[str]:
     names = {name for run in plan.runs if run.key in records for name in records[run.key].metrics}
     return names.union(plan.campaign.measures, ("objective", "bound", "gap", "seconds"))
 

@@ -136,7 +136,7 @@ class Store:
             return None
         except OSError as failure:
             raise DiagnosticError([_unusable(path, failure)]) from failure
-        record = _decoded(data)
+        record = _decode(data)
         if record is None or record.key != key:
             self._set_aside(path)
             return None
@@ -184,7 +184,7 @@ class Store:
         self.warnings.append(Diagnostic("GSM5305", message, help=help, severity=Severity.WARNING))
 
 
-def _decoded(data: bytes) -> RunRecord | None:
+def _decode(data: bytes) -> RunRecord | None:
     """Return the record in the bytes of a file, None if they are not what was written."""
     body, separator, digest = data.rstrip(b"\n").rpartition(b"\n")
     if not separator or _digest(body) != digest:

@@ -123,7 +123,7 @@ def _report_run(done: CampaignRun, folder: Path, output: Output) -> int:
 
 def _dry_run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     """Show how many runs there are and are missing, and the time that they take by that of stored runs."""
-    records = _stored(plan, folder, output)
+    records = _read_store(plan, folder, output)
     missing = missing_runs(plan, records, retry=options.retry)
     left = progress_of(plan, records, missing, options.workers or cores()).seconds_left
     output.say(f"{plan.name}: {count_text(len(plan.runs), 'run')}, {len(missing)} to execute")
@@ -169,7 +169,7 @@ class CampaignMonitor(ProgressMonitor):
 # --- stored results --------------------------------------------------------------------------------------------------
 
 
-def _stored(plan: CampaignPlan, folder: Path, output: Output) -> dict[str, RunRecord]:
+def _read_store(plan: CampaignPlan, folder: Path, output: Output) -> dict[str, RunRecord]:
     """Return the stored records of a plan; none if there is no store yet."""
     if not (folder / HEADER).exists():
         return {}
@@ -180,7 +180,7 @@ def _stored(plan: CampaignPlan, folder: Path, output: Output) -> dict[str, RunRe
 
 
 def _status(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
-    records = _stored(plan, folder, output)
+    records = _read_store(plan, folder, output)
     left = progress_of(plan, records, missing_runs(plan, records), cores()).seconds_left
     for line in status_lines(plan, records, left):
         output.say(line)

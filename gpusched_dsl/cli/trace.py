@@ -111,7 +111,7 @@ def _use(options: argparse.Namespace) -> Use:
     texts = {option.name for option in known_options if option.type is str and not option.condition}
     values = [(name, getattr(options, name)) for name in OPTIONS if getattr(options, name) is not None]
     values += [_pair(text) for text in options.option]
-    values_text = ", ".join(f"{name} = {_quoted(v) if name in texts else v}" for name, v in values)
+    values_text = ", ".join(f"{name} = {_quote(v) if name in texts else v}" for name, v in values)
     text = f'data "FILE" as {options.format}{f" ({values_text})" if values_text else ""} {{ }}'
     diagnostics = Diagnostics()
     blocks = parse(Source("command line", f"scenario s {{\n  {text}\n}}\n"), diagnostics).blocks
@@ -126,7 +126,7 @@ def _use(options: argparse.Namespace) -> Use:
     return use[0]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a text in quotes, which it may have already, as in a data statement."""
     return text if len(text) > 1 and text[0] == text[-1] == '"' else json.dumps(text)
 

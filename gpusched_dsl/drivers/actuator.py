@@ -65,7 +65,7 @@ class Actuator:
         if not self.acts:
             self._note(found.actions)
             return ()
-        if stopped := _stopping(found.contradictions):
+        if stopped := _stop_reason(found.contradictions):
             self._tell_once("GSM5408", "stopped", f"no action is done: {stopped.message}")
             return ()
         if self.freeze.exists():
@@ -144,7 +144,7 @@ class Actuator:
             self.tell(code, message)
 
 
-def _stopping(contradictions: Sequence[Contradiction]) -> Contradiction | None:
+def _stop_reason(contradictions: Sequence[Contradiction]) -> Contradiction | None:
     return next((c for c in contradictions if c.stops_all), None)
 
 

@@ -121,7 +121,7 @@ def _run(
     order = {name: at for at, name in enumerate(labels)}
     arrival = np.full(len(labels), np.inf)
     stretch = np.ones(len(labels))
-    predicted = _predicted(setup, base, stays)
+    predicted = _predict_lengths(setup, base, stays)
     for at, job in enumerate(jobs):
         mine = np.flatnonzero(stays.job == at)
         lengths = (stays.end - stays.start)[mine]
@@ -177,7 +177,7 @@ def _pairs(job: str, given: Any) -> list[tuple[tuple[Any, ...], Any]]:
     return [((job,), given)]
 
 
-def _predicted(setup: RunSetup, base: Base, stays: ObservedStays) -> Floats:
+def _predict_lengths(setup: RunSetup, base: Base, stays: ObservedStays) -> Floats:
     """The planned length of the complete job in the place of each stay, in the unit of the clock."""
     placement = setup.placement
     reader = AllocationReader(setup.online, base.store, base.limits, base.part(EVERYTHING))

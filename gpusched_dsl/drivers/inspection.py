@@ -40,10 +40,10 @@ class Inspection:
         real = {node.name for node in self.nodes}
         found = []
         if missing := [name for name in self.expected if name not in real]:
-            message = f"the cluster has no node {_listed(missing)}: the model has them, and they count as failed"
+            message = f"the cluster has no node {_list_names(missing)}: the model has them, and they count as failed"
             found.append(Diagnostic("GSM5408", message, severity=Severity.WARNING))
         if extra := sorted(real - set(self.expected)):
-            message = f"the model has no node {_listed(extra)}: nothing is planned for them"
+            message = f"the model has no node {_list_names(extra)}: nothing is planned for them"
             found.append(Diagnostic("GSM5408", message, severity=Severity.WARNING))
         return found
 
@@ -94,6 +94,6 @@ def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:5])
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

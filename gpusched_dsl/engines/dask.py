@@ -89,7 +89,7 @@ class DaskEngine:
         pending = {self._submit(function, each, starts, shared): each.key for each in work}
         try:
             while pending and not stop():
-                for future in self._finished(list(pending)):
+                for future in self._take_finished(list(pending)):
                     key = pending.pop(future)
                     result = _result_of(future)
                     future.release()
@@ -138,7 +138,7 @@ class DaskEngine:
             self._shared = shared.key, future
         return self._shared[1]
 
-    def _finished(self, pending: list[Any]) -> list[Any]:
+    def _take_finished(self, pending: list[Any]) -> list[Any]:
         """Return the futures that are done, after a moment if there are none.
 
         Raises DiagnosticError (GSM5309) if the scheduler is gone.

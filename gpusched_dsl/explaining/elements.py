@@ -98,7 +98,7 @@ class Elements:
             matrix=type(matrix)(matrix.starts, numbers[matrix.columns], matrix.values),
             row_lower=problem.row_lower[rows],
             row_upper=problem.row_upper[rows],
-            definitions=tuple(_renumbered(d, numbers) for d in definitions),
+            definitions=tuple(_renumber(d, numbers) for d in definitions),
         )
         return Subproblem(self, subproblem, rows, columns)
 
@@ -157,7 +157,7 @@ class Subproblem:
         return complete
 
 
-def _renumbered(definition: Definition, numbers: Int32s) -> Definition:
+def _renumber(definition: Definition, numbers: Int32s) -> Definition:
     matrix, constants = definition.arguments.matrix, definition.arguments.constants
     arguments = Affines(type(matrix)(matrix.starts, numbers[matrix.columns], matrix.values), constants)
     return replace(definition, results=numbers[definition.results], arguments=arguments)

@@ -122,7 +122,7 @@ class _Search:
         self.has_elements: Bools = counts > 0
         chosen_jobs = (np.cumsum(counts) <= MOST_ELEMENTS) & (np.cumsum(counts > 0) <= MOST_JOBS)
         self.examined: Ints = np.flatnonzero(chosen_jobs & (counts > 0))
-        planned = self._planned(domain)
+        planned = self._planned_values(domain)
         candidate = np.isin(at[job], self.examined) & (at[job] >= 0)
         kept = np.flatnonzero((planned > CHOSEN) | candidate)
         codes = tuple(c[kept] for c in columns)
@@ -138,7 +138,7 @@ class _Search:
         self.family = self.problem.variable(declared.name)
         own = self.family.domain.columns()
         if model.placement.has_gangs:
-            self.gangs = GangRoom.of(model, store, limits, own, self._planned(self.family.domain))
+            self.gangs = GangRoom.of(model, store, limits, own, self._planned_values(self.family.domain))
         self.owner: Ints = at[own[place]]  # the waiting job of each element, -1 for placed jobs
         self.owner[~np.isin(self.owner, self.examined)] = -1
         self.first = self.family.first
@@ -146,7 +146,7 @@ class _Search:
         self.candidates: Ints = np.flatnonzero(self.owner >= 0)
         self.lower[self.first + self.candidates] = 0.0
 
-    def _planned(self, domain: Domain) -> Floats:
+    def _planned_values(self, domain: Domain) -> Floats:
         """The values of the elements in the plan, by their labels: the problem of a result may have fewer columns."""
         solved = self.result.solved
         assert solved.point is not None
@@ -183,9 +183,9 @@ class _Search:
             if room is not None:
                 found[at] = room
             elif blocked[own].all():
-                found[at] = self._excluded(self.problem, labels[at], own, violations)
+                found[at] = self._nearest_row(self.problem, labels[at], own, violations)
             elif not self.clock.over:
-                found[at] = self._solved(self.problem, at, own[~blocked[own]])
+                found[at] = self._solve_with(self.problem, at, own[~blocked[own]])
         return self._with_refusals(found)
 
     def _with_refusals(self, found: dict[int, WaitingReason]) -> dict[int, WaitingReason]:
@@ -226,10 +226,10 @@ class _Search:
         violated = needs > free + TOLERANCE * np.maximum(1.0, np.maximum(needs, np.abs(free)))
         return _Violations(column[violated], row[violated], needs[violated], free[violated], most[violated])
 
-    def _excluded(self, problem: Problem, label: str | int, own: Ints, violations: _Violations) -> WaitingReason:
+    def _nearest_row(self, problem: Problem, label: str | int, own: Ints, violations: _Violations) -> WaitingReason:
         """Describe the row that misses least, of the elements of a job that are all excluded."""
         mine = np.flatnonzero(np.isin(violations.column, own))
-        contested = self._contested(problem)[violations.row[mine]]
+        contested = self._contested_rows(problem)[violations.row[mine]]
         alone = violations.alone[mine]
         excluded_alone = bool(np.isin(own, violations.column[mine][alone]).all())
         needs, free = violations.needs[mine], (violations.most if excluded_alone else violations.free)[mine]
@@ -253,7 +253,7 @@ class _Search:
         text = f"no room: `{name}` needs {needed}, {with_unit(short(rest), unit)} free{also}"
         return WaitingReason(label, NO_ROOM, text, own_binds, name, float(violations.needs[best]), rest, unit)
 
-    def _contested(self, problem: Problem) -> Bools:
+    def _contested_rows(self, problem: Problem) -> Bools:
         """The rows with a placed job."""
         placed = np.zeros(problem.columns, dtype=np.bool_)
         placed[self.first + np.flatnonzero((self.owner < 0) & (self.upper[self.family.slice] > 0))] = True
@@ -264,7 +264,7 @@ class _Search:
 
     # --- the problem with the job ------------------------------------------------------------------------------------
 
-    def _solved(self, problem: Problem, at: int, allowed: Ints) -> WaitingReason:
+    def _solve_with(self, problem: Problem, at: int, allowed: Ints) -> WaitingReason:
         """Require one of the `allowed` elements of a job; return the change, or the rows that exclude it."""
         label = self.waiting.labels[at]
         lower, upper = self.lower.copy(), self.upper.copy()

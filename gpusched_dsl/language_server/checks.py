@@ -59,7 +59,7 @@ class BlockChecks:
         lost = frozenset(workspace.lost)
         stale: list[tuple[NamedBlock, _Concerned]] = []
         for block in blocks:
-            concerned = _Concerned(self._related(block, known), names, lost)
+            concerned = _Concerned(self._related_blocks(block, known), names, lost)
             before = self._found.get(_key(block))
             if before is None or not before[0].same(concerned):
                 stale.append((block, concerned))
@@ -90,7 +90,7 @@ class BlockChecks:
         """Take over checked models whose blocks are the same as before."""
         models: dict[str, tuple[_Concerned, Workspace]] = {}
         for name, block in workspace.models.items():
-            concerned = _Concerned(self._related(block, known), names, lost)
+            concerned = _Concerned(self._related_blocks(block, known), names, lost)
             before = self._models.get(name)
             if before is not None and before[0].same(concerned):
                 entries = before[1].checked
@@ -108,7 +108,7 @@ class BlockChecks:
                     known.setdefault(block.name.text, []).append(block)
         return known
 
-    def _related(self, block: NamedBlock, known: dict[str, list[NamedBlock]]) -> tuple[tree.TopLevelBlock, ...]:
+    def _related_blocks(self, block: NamedBlock, known: dict[str, list[NamedBlock]]) -> tuple[tree.TopLevelBlock, ...]:
         """A block, and all blocks that it names, directly or through others."""
         found: dict[int, tree.TopLevelBlock] = {id(block): block}
         pending: list[tree.TopLevelBlock] = [block]

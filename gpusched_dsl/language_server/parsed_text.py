@@ -89,7 +89,7 @@ def parse_text(text: str, name: str, path: Path | None = None, before: ParsedTex
         source,
         tuple(e.block for e in extents),
         tuple(name for c in chunks for name in c.file.lost),
-        tuple(_damaged(parts, chunks)),
+        tuple(_damaged_blocks(parts, chunks)),
         any(c.file.unread for c in chunks),
     )
     return ParsedText(source, file, chunks, extents, tuple(d for c in chunks for d in c.diagnostics), known)
@@ -139,7 +139,7 @@ def _identity(block: tree.TopLevelBlock) -> tuple[int, ...]:
     return (id(block) if name is None else id(name), *map(id, getattr(block, "statements", ())))
 
 
-def _damaged(parts: list[Chunk], chunks: list[ParsedChunk]) -> Iterable[tree.Identifier]:
+def _damaged_blocks(parts: list[Chunk], chunks: list[ParsedChunk]) -> Iterable[tree.Identifier]:
     """The names of blocks with an unreadable statement."""
     name: tree.Identifier | None = None
     for part, parsed in zip(parts, chunks, strict=True):

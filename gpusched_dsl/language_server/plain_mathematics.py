@@ -67,7 +67,7 @@ class _Reader:
         if token == "^":
             above = self.argument()
             small = re.fullmatch(r"-?\d+", above)
-            return above.translate(_SUPERSCRIPTS) if small else f"^{_bracketed(above)}"
+            return above.translate(_SUPERSCRIPTS) if small else f"^{_bracket(above)}"
         if token == "{":
             return self.group("}")
         if token == "&":
@@ -80,7 +80,7 @@ class _Reader:
         match name.removesuffix("*"):
             case "frac":
                 above, below = self.argument(), self.argument()
-                return f"{_bracketed(above)} / {_bracketed(below)}"
+                return f"{_bracket(above)} / {_bracket(below)}"
             case "sqrt":
                 return f"√({self.argument()})"
             case "begin" | "end":
@@ -97,5 +97,5 @@ class _Reader:
 _OVER = _OPERATORS | {"min", "max", "all different", "SOS1", "SOS2", "no overlap", "cumulative", "arg min", "arg max"}
 
 
-def _bracketed(text: str) -> str:
+def _bracket(text: str) -> str:
     return text if re.fullmatch(r"[\w.]+(\[[^][]*\])?", text.strip()) else f"({text})"

@@ -63,7 +63,7 @@ class EditorSession:
         path = path_of(uri)
         if path is None or not path.is_file():
             raise KeyError(uri)
-        return self._unopened(path)
+        return self._read_unopened(path)
 
     @property
     def open_uris(self) -> list[str]:
@@ -151,7 +151,7 @@ class EditorSession:
         open_paths = {d.path for d in self._documents.values()}
         for path in self._files():
             if path not in open_paths:
-                document = self._unopened(path)
+                document = self._read_unopened(path)
                 if whole.search(document.text):
                     yield document
 
@@ -168,7 +168,7 @@ class EditorSession:
                             return
                         yield Path(base, name).resolve()
 
-    def _unopened(self, path: Path) -> Document:
+    def _read_unopened(self, path: Path) -> Document:
         try:
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, ValueError):

@@ -50,7 +50,7 @@ class Magics:
         parser.add_argument("-f", "--file", metavar="FILE", help="also write the text to this file")
         parser.add_argument("-q", "--quiet", action="store_true", help="do not show the model as mathematics")
         parser.add_argument("--allow-outside", action="store_true", help="allow imports and data outside this folder")
-        options = _parsed(parser, _words(line))
+        options = _parse_options(parser, _words(line))
         if options is None:
             return None
         if not options.name.isidentifier():
@@ -73,7 +73,7 @@ class Magics:
             raise _usage(f"unknown command `{name}`" if name else "which command?", help, "GSM6001")
         command = COMMANDS[name]
         parser = command.parser(f"%gsm {name}", DEFAULT_NAME)
-        options = _parsed(parser, words[1:])
+        options = _parse_options(parser, words[1:])
         if options is None:
             return None
         command.refuse_others(options, parser)
@@ -103,7 +103,7 @@ def _words(line: str) -> list[str]:
         raise _usage(f"cannot read the options: {str(failure).lower()}", "close the quotation marks") from failure
 
 
-def _parsed(parser: Parser, words: list[str]) -> Any:
+def _parse_options(parser: Parser, words: list[str]) -> Any:
     """Return the options; None after `--help`, which is printed."""
     try:
         return parser.parse_args(words)

@@ -121,8 +121,8 @@ class Alternatives:
             gone = [entry for _, entry, first, value in parts if (first, value) == (1.0, 0.0)]
             new = [entry for _, entry, first, value in parts if (first, value) == (0.0, 1.0)]
             other = [f"{e} {f:g} -> {v:g}" for _, e, f, v in parts if (f, v) not in ((1.0, 0.0), (0.0, 1.0))]
-            texts = [f"{'; '.join(_listed(gone))} -> {'; '.join(_listed(new))}"] if gone or new else []
-            lines.append(f"  {rank}: " + "; ".join([*texts, *_listed(other)]))
+            texts = [f"{'; '.join(_list_entries(gone))} -> {'; '.join(_list_entries(new))}"] if gone or new else []
+            lines.append(f"  {rank}: " + "; ".join([*texts, *_list_entries(other)]))
         return [*lines, self.note]
 
     @property
@@ -143,7 +143,7 @@ class Alternatives:
             (
                 GridColumn("rank", [str(n) for n in table["rank"].to_list()], right=True),
                 GridColumn("objective", [_value(v, unit) for v in table["objective"].to_list()], right=True),
-                GridColumn("change", [_signed(v, unit) for v in table["change"].to_list()], right=True),
+                GridColumn("change", [_signed_text(v, unit) for v in table["change"].to_list()], right=True),
                 GridColumn("relative", [_percent(v) for v in table["relative_change"].to_list()], right=True),
                 GridColumn("values that differ", [str(n) for n in table["differs"].to_list()], right=True),
             )
@@ -237,7 +237,7 @@ class Options:
             (
                 GridColumn("option", names, wraps=True),
                 GridColumn("objective", [_value(v, unit) for v in table["objective"].to_list()], right=True),
-                GridColumn("change", [_signed(v, unit) for v in table["change"].to_list()], right=True),
+                GridColumn("change", [_signed_text(v, unit) for v in table["change"].to_list()], right=True),
                 GridColumn(
                     "other values that differ",
                     ["" if n is None else str(n) for n in table["moved"].to_list()],
@@ -257,7 +257,7 @@ def _option_text(option: JobOption) -> str:
     return f"{option.entry}{alike}{' (as in the solution)' if option.is_best else ''}"
 
 
-def _listed(entries: list[str]) -> list[str]:
+def _list_entries(entries: list[str]) -> list[str]:
     if len(entries) <= MOST_SHOWN:
         return entries
     return [*entries[:MOST_SHOWN], f"{len(entries) - MOST_SHOWN} more"]
@@ -278,7 +278,7 @@ def _value(value: float | None, unit: str) -> str:
     return "" if value is None else with_unit(number_text(value), unit)
 
 
-def _signed(value: float | None, unit: str) -> str:
+def _signed_text(value: float | None, unit: str) -> str:
     return "" if value is None else ("+" if value > 0 else "") + with_unit(number_text(value), unit)
 
 

@@ -129,7 +129,7 @@ class PairedDifferences:
         marks = tuple(_mark(pair) for pair in pairs)
         numbers = [value for pair in pairs for value in _numbers(pair)]
         texts = column_texts(numbers)
-        differences = ["" if pair is None else _signed(texts[3 * at]) for at, pair in enumerate(pairs)]
+        differences = ["" if pair is None else _signed_text(texts[3 * at]) for at, pair in enumerate(pairs)]
         low, high = ([("" if p is None else texts[3 * at + i]) for at, p in enumerate(pairs)] for i in (1, 2))
         intervals = [f"{a} to {b}" if a not in ("", "-") else a for a, b in zip(low, high, strict=True)]
         wins = ["" if p is None else f"{p.better} of {p.seeds}" if p.seeds else "-" for p in pairs]
@@ -281,7 +281,7 @@ def _numbers(pair: PairedDifference | None) -> Sequence[float | None]:
     return (None, None, None) if pair is None else (pair.mean, *(pair.interval or (None, None)))
 
 
-def _signed(text: str) -> str:
+def _signed_text(text: str) -> str:
     return text if text.startswith("-") or not text.strip("0.") else f"+{text}"
 
 

@@ -245,12 +245,12 @@ class Result(ResultData, Report):
     def _let(self, declared: CheckedLet) -> tuple[Domain, Values, tuple[str, ...]]:
         if isinstance(declared.type, IntervalType):
             raise KeyError(f"`{declared.name}` is an interval without a value; its table has its start and end")
-        evaluator, domain, frame = self._evaluated(declared)
+        evaluator, domain, frame = self._evaluation_of(declared)
         values = np.broadcast_to(evaluator.numbers(declared.value, frame), (domain.size,))
         return domain, values, self._names(declared.indexing, domain)
 
     def _interval_table(self, declared: CheckedLet, zeros: bool) -> pl.DataFrame:
-        evaluator, domain, frame = self._evaluated(declared)
+        evaluator, domain, frame = self._evaluation_of(declared)
         parts = evaluator.interval(declared.value, frame)
         start, length, present = (np.broadcast_to(v, (domain.size,)) for v in parts)
         kept = np.arange(domain.size) if zeros else np.flatnonzero(present > 0.5)
@@ -259,7 +259,7 @@ class Result(ResultData, Report):
         found = found.with_columns(pl.Series("end", (start + length)[kept]))
         return found.with_columns(pl.Series("present", present > 0.5)) if zeros else found
 
-    def _evaluated(self, declared: CheckedLet) -> tuple[Evaluator, Domain, Frame]:
+    def _evaluation_of(self, declared: CheckedLet) -> tuple[Evaluator, Domain, Frame]:
         """What evaluates a `let` at the solution, with its index domain."""
         from dataclasses import replace
 

@@ -114,7 +114,7 @@ class Service:
                     self._admit(request)
                 answer = await handler(request)
             except Exception as failure:
-                answer = self._failed(failure)
+                answer = self._failure_response(failure)
             self.metrics.requests.labels(method, path, str(answer.status_code)).inc()
             self.metrics.request_seconds.labels(path).observe(time.perf_counter() - began)
             return answer
@@ -134,7 +134,7 @@ class Service:
             raise RefusedRequest(Diagnostic(LIMIT, message, help="send several events in one request"), 429,
                           {"Retry-After": str(int(wait) + 1)})  # fmt: skip
 
-    def _failed(self, failure: Exception) -> Response:
+    def _failure_response(self, failure: Exception) -> Response:
         match failure:
             case RefusedRequest():
                 return _error(failure.diagnostic, failure.status, failure.headers)

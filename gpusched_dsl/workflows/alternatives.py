@@ -31,7 +31,7 @@ def with_alternatives(result: Result, built: Built, config: AlternativesConfig, 
 
     Raises DiagnosticError: GSM4024 if solutions cannot be told apart or the problem is too large, else as solvers do.
     """
-    problem, model = _stated(result, built), built.scenario.model
+    problem, model = _stated_problem(result, built), built.scenario.model
     compared = choose_compared(problem, model, config.distinct_by)
     sets = interchangeable_sets(model, built.instance.store)
     first = replace(result.solved, session=None)
@@ -58,7 +58,7 @@ def with_options(result: Result, built: Built, job: str, solve: Solve) -> Result
     Raises DiagnosticError: GSM6021 unknown job, GSM4024 no placement of jobs or too large a problem, else as
     solvers do.
     """
-    problem, model = _stated(result, built), built.scenario.model
+    problem, model = _stated_problem(result, built), built.scenario.model
     placement = model.placement
     index = None if placement is None else placement.position("job")
     if placement is None or index is None:
@@ -90,7 +90,7 @@ def solver_of(method: Method, options: SolveOptions, clock: Deadline, monitor: M
     return solve
 
 
-def _stated(result: Result, built: Built) -> Problem:
+def _stated_problem(result: Result, built: Built) -> Problem:
     """The problem of the result with all elements."""
     problem = result.solved.problem
     size = result.solved.size

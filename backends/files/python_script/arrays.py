@@ -227,14 +227,14 @@ def _costs(problem: Problem, objective: Objective) -> str:
 def _array(values: NDArray[Any]) -> str:
     """Return an array as an expression, its bytes compressed."""
     kind = values.dtype.newbyteorder("<")
-    text = _wrapped(values.astype(kind).tobytes())
+    text = _wrap_text(values.astype(kind).tobytes())
     return f'array("{kind.str}", """{text}""")'
 
 
 def _texts(universe: Universe) -> str:
-    return f'texts("""{_wrapped(json.dumps(list(universe.labels)).encode())}""")'
+    return f'texts("""{_wrap_text(json.dumps(list(universe.labels)).encode())}""")'
 
 
-def _wrapped(content: bytes) -> str:
+def _wrap_text(content: bytes) -> str:
     text = base64.b64encode(zlib.compress(content)).decode("ascii")
     return text if len(text) <= WIDTH // 2 else "\n" + "\n".join(textwrap.wrap(text, WIDTH)) + "\n"

@@ -52,7 +52,7 @@ class ListedScript:
         declared = zip(self.problem.variables, self.names, strict=False)  # the auxiliary ones are last
         entries = [f"{literal(f.name)}: {n if f.domain.components else f'{{(): {n}}}'}" for f, n in declared]
         yield ""
-        yield from _wrapped("families = {", entries, "}")
+        yield from _wrap_list("families = {", entries, "}")
 
     # --- variables ---------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class ListedScript:
             (only,) = made
             yield f"{name} = {{"
             yield f"    key: {self._variable(*only, entry_name)}"
-            yield from _wrapped("    for key in [", texts, "]")
+            yield from _wrap_list("    for key in [", texts, "]")
         else:
             own = [
                 f"{text}: ({self._bound(a)}, {self._bound(b)}, {kind})"
@@ -79,7 +79,7 @@ class ListedScript:
             ]
             yield f"{name} = {{"
             yield f"    key: {self._variable('low', 'high', 'kind', entry_name)}"
-            yield from _wrapped("    for key, (low, high, kind) in {", own, "}.items()")
+            yield from _wrap_list("    for key, (low, high, kind) in {", own, "}.items()")
         yield "}"
 
     def _variable(self, low: str, high: str, kind: str, name: str) -> str:
@@ -111,11 +111,11 @@ class ListedScript:
             elif not len(columns):
                 yield from self._empty(low, high, label)
             else:
-                text = self._compared(self._sum(columns, values), low, high)
+                text = self._row_text(self._sum(columns, values), low, high)
                 if text:
                     yield self.dialect.row.format(row=text, name=f"name={label}")
 
-    def _compared(self, text: str, low: float, high: float) -> str:
+    def _row_text(self, text: str, low: float, high: float) -> str:
         """The sum with its sides; "" if it has none."""
         if low == high:
             return f"{text} == {literal(low)}"
@@ -151,7 +151,7 @@ class ListedScript:
             sign = "" if not parts else "- " if constant < 0 else "+ "
             parts.append(f"{sign}{literal(abs(constant) if parts else constant)}")
         text = " ".join(parts)
-        return text if len(text) <= WIDTH else "(\n    " + "\n    ".join(_filled(parts)) + "\n)"
+        return text if len(text) <= WIDTH else "(\n    " + "\n    ".join(_fill_lines(parts)) + "\n)"
 
     # --- nonlinear terms ---------------------------------------------------------------------------------------------
 
@@ -223,18 +223,18 @@ def _term(definition: Definition, arguments: Sequence[str], entry: int) -> str:
     raise AssertionError(definition.op)  # the target of the script does not accept it
 
 
-def _wrapped(head: str, items: Sequence[str], end: str) -> Iterator[str]:
+def _wrap_list(head: str, items: Sequence[str], end: str) -> Iterator[str]:
     """Yield a list in one line, or over several lines."""
     line = f"{head}{', '.join(items)}{end}"
     if len(line) <= WIDTH:
         yield line
         return
     yield head
-    yield from (f"        {line}" for line in _filled([f"{item}," for item in items]))
+    yield from (f"        {line}" for line in _fill_lines([f"{item}," for item in items]))
     yield f"    {end}"
 
 
-def _filled(parts: Sequence[str]) -> Iterator[str]:
+def _fill_lines(parts: Sequence[str]) -> Iterator[str]:
     """Yield lines of whole parts."""
     line = ""
     for part in parts:

@@ -37,7 +37,7 @@ def find(claim: Claim, results: pl.DataFrame | None) -> Finding:
     if runs is None or not len(runs):
         return Finding("not reproduced", detail="its runs are not stored")
     if claim.kind in PAIRED:
-        return _paired(claim, runs)
+        return _compare_pairs(claim, runs)
     if claim.kind == "growth":
         return _growth(claim, runs)
     if claim.kind == "total":
@@ -75,7 +75,7 @@ def factors_of(results: pl.DataFrame) -> list[str]:
     return results.columns[: results.columns.index("scenario")]
 
 
-def _paired(claim: Claim, runs: pl.DataFrame) -> Finding:
+def _compare_pairs(claim: Claim, runs: pl.DataFrame) -> Finding:
     """Compare at equal seeds, each cell relative to the mean of its reference: the best of `against`, or `method`."""
     if claim.exact:
         runs = runs.with_columns(seed=pl.lit(None, pl.Int64))
@@ -101,18 +101,18 @@ def _paired(claim: Claim, runs: pl.DataFrame) -> Finding:
     if pair.mean is None:
         return Finding("not reproduced", detail="no common seeds", runs=runs)
     if claim.kind == "ratio":
-        ratio, interval = 1.0 - pair.mean, _mapped(pair.interval, 1.0, -1.0)
-        return _compared(claim, ratio, interval, pair, runs)
-    saving, interval = -100.0 * pair.mean, _mapped(pair.interval, 0.0, -100.0)
+        ratio, interval = 1.0 - pair.mean, _map_interval(pair.interval, 1.0, -1.0)
+        return _judge_size(claim, ratio, interval, pair, runs)
+    saving, interval = -100.0 * pair.mean, _map_interval(pair.interval, 0.0, -100.0)
     if claim.kind == "equal":
         reached = interval is not None and -claim.within <= interval.low and interval.high <= claim.within
         near = abs(saving) <= claim.within
         detail = "" if reached or not near else "the interval is wider than the claim allows"
         return Finding("reproduced" if reached else "not reproduced", saving, interval, detail, runs)
-    return _compared(claim, saving, interval, pair, runs)
+    return _judge_size(claim, saving, interval, pair, runs)
 
 
-def _compared(
+def _judge_size(
     claim: Claim, ours: float, interval: Interval | None, pair: PairedDifference, runs: pl.DataFrame
 ) -> Finding:
     """Judge a saving or a ratio: the direction must be beyond chance, then the size decides."""
@@ -213,7 +213,7 @@ def _difference(rows: pl.DataFrame, measure: str, method: str, baseline: str) ->
     return compared[method]
 
 
-def _mapped(interval: Interval | None, offset: float, scale: float) -> Interval | None:
+def _map_interval(interval: Interval | None, offset: float, scale: float) -> Interval | None:
     if interval is None:
         return None
     ends = sorted((offset + scale * interval.low, offset + scale * interval.high))

@@ -120,7 +120,7 @@ class _FixedPlan:
         entry = of_plan[np.repeat(first, counts) + ranges(counts)]
         number = np.repeat(mine, counts)
         touched = self._keys(row_of[entry], np.where(local[row_of[entry]], elements[number], -1))
-        every = self._keys(*self._every(np.flatnonzero(~local | ~self._implied()), quotient.row_class))
+        every = self._keys(*self._every(np.flatnonzero(~local | ~self._implied_rows()), quotient.row_class))
         lines = np.unique(np.concatenate((touched, every)))
         rows, owners = lines // self.width, lines % self.width - 1
         found = [(np.searchsorted(lines, touched), number, self._of_element(entry))]
@@ -157,7 +157,7 @@ class _FixedPlan:
         sizes = quotient.classes.sizes[np.maximum(kind, 0)]
         return np.asarray(matrix.values[entry] / np.where(summed, sizes, 1))
 
-    def _implied(self) -> Bools:
+    def _implied_rows(self) -> Bools:
         """Return which rows hold for all values of the free columns if the plan has nothing in them."""
         problem = self.quotient.problem
         matrix = problem.matrix

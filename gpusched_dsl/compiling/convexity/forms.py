@@ -91,7 +91,7 @@ def entropies(groups: TermGroups, terms: FactoredTerms, bounds: Bounds) -> Form:
         (scale(d.take(two), -b[two]), scale(n.take(two), -b[two])),
     )
     x, y = (together(*(pair[k] for pair in pairs)) for k in (0, 1))
-    starts, arguments = _paired(x, y)
+    starts, arguments = _pair(x, y)
     definition = RelativeEntropy(_numbers(len(starts) - 1), starts, arguments)
     return Form(usable[fit], definition, usable[np.concatenate((one, two))], *_no_rest())
 
@@ -103,7 +103,7 @@ def perspectives(groups: TermGroups, terms: FactoredTerms, bounds: Bounds) -> Fo
     low, _ = bounds.of(terms.affines(below))
     fit = np.flatnonzero((c > 0) & (low >= 0) & (below.degrees > 0))
     x, y = (scale(terms.affines(p).take(fit), c[fit]) for p in (above, below))
-    starts, arguments = _paired(x, y)
+    starts, arguments = _pair(x, y)
     definition = ExponentialPerspective(_numbers(len(fit)), starts, arguments)
     return Form(usable[fit], definition, usable[fit], *_no_rest())
 
@@ -116,7 +116,7 @@ def _no_rest() -> tuple[Affines, Codes]:
     return Polynomials.none().affines(), np.zeros(0, dtype=np.int64)
 
 
-def _paired(x: Affines, y: Affines) -> tuple[Codes, Affines]:
+def _pair(x: Affines, y: Affines) -> tuple[Codes, Affines]:
     """Two arguments for each entry."""
     order = np.stack((np.arange(x.count), x.count + np.arange(y.count)), axis=1).reshape(-1)
     return 2 * np.arange(x.count + 1, dtype=np.int64), together(x, y).take(order)

@@ -46,7 +46,7 @@ class Readers:
             larger.append(~smaller[-1])
         for definition in problem.definitions:
             matrices.append(definition.arguments.matrix)
-            less, more = _wanted(analysis, definition)
+            less, more = _helpful_directions(analysis, definition)
             smaller.append(less)
             larger.append(more)
         counts = [*rows, *([1] * len(problem.objectives)), *(d.arguments.count for d in problem.definitions)]
@@ -88,7 +88,7 @@ def _costs(objective: Objective, columns: int) -> Matrix:
     return Matrix(np.array([0, len(used)], dtype=np.int64), used.astype(np.int32), costs[used])
 
 
-def _wanted(analysis: Analysis, definition: Definition) -> tuple[Bools, Bools]:
+def _helpful_directions(analysis: Analysis, definition: Definition) -> tuple[Bools, Bools]:
     """Whether smaller and larger values of each argument help those who read the results."""
     if not definition.size:
         none = np.zeros(definition.arguments.count, dtype=np.bool_)

@@ -105,7 +105,7 @@ class SymmetricMatrices:
         """Whether each matrix is known to be positive semidefinite."""
         result = self.dominant.copy()
         for which, dense in self.dense(np.flatnonzero(~result & self._fit)):
-            result[which] = _semidefinite(_scaled(dense)[0])
+            result[which] = _semidefinite(_scale_diagonal(dense)[0])
         return result
 
     @property
@@ -174,7 +174,7 @@ class SymmetricMatrices:
 
     def _dense_roots(self, which: Codes, dense: Floats) -> tuple[Codes, Polynomials]:
         """The rows of `sqrt(eigenvalue) * eigenvector'`, but for those of eigenvalue 0."""
-        scaled, units = _scaled(dense)
+        scaled, units = _scale_diagonal(dense)
         values, vectors = np.linalg.eigh(scaled)
         rows = np.sqrt(np.maximum(values, 0.0))[:, :, None] * np.swapaxes(vectors, 1, 2) * units[:, None, :]
         matrix, form = np.nonzero(values > ZERO)
@@ -214,7 +214,7 @@ def _blocks(polynomials: Polynomials, matrices: SymmetricMatrices) -> tuple[Code
     return owner, Polynomials.of(len(owner), block, *entries)
 
 
-def _scaled(dense: Floats) -> tuple[Floats, Floats]:
+def _scale_diagonal(dense: Floats) -> tuple[Floats, Floats]:
     """Matrices with ones (or zeros) on the diagonal, and what their columns were divided by."""
     diagonals = np.maximum(np.diagonal(dense, axis1=1, axis2=2), 0.0)
     units = np.sqrt(diagonals)

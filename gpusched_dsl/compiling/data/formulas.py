@@ -78,7 +78,7 @@ def array_chunk(
                 f"{count_text(length, 'value')}, but `{name}` has {count_text(factor.size, 'element')}",
                 given.span,
                 secondary=[declaration_label(declared)],
-                notes=[f"the elements are {_listed(factor)}"] if factor.size else [],
+                notes=[f"the elements are {_list_elements(factor)}"] if factor.size else [],
                 help="give one value for each element, in this order, or write a table with its keys",
             )
             return None
@@ -93,7 +93,7 @@ def _value(ev: Evaluator, declared: CheckedParam, value: TypedExpr) -> float | s
     return ev.number(value)
 
 
-def _listed(domain: Domain) -> str:
+def _list_elements(domain: Domain) -> str:
     shown = [domain.tuple_at(at) for at in range(min(domain.size, 6))]
     texts = [f"`{key[0]}`" if len(key) == 1 else f"`({', '.join(map(str, key))})`" for key in shown]
     return ", ".join(texts) + (", ..." if domain.size > len(shown) else "")

@@ -36,11 +36,11 @@ def intervals_definition(truths: Truths, expr: Reduction, inner: Frame) -> tuple
     name = shorten(expr.span.text)
     load = expr.body
     if not isinstance(load, IntervalLoad):
-        starts, arguments = _grouped(parts, parents, inner.size, None)
+        starts, arguments = _group_arguments(parts, parents, inner.size, None)
         return expr.op, lambda results: NoOverlap(results, starts, arguments, expr.span, name)
     parts.append(truths.nonlinear.arguments(load.demand, grown.frame))
     capacity = truths.nonlinear.arguments(load.capacity, inner)
-    starts, arguments = _grouped(parts, parents, inner.size, capacity)
+    starts, arguments = _group_arguments(parts, parents, inner.size, capacity)
     return expr.op, lambda results: Cumulative(results, starts, arguments, expr.span, name)
 
 
@@ -63,7 +63,7 @@ def _constants(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Affines:
     return Affines(Matrix(starts, np.zeros(0, dtype=np.int32), np.zeros(0)), values)
 
 
-def _grouped(parts: list[Affines], parents: Codes, size: int, last: Affines | None) -> tuple[Codes, Affines]:
+def _group_arguments(parts: list[Affines], parents: Codes, size: int, last: Affines | None) -> tuple[Codes, Affines]:
     """The arguments of intervals by the rows that they come from, then `last` of the row.
 
     A row without intervals gets one that is never present: definitions have arguments.

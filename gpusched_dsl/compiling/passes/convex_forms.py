@@ -137,7 +137,7 @@ class _Round:
 
     def step(self) -> PassResult | None:
         """The problem after one round; None if nothing was found."""
-        composed = [self._composed(number) for number in range(len(self.problem.definitions))]
+        composed = [self._compose(number) for number in range(len(self.problem.definitions))]
         if self.target.takes(QUADRATIC_OBJECTIVE):
             self._take_objective()
         for part in PARTS:
@@ -158,7 +158,7 @@ class _Round:
 
     # --- whole terms -------------------------------------------------------------------------------------------------
 
-    def _composed(self, number: int) -> list[Definition] | None:
+    def _compose(self, number: int) -> list[Definition] | None:
         """What takes the place of a definition of roots or logarithms; None if it stays."""
         definition = self.problem.definitions[number]
         asked = self.asked[definition.results] & ~self.analysis.directions.up[definition.results]

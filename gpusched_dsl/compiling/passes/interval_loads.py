@@ -97,9 +97,9 @@ def _state(intervals: Intervals, entries: Codes) -> list[Definition]:
     no_negative(intervals, entries)
     if not intervals.count:
         return []
-    working = _working(intervals)
+    working = _presence(intervals)
     one, other = _meeting(intervals)
-    counted, owner, truths = _counted(intervals, one, other, working)
+    counted, owner, truths = _countable_pairs(intervals, one, other, working)
     own, made = weighted(intervals, "load", intervals.entry, working, intervals.part(3))
     others, more = weighted(intervals, "loads", intervals.entry[owner], truths, intervals.part(3, counted))
     rows, every = RowBuilder(intervals.count), np.arange(intervals.count, dtype=np.int64)
@@ -127,7 +127,7 @@ def capacity_of(intervals: Intervals, entry: Codes) -> Affines:
     return definition.arguments.take(definition.capacities[entry])
 
 
-def _working(intervals: Intervals) -> Affines:
+def _presence(intervals: Intervals) -> Affines:
     """1 for intervals that are present and not of length 0."""
     low, _ = intervals.analysis.bounds.of(intervals.part(1))
     empty = np.flatnonzero(~surely_positive(low))
@@ -152,7 +152,7 @@ def _working(intervals: Intervals) -> Affines:
     return Affines(rows.matrix(), rows.constants)
 
 
-def _counted(intervals: Intervals, one: Codes, other: Codes, working: Affines) -> tuple[Codes, Codes, Affines]:
+def _countable_pairs(intervals: Intervals, one: Codes, other: Codes, working: Affines) -> tuple[Codes, Codes, Affines]:
     """Who may be counted at whose start, and 0/1 values that are 1 where they must be."""
     bounds, entry = intervals.analysis.bounds, intervals.entry[one]
     earlier = intervals.start_after_start(one, other)

@@ -38,20 +38,21 @@ class IntervalSlots:
 
     def accepts(self, analysis: Analysis, target: Target) -> bool:
         return target.takes(INTEGERS) and any(
-            isinstance(d, Cumulative) and _suited(analysis, target, d).any() for d in analysis.problem.definitions
+            isinstance(d, Cumulative) and _suitable_entries(analysis, target, d).any()
+            for d in analysis.problem.definitions
         )
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
         builder = ProblemBuilder(analysis.problem)
         for definition in analysis.problem.definitions:
             if isinstance(definition, Cumulative):
-                entries = _suited(analysis, target, definition)
+                entries = _suitable_entries(analysis, target, definition)
                 if entries.any():
                     _reformulate(builder, analysis, definition, entries)
         return builder.step()
 
 
-def _suited(analysis: Analysis, target: Target, definition: Cumulative) -> Bools:
+def _suitable_entries(analysis: Analysis, target: Target, definition: Cumulative) -> Bools:
     entries = entries_not_taken(analysis, target, definition)
     sure = analysis.bounds.lower[definition.results] > 0.5
     entries &= sure | ~analysis.directions.down[definition.results]

@@ -34,14 +34,14 @@ def _mask(node: list[Any], column: Callable[[str], pl.Series]) -> pl.Series:
     if op in ("==", "!="):
         found = _equal(cells, node[2])
         return found if op == "==" else ~found
-    return _ordered(cells, op, node[2]).fill_null(False)
+    return _compare_order(cells, op, node[2]).fill_null(False)
 
 
 def _equal(cells: pl.Series, value: str | float) -> pl.Series:
-    return _ordered(cells, "==", value).fill_null(False)
+    return _compare_order(cells, "==", value).fill_null(False)
 
 
-def _ordered(cells: pl.Series, op: str, value: str | float) -> pl.Series:
+def _compare_order(cells: pl.Series, op: str, value: str | float) -> pl.Series:
     import polars as pl
 
     kind = pl.String if isinstance(value, str) else pl.Float64

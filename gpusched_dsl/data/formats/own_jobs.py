@@ -42,7 +42,7 @@ def read_own_jobs(raw: Raw, settings: Mapping[str, Setting], described: Format) 
     """Return the jobs of a table; raise Unreadable (GSM20xx, GSM1519) for the file as a whole."""
     table = read_text_table(raw, settings)
     sources = _sources(table, settings, described.columns)
-    rows = _typed(table, sources, settings)
+    rows = _typed_columns(table, sources, settings)
     _put_times(rows, table, sources, settings)
     _put_durations(rows, sources)
     keep_only(rows, table, settings)
@@ -97,7 +97,7 @@ def _scale(column: FormatColumn, unit: str, stated: str) -> float | Fault:
     return float(factor(written, own))
 
 
-def _typed(table: TextTable, sources: Mapping[str, _Source], settings: Mapping[str, Setting]) -> SelectedRows:
+def _typed_columns(table: TextTable, sources: Mapping[str, _Source], settings: Mapping[str, Setting]) -> SelectedRows:
     """Return all rows: mapped columns by their kinds, others as text or integers."""
     fields, texts = [], {}
     for name, source in sources.items():
@@ -224,7 +224,7 @@ def read_own_table(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     table = read_text_table(raw, settings)
-    names = {option: _listed(table, settings, option) for option in ("times", "durations")}
+    names = {option: _option_list(table, settings, option) for option in ("times", "durations")}
     plain = [name for name in table.columns if name not in (*names["times"], *names["durations"])]
     rows = rows_of(table.columns, table.lines, [Field(name, (name,), needed=False) for name in table.columns])
     rows.put(*(labels_or_text(decimal(rows[name], settings)) for name in plain))
@@ -252,7 +252,7 @@ def read_own_table(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     return rows.table(table.columns)
 
 
-def _listed(table: TextTable, settings: Mapping[str, Setting], option: str) -> list[str]:
+def _option_list(table: TextTable, settings: Mapping[str, Setting], option: str) -> list[str]:
     names = [name.strip() for name in str(settings[option]).split("|") if name.strip()]
     faults = [table.fault(name, f", named by option `{option}`", (option, name)) for name in names
               if name not in table.columns]  # fmt: skip

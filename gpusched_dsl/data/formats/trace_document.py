@@ -30,8 +30,8 @@ def table_document(found: Format, table: FormatTable, file: str, options: Mappin
         "facts": list(table.facts),
         "rows_read": table.rows,
         "rows": frame.height,
-        "unusable": [_dropped(each) for each in table.dropped],
-        "excluded": [_dropped(each) for each in table.filtered],
+        "unusable": [_dropped_document(each) for each in table.dropped],
+        "excluded": [_dropped_document(each) for each in table.filtered],
         "notes": list(table.notes),
         "jobs": _jobs(frame) if "submitted" in frame.columns and frame.height else None,
         "columns": [_column(frame[name], units.get(name, "")) for name in frame.columns],
@@ -45,7 +45,7 @@ def _given(found: Format, options: Mapping[str, Setting]) -> dict[str, Setting]:
     return {name: value for name, value in options.items() if value != defaults.get(name)}
 
 
-def _dropped(each: Dropped) -> dict[str, Any]:
+def _dropped_document(each: Dropped) -> dict[str, Any]:
     return {
         "reason": each.reason,
         "rows": each.rows,

@@ -102,10 +102,10 @@ def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str]) -> Obser
         ran_on=_ran_on(unit, gpus) if state.has_ended else {},
         submitted=seconds(metadata(unit.thing).get("creationTimestamp")),
         started=min(times) if has_run and times else None,
-        ended=_ended(unit, state),
+        ended=_end_time(unit, state),
         restarts=0 if unit.controller is None else int(status(unit.controller).get("failed") or 0),
         fields=_fields(unit, template, extra),
-        unsupported=_unsupported(unit, template[-1]),
+        unsupported=_unsupported_reason(unit, template[-1]),
         partly_started=partly,
     )
 
@@ -136,7 +136,7 @@ def _state(unit: PodGroup) -> tuple[JobState, bool]:
     return JobState.PENDING, bool(unit.bound)
 
 
-def _ended(unit: PodGroup, state: JobState) -> float | None:
+def _end_time(unit: PodGroup, state: JobState) -> float | None:
     if not state.has_ended:
         return None
     if unit.controller is None:
@@ -168,7 +168,7 @@ def _fields(unit: PodGroup, things: Sequence[Json], extra: Mapping[str, str]) ->
     return found | marks(extra, things)
 
 
-def _unsupported(unit: PodGroup, template: Json) -> str:
+def _unsupported_reason(unit: PodGroup, template: Json) -> str:
     """Why the unit cannot be managed, "" if it can."""
     pod = spec(template)
     if unit.controller is not None:

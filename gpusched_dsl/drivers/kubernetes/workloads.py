@@ -108,7 +108,7 @@ class WorkloadReader:
         with_gpus = [one for one in sets if one.gpus]
         check = check_of(workload, self.check)
         state = self._state(workload, check)
-        held, pinned = self._waiting(workload, check) if state is JobState.PENDING else (False, ())
+        held, pinned = self._hold_state(workload, check) if state is JobState.PENDING else (False, ())
         used = self._allocation(workload, pods, sets)
         occupies = state is JobState.RUNNING or is_admitted(workload)
         evictions = (status(workload).get("schedulingStats") or {}).get("evictions") or []
@@ -144,19 +144,19 @@ class WorkloadReader:
             return JobState.RUNNING
         return JobState.PENDING
 
-    def _waiting(self, workload: Json, check: Json | None) -> tuple[bool, tuple[str, ...]]:
+    def _hold_state(self, workload: Json, check: Json | None) -> tuple[bool, tuple[str, ...]]:
         """Whether a waiting Workload is held, and the nodes for which it was released."""
         answer = None if check is None else check.get("state")
         if not has_quota(workload):  # Kueue has not asked yet; a start is noted, so that its turn comes
             wanted = tuple(wanted_nodes(workload))
             return not wanted, wanted
         if answer == READY:
-            return False, tuple(node for _, node in self._selected(check))
+            return False, tuple(node for _, node in self._chosen_nodes(check))
         if answer in (RETRY, REJECTED) or not self.retries:
             return True, ()
         return False, ()
 
-    def _selected(self, check: Json | None) -> list[tuple[str, str]]:
+    def _chosen_nodes(self, check: Json | None) -> list[tuple[str, str]]:
         """The pod sets and nodes of our answer."""
         found = []
         for update in (check or {}).get("podSetUpdates") or []:
@@ -169,7 +169,7 @@ class WorkloadReader:
         """The GPUs by node: those of our answer, else those of its pods."""
         sizes = {one.name: one.gpus for one in sets}
         found: dict[str, int] = {}
-        selected = self._selected(check_of(workload, self.check))
+        selected = self._chosen_nodes(check_of(workload, self.check))
         if selected:
             for name, node in selected:
                 found[node] = found.get(node, 0) + sizes.get(name, 0)

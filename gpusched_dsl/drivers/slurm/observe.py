@@ -87,7 +87,7 @@ def _job(record: Mapping[str, Any], now: float) -> ObservedJob:
     if state is JobState.PENDING and (reason in BLOCKED or (later and not restarts)):
         state = JobState.BLOCKED
     nodes = _hosts(text(record, "nodes")) if state is not JobState.PENDING else ()
-    wanted, gpu_type, unsupported = _wanted(record)
+    wanted, gpu_type, unsupported = _requested_gpus(record)
     used = _allocation(record, nodes, wanted)
     occupies = state is JobState.RUNNING or completing
     fields: dict[str, Field] = {"priority": priority or 0.0, "gpu_type": gpu_type}
@@ -149,7 +149,7 @@ def _hosts(text: str) -> tuple[str, ...]:
         raise UnknownJson(str(failure)) from failure
 
 
-def _wanted(record: Mapping[str, Any]) -> tuple[int, str, str]:
+def _requested_gpus(record: Mapping[str, Any]) -> tuple[int, str, str]:
     """The GPUs that a job requests in all, their type, and why the job cannot be managed, else ""."""
     nodes, tasks = int(number(record, "node_count") or 1), int(number(record, "tasks") or 1)
     if text(record, "array_task_string"):

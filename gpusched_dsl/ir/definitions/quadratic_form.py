@@ -72,9 +72,9 @@ class QuadraticForm(ConvexDefinition):
     def evaluate(self, arguments: Floats) -> Floats:
         a, b = self.pair_places
         products = self.pairs.coefficients * arguments[a] * arguments[b]
-        return self._added(products)
+        return self._sum_pairs(products)
 
-    def _added(self, values: Floats) -> Floats:
+    def _sum_pairs(self, values: Floats) -> Floats:
         """The sums of a value per pair, for each entry."""
         return np.bincount(self.pair_entry, weights=values, minlength=self.size).astype(np.float64, copy=False)
 
@@ -83,8 +83,8 @@ class QuadraticForm(ConvexDefinition):
         small, large = product_of((low[a], high[a]), (low[b], high[b]))
         square = a == b
         small = np.where(square, np.maximum(small, 0.0), small)
-        least, most = _scaled(self.pairs.coefficients, (small, large))
-        least, most = loosen(self._added(least), self._added(most))
+        least, most = _scale_interval(self.pairs.coefficients, (small, large))
+        least, most = loosen(self._sum_pairs(least), self._sum_pairs(most))
         return np.maximum(least, 0.0), most
 
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
@@ -96,7 +96,7 @@ class QuadraticForm(ConvexDefinition):
         a, b = self.pair_places
         least, most = np.zeros(len(low)), np.zeros(len(low))
         for to, of in ((a, b), (b, a)):
-            begin, end = _scaled(self.pairs.coefficients, (low[of], high[of]))
+            begin, end = _scale_interval(self.pairs.coefficients, (low[of], high[of]))
             np.add.at(least, to, begin)
             np.add.at(most, to, end)
         return least, most
@@ -117,7 +117,7 @@ class QuadraticForm(ConvexDefinition):
         return [id(self.pairs)], [np.arange(self.size, dtype=np.float64)]
 
 
-def _scaled(factor: Floats, interval: Interval) -> Interval:
+def _scale_interval(factor: Floats, interval: Interval) -> Interval:
     """An interval times a number that is not 0."""
     low, high = np.where(factor > 0, interval[0], interval[1]), np.where(factor > 0, interval[1], interval[0])
     return factor * low, factor * high

@@ -57,21 +57,21 @@ def _with_names_of_countables(rules: Rules) -> Rules:
 
 def _with_stepless_ranges(rules: Rules) -> Rules:
     """Copy the rules of indices that `by` follows, outside of brackets, and omit steps of ranges in the copies."""
-    reaching = _reaching(rules, _RANGE)
+    reaching = _rules_that_reach(rules, _RANGE)
     copies: Rules = {}
-    found = {**rules, _BEFORE_BY: [_copied(e, reaching) for e in rules[_BEFORE_BY]]}
+    found = {**rules, _BEFORE_BY: [_copy_expansion(e, reaching) for e in rules[_BEFORE_BY]]}
     pending = sorted({s for e in rules[_BEFORE_BY] for s in _outside(e) if isinstance(s, str)} & reaching)
     while pending:
         name = pending.pop()
         if name + _STEPLESS in copies:
             continue
         kept = [e for e in rules[name] if Token(STEP) not in _outside(e)]
-        copies[name + _STEPLESS] = [_copied(e, reaching) for e in kept]
+        copies[name + _STEPLESS] = [_copy_expansion(e, reaching) for e in kept]
         pending += sorted({s for e in kept for s in _outside(e) if isinstance(s, str)} & reaching)
     return found | copies
 
 
-def _reaching(rules: Rules, target: str) -> frozenset[str]:
+def _rules_that_reach(rules: Rules, target: str) -> frozenset[str]:
     """Return the rules that contain a rule outside of brackets, directly or through others."""
     found = {target}
     while True:
@@ -92,7 +92,7 @@ def _outside(expansion: Expansion) -> list[Symbol]:
     return found
 
 
-def _copied(expansion: Expansion, reaching: frozenset[str]) -> Expansion:
+def _copy_expansion(expansion: Expansion, reaching: frozenset[str]) -> Expansion:
     """Return an expansion with the copies in place of rules outside of brackets."""
     depth, found = 0, []
     for symbol in expansion:

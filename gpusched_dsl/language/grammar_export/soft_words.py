@@ -33,12 +33,12 @@ def with_excluded_words(rules: Rules, soft: Mapping[str, str]) -> Rules:
     for name, expansions in rules.items():
         found[name] = []
         for expansion in expansions:
-            found[name].append(_excluding(expansion, number, excluded))
+            found[name].append(_exclude_words(expansion, number, excluded))
             number += 1
     return found
 
 
-def _excluding(expansion: Expansion, number: int, excluded: Mapping[Item, set[str]]) -> Expansion:
+def _exclude_words(expansion: Expansion, number: int, excluded: Mapping[Item, set[str]]) -> Expansion:
     return tuple(
         Token(NAME, frozenset(excluded.get((number, at), ()))) if symbol == _NAME else symbol
         for at, symbol in enumerate(expansion)

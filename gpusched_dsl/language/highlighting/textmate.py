@@ -44,9 +44,9 @@ def textmate_grammar() -> dict[str, Any]:
             },
             "heads": {
                 "patterns": [
-                    _named(words.blocks, "keyword.other.block.gsm", "entity.name.type.gsm"),
-                    _named(("extends", "for"), "keyword.other.gsm", "entity.name.type.gsm"),
-                    _named(words.declarations, "keyword.declaration.gsm", "variable.other.gsm"),
+                    _name_pattern(words.blocks, "keyword.other.block.gsm", "entity.name.type.gsm"),
+                    _name_pattern(("extends", "for"), "keyword.other.gsm", "entity.name.type.gsm"),
+                    _name_pattern(words.declarations, "keyword.declaration.gsm", "variable.other.gsm"),
                 ]
             },
             "units": {
@@ -102,7 +102,7 @@ def _words(words: Iterable[str], scope: str, after: str = "") -> dict[str, Any]:
     return {"name": scope, "match": rf"\b(?:{_any(words)})\b{after}"}
 
 
-def _named(words: Iterable[str], scope: str, name_scope: str) -> dict[str, Any]:
+def _name_pattern(words: Iterable[str], scope: str, name_scope: str) -> dict[str, Any]:
     """A word and the name that follows it, which is no reserved word."""
     reserved = _any(sorted(vocabulary().reserved))
     return {

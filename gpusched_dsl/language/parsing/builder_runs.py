@@ -77,17 +77,17 @@ class RunBuilder(DeclarationBuilder):
             target=self.identifier(target),
             subscripts=items if indexing is None else (),
             indexing=indexing,
-            value=self._assigned(value),
+            value=self._assignment_value(value),
         )
 
-    def _assigned(self, value: Child) -> tree.Expr:
+    def _assignment_value(self, value: Child) -> tree.Expr:
         assert isinstance(value, Tree)
         if value.data != "array":
             return self.expr(value)
         *items, unit = value.children
         return tree.ArrayExpr(
             span=self.span(value),
-            items=tuple(self._assigned(item) for item in items if item is not None),
+            items=tuple(self._assignment_value(item) for item in items if item is not None),
             unit=self.optional_unit(unit),
         )
 

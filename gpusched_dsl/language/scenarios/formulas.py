@@ -179,7 +179,9 @@ class FormulaChecker:
         factor = ONE
         unit = target.type.unit if isinstance(target.type, Numeric) else DIMENSIONLESS
         items = list(_items(array))
-        bare = bool(items) and all(isinstance(_unsigned(item), tree.Number) and not _has_unit(item) for item in items)
+        bare = bool(items) and all(
+            isinstance(_without_sign(item), tree.Number) and not _has_unit(item) for item in items
+        )
         if array.unit is not None or (bare and unit != DIMENSIONLESS):
             place = (
                 array.span.source.span(array.span.end - 1, array.span.end) if array.unit is None else array.unit.span
@@ -265,10 +267,10 @@ def _items(array: tree.ArrayExpr) -> Iterator[tree.Expr]:
             yield item
 
 
-def _unsigned(item: tree.Expr) -> tree.Expr:
+def _without_sign(item: tree.Expr) -> tree.Expr:
     return item.operand if isinstance(item, tree.UnaryExpr) else item
 
 
 def _has_unit(item: tree.Expr) -> bool:
-    number = _unsigned(item)
+    number = _without_sign(item)
     return isinstance(number, tree.Number) and number.unit is not None

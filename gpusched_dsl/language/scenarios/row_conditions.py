@@ -48,7 +48,7 @@ def _all(found: list[list[Any] | None]) -> list[Any] | None:
 
 
 def _comparison(left: tree.Expr, op: str, right: tree.Expr, report: Report) -> list[Any] | None:
-    if isinstance(_unsigned(left), (tree.Number, tree.Boolean)):
+    if isinstance(_without_sign(left), (tree.Number, tree.Boolean)):
         left, op, right = right, _FLIPPED[op], left
     column, value = _column(left, report), _value(right, report)
     return None if column is None or value is None else [op, column, value]
@@ -79,7 +79,7 @@ def _value(expr: tree.Expr, report: Report) -> str | float | None:
         return expr.value
     if isinstance(expr, tree.Boolean):
         return "true" if expr.value else "false"
-    number = _unsigned(expr)
+    number = _without_sign(expr)
     if isinstance(number, tree.Number):
         if number.unit is not None:
             report(number.unit.span, "cells of a file have no unit: write the number as in the file")
@@ -89,5 +89,5 @@ def _value(expr: tree.Expr, report: Report) -> str | float | None:
     return None
 
 
-def _unsigned(expr: tree.Expr) -> tree.Expr:
+def _without_sign(expr: tree.Expr) -> tree.Expr:
     return expr.operand if isinstance(expr, tree.UnaryExpr) and expr.op == "-" else expr

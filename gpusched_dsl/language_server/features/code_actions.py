@@ -24,7 +24,7 @@ def code_actions(
     """The fixes of the diagnostics at a range, and one action that applies the fixes of the complete document."""
     fixable = [d for d in found if d.edits and isinstance(d.primary, Span) and document.is_own(d.primary)]
     actions: list[types.CodeAction] = []
-    if _wanted(types.CodeActionKind.QuickFix, only):
+    if _is_requested(types.CodeActionKind.QuickFix, only):
         for diagnostic in fixable:
             assert isinstance(diagnostic.primary, Span)
             if _touch(document.range_of(diagnostic.primary), place):
@@ -37,13 +37,13 @@ def code_actions(
                         edit=_edit(document, diagnostic.edits),
                     )
                 )
-    if fixable and _wanted(FIX_ALL, only):
+    if fixable and _is_requested(FIX_ALL, only):
         edits = _without_overlaps(e for d in fixable for e in d.edits)
         actions.append(types.CodeAction("fix all", kind=FIX_ALL, edit=_edit(document, edits)))
     return actions
 
 
-def _wanted(kind: types.CodeActionKind, only: Sequence[types.CodeActionKind | str] | None) -> bool:
+def _is_requested(kind: types.CodeActionKind, only: Sequence[types.CodeActionKind | str] | None) -> bool:
     return only is None or any(
         kind.value == o or kind.value.startswith(f"{o}.") for o in (str(getattr(o, "value", o)) for o in only)
     )

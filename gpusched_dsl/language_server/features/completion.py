@@ -94,7 +94,7 @@ class _Names:
         wanted = frozenset(kinds)
         for name, declarations in self.declared.items():
             if declarations[0].kind in wanted:
-                yield rank, _declared(name, declarations[0])
+                yield rank, _declaration_item(name, declarations[0])
 
 
 def _names(names: _Names) -> Iterator[tuple[int, types.CompletionItem]]:
@@ -240,7 +240,7 @@ def _plain(names: Iterable[str], kind: types.CompletionItemKind) -> Iterator[tup
     yield from ((_USUAL, types.CompletionItem(name, kind=kind)) for name in names)
 
 
-def _declared(name: str, declaration: Declaration) -> types.CompletionItem:
+def _declaration_item(name: str, declaration: Declaration) -> types.CompletionItem:
     """A declared name with its indices, unit and description."""
     node = declaration.node
     indexing = getattr(node, "indexing", None)

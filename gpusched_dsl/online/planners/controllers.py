@@ -92,11 +92,11 @@ class ControllersPlanner:
             for name, values in plan.remembered.items():
                 remembered.setdefault(name, []).append(values)
         return Plan(
-            self._merged([plan.values for plan in found]),
+            self._merge_plans([plan.values for plan in found]),
             self.name,
             seconds=time.perf_counter() - began,
-            again=_joined(again) if again else None,
-            remembered={name: _joined(values) for name, values in remembered.items()},
+            again=_join_values(again) if again else None,
+            remembered={name: _join_values(values) for name, values in remembered.items()},
         )
 
     def _plan_of(
@@ -134,7 +134,7 @@ class ControllersPlanner:
                 return owners[column]
         return None
 
-    def _merged(self, plans: Sequence[Mapping[str, VariableValues]]) -> dict[str, VariableValues]:
+    def _merge_plans(self, plans: Sequence[Mapping[str, VariableValues]]) -> dict[str, VariableValues]:
         """The values of all controllers; variables without a job or node have no common value."""
         roots = {self.jobs_root, self.places_root}
         parts: dict[str, list[VariableValues]] = {}
@@ -142,10 +142,10 @@ class ControllersPlanner:
             for name, given in values.items():
                 if any(isinstance(kind, Element) and kind.root in roots for kind in self.types[name]):
                     parts.setdefault(name, []).append(given)
-        return {name: _joined(given) for name, given in parts.items()}
+        return {name: _join_values(given) for name, given in parts.items()}
 
 
-def _joined(values: Sequence[VariableValues]) -> VariableValues:
+def _join_values(values: Sequence[VariableValues]) -> VariableValues:
     columns = zip(*(given.codes for given in values), strict=True)
     codes = tuple(np.concatenate(column) for column in columns)
     return VariableValues(codes, np.concatenate([given.values for given in values]))

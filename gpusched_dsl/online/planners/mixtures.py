@@ -56,11 +56,11 @@ def mixture(placement: CheckedPlacement, plan: Plan, other: Plan, jobs: Codes) -
     assert job_at is not None
     name = placement.variable
     names = {*plan.remembered, *other.remembered}
-    remembered = {n: _joined(plan.remembered.get(n), other.remembered.get(n), jobs, 0) for n in sorted(names)}
+    remembered = {n: _join_values(plan.remembered.get(n), other.remembered.get(n), jobs, 0) for n in sorted(names)}
     return Plan(
-        {name: _joined(plan.values[name], other.values[name], jobs, job_at)},
+        {name: _join_values(plan.values[name], other.values[name], jobs, job_at)},
         f"{plan.method} with {count_text(len(jobs), 'job')} of {other.method}",
-        again=None if plan.again is other.again is None else _joined(plan.again, other.again, jobs, 0),
+        again=None if plan.again is other.again is None else _join_values(plan.again, other.again, jobs, 0),
         remembered=remembered,
     )
 
@@ -89,7 +89,9 @@ def _components(job: Ints, place: Codes, jobs: int) -> Ints:
     return found
 
 
-def _joined(ours: VariableValues | None, theirs: VariableValues | None, jobs: Codes, job_at: int) -> VariableValues:
+def _join_values(
+    ours: VariableValues | None, theirs: VariableValues | None, jobs: Codes, job_at: int
+) -> VariableValues:
     """Return our values without some jobs, and their values of these jobs; at least one of both is there."""
     if ours is None or theirs is None:
         known = ours or theirs

@@ -63,7 +63,7 @@ def values_of(entries: Sequence[Entry], cluster: Cluster, store: ValueStore, whe
     for entry in chosen:
         _check_form(entry, cluster, where)
     columns = [_codes(at, [entry.index[at] for entry in chosen], cluster, store, where) for at in _positions(cluster)]
-    job, node, way = _located(columns, chosen, cluster, where)
+    job, node, way = _locate_entries(columns, chosen, cluster, where)
     _check_once(job, chosen, cluster, where)
     _check_capacity(node, way, chosen, cluster, where)
     order = np.argsort(job, kind="stable")
@@ -106,7 +106,9 @@ def _refuse_label(at: int, missing: str | int, cluster: Cluster, known: Sequence
     _refuse(f"{where} names an unknown or unavailable {what}, `{missing}`", near or "copy the names of earlier lines")
 
 
-def _located(columns: Sequence[Ints], chosen: Sequence[Entry], cluster: Cluster, where: str) -> tuple[Ints, Ints, Ints]:
+def _locate_entries(
+    columns: Sequence[Ints], chosen: Sequence[Entry], cluster: Cluster, where: str
+) -> tuple[Ints, Ints, Ints]:
     """Return job, node and way of each entry, by their numbers in the cluster."""
     job, node = numbers(cluster.jobs, columns[cluster.job_at]), numbers(cluster.nodes, columns[cluster.node_at])
     if cluster.type_at is None:

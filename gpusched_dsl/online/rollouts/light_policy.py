@@ -78,7 +78,7 @@ class LightPolicy:
             frame = frame.take(row)
         else:
             frame, _, way = lines.all_ways(self.queued)
-        keys = tuple(_signed(self.formulas.of(k.value, frame), k.descending) for k in ranking.keys)
+        keys = tuple(_signed_key(self.formulas.of(k.value, frame), k.descending) for k in ranking.keys)
         return _Ranking(way, keys, tuple(self.formulas.of(c, frame) for c in conditions))
 
     def place(self, state: JobStates, time: Floats, runs: Bools, node: Ints, way: Ints) -> Schedule:
@@ -134,7 +134,7 @@ class LightPolicy:
         return rank_ways(self.work.first_way, table, listed)
 
 
-def _signed(formula: Formula, descending: bool) -> Formula:
+def _signed_key(formula: Formula, descending: bool) -> Formula:
     return (lambda state: -formula(state)) if descending else formula
 
 

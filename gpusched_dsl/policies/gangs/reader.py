@@ -92,7 +92,7 @@ def gang_cluster(
     return GangCluster(
         GangWorkload(
             node_kind=work.node_kind,
-            rack=np.zeros(len(cluster.nodes), dtype=np.int64) if rack is None else _numbered(rack),
+            rack=np.zeros(len(cluster.nodes), dtype=np.int64) if rack is None else _number_codes(rack),
             units=work.units // work.parts,
             room=work.room,
             first_way=work.first_way,
@@ -122,5 +122,5 @@ def _levels(policy: CheckedPolicy, cluster: Cluster) -> Ints:
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _numbered(codes: Ints) -> Ints:
+def _number_codes(codes: Ints) -> Ints:
     return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -56,7 +56,7 @@ def listed_generic(workspace: Workspace, model: str | None = None) -> list[Liste
     """
     found: dict[tuple[str, tuple[ListedGeneric, ...]], list[str]] = {}
     for checked, scenario in _models(workspace, model):
-        key = (checked.name, tuple(_listed(policy, workspace, checked) for policy in GENERIC.values()))
+        key = (checked.name, tuple(_list_policy(policy, workspace, checked) for policy in GENERIC.values()))
         found.setdefault(key, []).extend([] if scenario is None else [scenario])
     listed = []
     for (name, entries), scenarios in found.items():
@@ -88,7 +88,7 @@ def _models(workspace: Workspace, only: str | None) -> Iterator[tuple[CheckedMod
             yield model, None
 
 
-def _listed(policy: GenericPolicy, workspace: Workspace, model: CheckedModel) -> ListedGeneric:
+def _list_policy(policy: GenericPolicy, workspace: Workspace, model: CheckedModel) -> ListedGeneric:
     if find_policy(workspace, policy.name, model.name) is not None:
         reason, help = f"the model has its own policy `{policy.name}`", "this name means that policy"
         return ListedGeneric(policy, model.name, reason=reason, help=help)

@@ -47,10 +47,10 @@ def safe_bound(problem: Problem, duals: Floats) -> float | None:
     for _ in range(REPAIRS):
         if not _needs_bounds(low, high, lower, upper).any():
             break
-        duals = _repaired(problem, duals, low, high)
+        duals = _repair_duals(problem, duals, low, high)
         low, high = _reduced_costs(problem, costs, cost_error, duals)
     if _needs_bounds(low, high, lower, upper).any():
-        lower, upper = _propagated(problem)
+        lower, upper = _propagate_bounds(problem)
         if _needs_bounds(low, high, lower, upper).any():
             return None
     parts = [_least_products(low, high, lower, upper), _of_rows(problem, duals)]
@@ -71,7 +71,7 @@ def _reduced_costs(problem: Problem, costs: Floats, cost_error: Floats, duals: F
     return np.where(exact, 0.0, _down(reduced - error)), np.where(exact, 0.0, _up(reduced + error))
 
 
-def _repaired(problem: Problem, duals: Floats, low: Floats, high: Floats) -> Floats:
+def _repair_duals(problem: Problem, duals: Floats, low: Floats, high: Floats) -> Floats:
     """Return dual values nearer to 0, in rows that make reduced costs of columns without a bound have the wrong sign.
 
     Basic columns have reduced costs of 0 up to rounding. For each, the row with the largest product is chosen.
@@ -133,7 +133,7 @@ def _least_products(low: Floats, high: Floats, lower: Floats, upper: Floats) -> 
     return np.where(least == 0, 0.0, _down(least))
 
 
-def _propagated(problem: Problem) -> tuple[Floats, Floats]:
+def _propagate_bounds(problem: Problem) -> tuple[Floats, Floats]:
     """Return the bounds of columns that follow from the rows, made wider."""
     found = propagate(replace(problem, integer=np.zeros_like(problem.integer)))
     if not found.feasible:

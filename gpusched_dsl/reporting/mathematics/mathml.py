@@ -85,7 +85,7 @@ class _Reader:
     def element(self) -> str:
         token = self.take()
         if token == "{":
-            return self._closed(self.row("}"))
+            return self._close_row(self.row("}"))
         if token in _SPACES:
             return f'<mspace width="{_SPACES[token]}"></mspace>'
         if token in _LARGE:
@@ -106,14 +106,14 @@ class _Reader:
         if token == r"\sqrt":
             return f"<msqrt>{self._group()}</msqrt>"
         if token == r"\left":
-            return self._fenced()
+            return self._with_brackets()
         if token == r"\middle":
             return _fence(self._delimiter())
         if token == r"\begin":
             return self._table(self._text())
         return _plain(token)
 
-    def _closed(self, row: str) -> str:
+    def _close_row(self, row: str) -> str:
         self.at += 1
         return row
 
@@ -140,7 +140,7 @@ class _Reader:
         token = self.take()
         return _FENCES.get(token, token)
 
-    def _fenced(self) -> str:
+    def _with_brackets(self) -> str:
         opening = self._delimiter()
         inner = self.row(r"\right")
         self.at += 1

@@ -105,7 +105,7 @@ def _jobs(result: RunResultData) -> list[tuple[str, str]]:
     of = metrics["jobs"]
     parts = [f"{short(metrics['jobs_finished'])} of {short(of)} finished"]
     parts += [f"{short(metrics[name])} {word}" for name, word in _UNDONE.items() if metrics[name]]
-    fields = [("jobs", ", ".join(parts)), *_unfinished(result)]
+    fields = [("jobs", ", ".join(parts)), *_unfinished_jobs(result)]
     if metrics["tardiness_mean"] is not None:
         late = f"{short(metrics['jobs_late'])} late ({percent_text(metrics['late_share'])})"
         fields.append(("tardiness", f"{late}, {_statistics_text(result, 'tardiness', 'mean', 'max')}"))
@@ -126,7 +126,7 @@ def _jobs(result: RunResultData) -> list[tuple[str, str]]:
     return fields
 
 
-def _unfinished(result: RunResultData) -> list[tuple[str, str]]:
+def _unfinished_jobs(result: RunResultData) -> list[tuple[str, str]]:
     """Name the jobs that wait or run at the end, and the time at which they arrived."""
     present = result.outcome.world.present()
     if not len(present):

@@ -46,8 +46,10 @@ def excluding(problem: Problem, compared: Compared, points: Sequence[Floats], sy
         values = compared.values(point)
         ones = binary & (values == 1)
         others = np.flatnonzero(~binary)
-        above = _differing(builder, ABOVE, columns[others], values[others], lower[others], upper[others], 1)
-        below = _differing(builder, BELOW, columns[others], values[others], lower[others], upper[others], -1)
+        above = _difference_indicators(builder, ABOVE, columns[others], values[others], lower[others], upper[others], 1)
+        below = _difference_indicators(
+            builder, BELOW, columns[others], values[others], lower[others], upper[others], -1
+        )
         entries = np.concatenate((columns[binary], above, below)).astype(np.int32)
         signs = np.concatenate((np.where(ones[binary], -1.0, 1.0), np.ones(len(above) + len(below))))
         order = np.argsort(entries)
@@ -56,7 +58,7 @@ def excluding(problem: Problem, compared: Compared, points: Sequence[Floats], sy
     return builder.step()
 
 
-def _differing(
+def _difference_indicators(
     builder: ProblemBuilder, name: str, columns: Ints, values: Ints, lower: Floats, upper: Floats, side: int
 ) -> Int32s:
     """Binaries that are 1 only where an integer is above (`side` 1) or below (-1) a value."""

@@ -35,7 +35,7 @@ class ConcurrentBackend:
 
     def __init__(self, name: str, names: tuple[str, ...] = (), load: Load | None = None) -> None:
         self.name = name
-        self._load = load or _isolated
+        self._load = load or _isolate
         self._chosen = bool(names)
         self._names = names or tuple(solver for solver, package in DEFAULT.items() if find_spec(package) is not None)
         self._versions: dict[str, str] = {}
@@ -107,7 +107,7 @@ def backend_exists(name: str) -> None:
 
 
 @cache
-def _isolated(name: str) -> Backend:
+def _isolate(name: str) -> Backend:
     """The backend in a process of its own."""
     return backend(name) if name == "cpsat" else guard(name, everything=True)
 

@@ -68,7 +68,7 @@ class Board:
         value = self.value
         if self.best is None or value is None or self.objective is None:
             return {}
-        allowed = self._allowed(self.best)
+        allowed = self._allowed_error(self.best)
         return {s: b for s, b in self.bounds.items() if self.sign * (b - value) > allowed}
 
     def bound(self) -> tuple[str, float] | None:
@@ -103,9 +103,9 @@ class Board:
     def _is_better(self, point: CheckedPoint, prefer: bool) -> bool:
         assert self.best is not None
         gain = self.sign * (self._value(self.best) - self._value(point))
-        return gain > (-self._allowed(point) if prefer else 0.0)
+        return gain > (-self._allowed_error(point) if prefer else 0.0)
 
-    def _allowed(self, point: CheckedPoint) -> float:
+    def _allowed_error(self, point: CheckedPoint) -> float:
         if self.objective is None:
             return 0.0
         return allowed_error(self.problem, self.objective, point.verification.objectives[0], point.point)

@@ -116,7 +116,7 @@ def price_sheds(plans: DayPlans, offers: Floats, solve: Solve) -> list[Shed]:
         known = shed.point
         found.append(shed)
     found.reverse()
-    least = _added(day, plans, plans.bound)
+    least = _added_cost(day, plans, plans.bound)
     for at, shed in enumerate(found):
         bounds = [bound for bound in (least, shed.cost_lower) if bound is not None]
         least = max(bounds, default=None)
@@ -137,14 +137,14 @@ def _cheapest(plans: DayPlans, power: Floats, amount: float, known: Floats, solv
         point = solved.point
     relaxed = solve(problem, None, True)
     relaxed.close()
-    cost = _added(day, plans, day.cost(point))
+    cost = _added_cost(day, plans, day.cost(point))
     assert cost is not None
     return Shed(
         amount,
         point,
         _with_few_moves(plans, power, amount, point, solve),
         cost,
-        _added(day, plans, solved.bound),
+        _added_cost(day, plans, solved.bound),
         _price(day, replace(solved, problem=problem, point=point, session=None)),
         None if relaxed.reduced_costs is None else day.sign * float(relaxed.reduced_costs[day.shed]),
         solved.status,
@@ -175,6 +175,6 @@ def _price(day: ShedProblem, solved: Solution) -> float | None:
     return None if np.isnan(found) else day.sign * found
 
 
-def _added(day: ShedProblem, plans: DayPlans, value: float | None) -> float | None:
+def _added_cost(day: ShedProblem, plans: DayPlans, value: float | None) -> float | None:
     """A value of the objective as a cost in addition to that of the baseline."""
     return None if value is None or plans.cost is None else day.sign * (value - plans.cost)

@@ -31,7 +31,7 @@ def read_days(texts: Sequence[str]) -> tuple[Day, ...]:
         total *= len(part)
     if total > MOST_DAYS:
         raise _error(f"there are {total:,} days, more than {MOST_DAYS:,}", "use fewer values")
-    return tuple(_merged(combination) for combination in product(*parts))
+    return tuple(_merge_days(combination) for combination in product(*parts))
 
 
 def plain_days(days: Iterable[str | Mapping[str, str]]) -> tuple[Day, ...]:
@@ -50,7 +50,7 @@ def _day(given: dict[str, str]) -> Day:
     return Day(label, scenario, {n: f'"{v}"' if _DATE.fullmatch(v) else v for n, v in given.items()})
 
 
-def _merged(parts: Sequence[Day]) -> Day:
+def _merge_days(parts: Sequence[Day]) -> Day:
     if not parts:
         return Day("the day")
     scenarios = [part.scenario for part in parts if part.scenario is not None]

@@ -94,14 +94,14 @@ def _power_of(model: CheckedModel, slots: str, name: str | None) -> Power:
         found = declared.get(name)
         if found is None:
             message = f"`{name}` is no variable and no `let` of `{model.name}`"
-            help = did_you_mean(name, declared) or f"those with a power by slot: {_listed(powers)}"
+            help = did_you_mean(name, declared) or f"those with a power by slot: {_list_names(powers)}"
             raise DiagnosticError([Diagnostic(CODE, message, help=help)])
         message = f"`{name}` has no single index over `{slots}`, so it is no power by slot"
-        raise DiagnosticError([Diagnostic(CODE, message, found.span, help=f"powers by slot: {_listed(powers)}")])
+        raise DiagnosticError([Diagnostic(CODE, message, found.span, help=f"powers by slot: {_list_names(powers)}")])
     if len(powers) == 1 and len(_slot_indices(by_slot[powers[0]], slots)) == 1:
         return by_slot[powers[0]]
     if powers:
-        message = f"`{model.name}` has several powers by slot: {_listed(powers)}"
+        message = f"`{model.name}` has several powers by slot: {_list_names(powers)}"
         help = f"choose the one of the whole cluster: `--power {powers[0]}`"
         raise DiagnosticError([Diagnostic(CODE, message, by_slot[powers[1]].span, help=help)])
     message = f"`{model.name}` has no power by slot"
@@ -155,5 +155,5 @@ def _free(name: str, taken: Iterable[str]) -> str:
     return name
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "none"

@@ -54,7 +54,7 @@ class Moves:
         return pl.DataFrame(
             {
                 "job": [str(label) for label in decode_column(components[self._job], columns[self._job])],
-                "place": _joined(places, len(differs)),
+                "place": _join_columns(places, len(differs)),
                 "slot": columns[self._slot],
                 "with_event": after[differs],
             },
@@ -62,5 +62,5 @@ class Moves:
         ).sort("job", "with_event", "slot", "place", maintain_order=True)
 
 
-def _joined(columns: Sequence[Sequence[str]], count: int) -> list[str]:
+def _join_columns(columns: Sequence[Sequence[str]], count: int) -> list[str]:
     return [", ".join(row) for row in zip(*columns, strict=True)] if columns else [""] * count

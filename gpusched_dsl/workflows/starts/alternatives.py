@@ -139,7 +139,7 @@ class StartAlternatives:
             high = [_quantile(self.start, 0.9), *(c.quantile(0.9) for c in shown)]
             columns.append(GridColumn("90%", [short(_finite(s)) for s in high], right=True))
         for heading, name in (("others later", "others_later"), ("others cost", "others_cost"), ("total cost", "cost")):
-            texts = ["", *(_signed(_mean(getattr(c, name))) for c in shown)]
+            texts = ["", *(_signed_text(_mean(getattr(c, name))) for c in shown)]
             columns.append(GridColumn(heading, texts, right=True))
         lines += ["", *plain(Grid(tuple(columns))).rstrip("\n").split("\n"), ""]
         units = f"times in {self.unit}" if self.unit else "times without unit"
@@ -189,7 +189,7 @@ def find_alternatives(
                     refused[number] = error.diagnostics[0].message if isinstance(error, DiagnosticError) else str(error)
         count += 1
     found = [
-        _compared(change, code, before[:count], after[number])
+        _compare_futures(change, code, before[:count], after[number])
         for number, change in enumerate(changes)
         if number not in refused
     ]
@@ -242,7 +242,7 @@ def _ahead(loop: EventLoop, code: int, before: Sequence[FutureOutcome]) -> Ints:
     return ahead
 
 
-def _compared(
+def _compare_futures(
     change: StartChange, code: int, before: Sequence[FutureOutcome], after: Sequence[FutureOutcome]
 ) -> StartAlternative:
     """Return the differences of the same futures with and without a change."""
@@ -289,6 +289,6 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _signed(value: float | None) -> str:
+def _signed_text(value: float | None) -> str:
     text = short(value)
     return f"+{text}" if value is not None and value > 0 and text != "0" else text

@@ -39,11 +39,11 @@ def check_measures(
                     f"unknown measure `{name.text}`",
                     name.span,
                     "not measured",
-                    help=did_you_mean(name.text, known) or _listed(own),
+                    help=did_you_mean(name.text, known) or _list_measures(own),
                 )
 
 
-def _listed(measures: Collection[str]) -> str:
+def _list_measures(measures: Collection[str]) -> str:
     """Return a help line with some names."""
     shown = ", ".join(f"`{name}`" for name in sorted(measures)[:MOST_LISTED])
     more = f" and {len(measures) - MOST_LISTED} more" if len(measures) > MOST_LISTED else ""

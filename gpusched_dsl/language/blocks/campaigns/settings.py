@@ -35,7 +35,7 @@ class GridSetting:
 
     def statement(self, names: Mapping[str, Value]) -> ReadSetting:
         """Return the setting for these values of the factors, as a statement of a scenario at the same place."""
-        value = _substituted(self.value, names)
+        value = _substitute(self.value, names)
         if not isinstance(self.value, tree.ArrayExpr):
             with suppress(NotConstant):
                 value = literal(evaluate(self.value, names), self.value.span)
@@ -86,7 +86,7 @@ def _substituted_text(expr: tree.Expr, names: Mapping[str, Value]) -> str:
     return " ".join(text.split())
 
 
-def _substituted(node: N, names: Mapping[str, Value]) -> Any:
+def _substitute(node: N, names: Mapping[str, Value]) -> Any:
     """Return a tree with the values of the factors in place of their names."""
     if isinstance(node, tree.Name) and node.text in names:
         return literal(names[node.text], node.span)
@@ -94,7 +94,7 @@ def _substituted(node: N, names: Mapping[str, Value]) -> Any:
     for field in fields(node):
         value = getattr(node, field.name)
         if isinstance(value, tree.Node):
-            changes[field.name] = _substituted(value, names)
+            changes[field.name] = _substitute(value, names)
         elif isinstance(value, tuple):
-            changes[field.name] = tuple(_substituted(v, names) if isinstance(v, tree.Node) else v for v in value)
+            changes[field.name] = tuple(_substitute(v, names) if isinstance(v, tree.Node) else v for v in value)
     return replace(node, **changes) if changes else node

@@ -58,7 +58,7 @@ class PortfolioLines:
         if futures is not None and futures.arrivals and "lookahead" not in rules:
             message = "futures with arrivals never end"
             self._error(message, futures.span, "no horizon", "state one, such as `lookahead 24[h];`")
-        continuing = tuple(self._continuing(policy, rules["continue"].by)) if "continue" in rules else ()
+        continuing = tuple(self._check_continuations(policy, rules["continue"].by)) if "continue" in rules else ()
         return CheckedPortfolio(
             span=line.span,
             members=members,
@@ -91,7 +91,7 @@ class PortfolioLines:
             found[name] = CheckedMember(name, call.name.span, None if seconds is None else float(seconds))
         return tuple(found.values())
 
-    def _continuing(self, policy: tree.Policy, names: Sequence[tree.Identifier]) -> Sequence[CheckedMember]:
+    def _check_continuations(self, policy: tree.Policy, names: Sequence[tree.Identifier]) -> Sequence[CheckedMember]:
         found: dict[str, CheckedMember] = {}
         for name in names:
             call = tree.MethodCall(span=name.span, name=name)
