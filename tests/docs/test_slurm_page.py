@@ -87,7 +87,7 @@ def test_every_command_runs_on_a_real_slurm(tmp_path: Path, monkeypatch: pytest.
     folder = tmp_path / "slurm"
     folder.mkdir()
     check, watch, report, estimate, act = (block.split()[1:] for block in blocks("sh"))
-    with slurm_service(folder, nodes=8, gpus=4, cpus=32, port=17400) as service:
+    with slurm_service(folder, nodes=8, gpus=4, cpus=32) as service:
         monkeypatch.setenv("SLURM_CONF", service.environment["SLURM_CONF"])
         monkeypatch.setenv("PATH", PATH)
 

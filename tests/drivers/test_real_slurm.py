@@ -69,7 +69,7 @@ def service() -> Iterator[SlurmService]:
     """A cluster in a folder that other users reach: slurmrestd does not run as root."""
     with (
         tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder,
-        slurm_service(Path(folder), nodes=NODES, gpus=GPUS, cpus=32, port=17300) as started,
+        slurm_service(Path(folder), nodes=NODES, gpus=GPUS, cpus=32) as started,
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("SLURM_CONF", started.environment["SLURM_CONF"])

@@ -86,10 +86,31 @@ class SlurmService:
                 started.kill()
 
 
+def free_ports(count: int) -> int:
+    """The first of `count` consecutive free ports, below those that the kernel gives to clients.
+
+    Each process starts its search elsewhere, so that clusters of tests that run side by side do not meet.
+    """
+    place = os.getpid()
+    for attempt in range(600):
+        first = 17_200 + 24 * ((place + attempt) % 600)
+        if all(_is_free(port) for port in range(first, first + count)):
+            return first
+    pytest.fail(f"no {count} consecutive free ports")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
 @contextlib.contextmanager
-def slurm_service(
-    folder: Path, *, nodes: int = 3, gpus: int = 0, cpus: int = 4, port: int = 17200
-) -> Iterator[SlurmService]:
+def slurm_service(folder: Path, *, nodes: int = 3, gpus: int = 0, cpus: int = 4) -> Iterator[SlurmService]:
     """A cluster that runs until the end of the block."""
     for name in ("state", "log", "run", "spool", "dev"):
         (folder / name).mkdir()
@@ -98,7 +119,7 @@ def slurm_service(
     key.chmod(0o600)
     for shared in (folder, folder / "run"):
         shared.chmod(0o711)
-    service = SlurmService(folder, nodes, gpus, port, cpus)
+    service = SlurmService(folder, nodes, gpus, free_ports(nodes + 1), cpus)
     (folder / "slurm.conf").write_text(_configuration(service), encoding="utf-8")
     (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n", encoding="utf-8")
     for number in range(gpus):
