@@ -66,8 +66,8 @@ class Control:
         """Pass points on in both directions; called by the waiting thread."""
         values, self._improved = self._improved, None
         if values is not None:
-            monitor.improved(values)
-        offer = monitor.offered()
+            monitor.take_improvement(values)
+        offer = monitor.next_offer()
         if offer is not None:
             self._offer = offer
 

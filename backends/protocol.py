@@ -91,11 +91,11 @@ class Monitor(Protocol):
 class Exchange(Monitor, Protocol):
     """A monitor that receives better points while a solver works, and offers it those of other solvers."""
 
-    def improved(self, values: Floats) -> None:
+    def take_improvement(self, values: Floats) -> None:
         """Receive a point that is better than all earlier ones of this solver."""
         ...
 
-    def offered(self) -> Floats | None:
+    def next_offer(self) -> Floats | None:
         """Return a point of another solver that is better than those of this one; each only once."""
         ...
 

@@ -183,7 +183,7 @@ class SolverProcess:
             while not self._pipe.poll(POLL_SECONDS):
                 try:
                     control.stop_requested = control.stop_requested or watcher.stop_requested
-                    if isinstance(watcher, Exchange) and (offer := watcher.offered()) is not None:
+                    if isinstance(watcher, Exchange) and (offer := watcher.next_offer()) is not None:
                         send(pickle.dumps(("offer", offer), pickle.HIGHEST_PROTOCOL))
                 except Exception as failed:
                     control.stop_requested, watcher, failure = True, Silent(), failed
@@ -197,7 +197,7 @@ class SolverProcess:
                 return content
             try:
                 if kind == "improved" and isinstance(watcher, Exchange):
-                    watcher.improved(content)
+                    watcher.take_improvement(content)
                 elif kind == "progress" and not control.stop_requested:
                     watcher.progress(content)
             except Exception as failed:

@@ -130,10 +130,10 @@ class _PipeMonitor:
 class _PipeExchange(_PipeMonitor):
     """Also exchanges points with the other process."""
 
-    def improved(self, values: Floats) -> None:
+    def take_improvement(self, values: Floats) -> None:
         self._server.send("improved", values)
 
-    def offered(self) -> Floats | None:
+    def next_offer(self) -> Floats | None:
         self._receive()
         offer, self._offer = self._offer, None
         return offer

@@ -12,7 +12,7 @@ import polars as pl
 from benchmarks.reproduction.papers import ROOT
 from gpusched_dsl.campaigns.claims.claims import Claim, Paper
 from gpusched_dsl.campaigns.claims.texts import confirmation_text, ours_text, published_text, reason_text, verdict_text
-from gpusched_dsl.campaigns.claims.verdict import Finding, factors_of, find, restricted
+from gpusched_dsl.campaigns.claims.verdict import Finding, factors_of, find, restrict_rows
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text
 
@@ -152,7 +152,7 @@ def _complete_size(paper: Paper, claim: Claim) -> int | None:
         return None
     cells = read_table(file)
     where = {name: value for name, value in claim.where.items() if name in cells.columns}
-    cells = restricted(cells, where)
+    cells = restrict_rows(cells, where)
     if claim.value:
         cells = cells.filter(pl.col(claim.factor).cast(pl.String).is_in(claim.roles))
     return int(cells["seeds"].sum()) * len(claim.methods)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from gpusched_dsl.campaigns.execute import PERFORM, stored
+from gpusched_dsl.campaigns.execute import PERFORM, to_stored
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, lock_text
 from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
 from gpusched_dsl.campaigns.results import RESULTS, results_table, write_results
@@ -143,4 +143,4 @@ def record_of(done: Done) -> RunRecord:
     again = "the run may crash a solver; `gsdsl campaign run --retry` starts it again"
     more_memory = "give workers more memory with `--memory`, or start fewer with `--workers`"
     diagnostic = failure_diagnostic(done, done.result, "the run", again, more_memory)
-    return RunRecord(key=done.key, state=FAILED, diagnostics=[stored(diagnostic)], attempts=done.attempts)
+    return RunRecord(key=done.key, state=FAILED, diagnostics=[to_stored(diagnostic)], attempts=done.attempts)

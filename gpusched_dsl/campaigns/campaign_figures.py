@@ -9,7 +9,7 @@ import polars as pl
 
 from gpusched_dsl.campaigns.plan import CampaignPlan
 from gpusched_dsl.campaigns.results import factor_units, results_table, units_of
-from gpusched_dsl.campaigns.summary import cell_columns, headed, shown_measures
+from gpusched_dsl.campaigns.summary import cell_columns, heading_with_unit, shown_measures
 from gpusched_dsl.campaigns.tasks import DONE, RunRecord
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.text.counting import count_text
@@ -108,7 +108,7 @@ def _lines(rows: pl.DataFrame, measure: str, over: str, heading: str, units: Map
     return LinesFigure(
         title=f"{heading} [{unit}]" if unit else heading,
         note=_note(counts),
-        factor=headed(over, units),
+        factor=heading_with_unit(over, units),
         unit=unit,
         lines=[FactorLine.of(*line) for line in sorted(lines, key=lambda line: order[line[0]])],
     )

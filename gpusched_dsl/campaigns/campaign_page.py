@@ -9,7 +9,7 @@ import polars as pl
 from gpusched_dsl.campaigns.campaign_figures import campaign_figures
 from gpusched_dsl.campaigns.plan import CampaignPlan
 from gpusched_dsl.campaigns.results import MISSING, factor_units, results_table, units_of
-from gpusched_dsl.campaigns.summary import cell_columns, headed, shown_measures, summary_grid
+from gpusched_dsl.campaigns.summary import cell_columns, heading_with_unit, shown_measures, summary_grid
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text, seconds_text
@@ -81,7 +81,13 @@ def _differences(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl
             rows += _cell_differences(part, columns, measure, methods[0], units)
     if not rows:
         return
-    headings = [*(headed(name, units) for name in columns), "measure", "method", f"minus {methods[0]}", "95 % interval"]
+    headings = [
+        *(heading_with_unit(name, units) for name in columns),
+        "measure",
+        "method",
+        f"minus {methods[0]}",
+        "95 % interval",
+    ]
     title = f"Differences from {methods[0]} at equal seeds"
     if len(rows) > MOST_DIFFERENCES:
         title += f", the first {MOST_DIFFERENCES:,} of {len(rows):,}"
@@ -102,7 +108,7 @@ def _cell_differences(
         shown = [cell(part[name][0]) for name in columns]
         low, high = ("", "") if pair.interval is None else map(_number, pair.interval)
         interval = f"{low} to {high}" if pair.interval is not None else ""
-        yield [*shown, headed(measure, units), pair.method, _number(pair.mean), interval, _verdict(pair)]
+        yield [*shown, heading_with_unit(measure, units), pair.method, _number(pair.mean), interval, _verdict(pair)]
 
 
 def _verdict(pair: PairedDifference) -> str:
@@ -120,4 +126,4 @@ def _all_runs(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.Da
     rows = [[cell(value) for value in row] for row in table.head(MOST_RUNS).select(shown).rows()]
     numbers = frozenset(at for at, name in enumerate(shown) if table.schema[name].is_numeric())
     title = "All runs" if len(table) <= MOST_RUNS else f"Runs, the first {MOST_RUNS:,} of {len(table):,}"
-    return PageTable(title, [headed(name, units) for name in shown], rows, numbers)
+    return PageTable(title, [heading_with_unit(name, units) for name in shown], rows, numbers)

@@ -42,7 +42,7 @@ def execute(task: Task) -> RunRecord:
         record = _solve(task, workspace) if task.verb == "solve" else _run(task, workspace)
         _check_inputs(task, record)
     except DiagnosticError as error:
-        record = _failure_record(task, [stored(diagnostic) for diagnostic in error.diagnostics])
+        record = _failure_record(task, [to_stored(diagnostic) for diagnostic in error.diagnostics])
     except MemoryError:
         record = _failure_record(task, [StoredDiagnostic(code="GSM6014", message="the machine ran out of memory")])
     except Exception as failure:
@@ -65,7 +65,7 @@ def _failure_record(task: Task, diagnostics: list[StoredDiagnostic]) -> RunRecor
     return RunRecord(key=task.key, state=FAILED, diagnostics=diagnostics, versions=_versions())
 
 
-def stored(diagnostic: Diagnostic) -> StoredDiagnostic:
+def to_stored(diagnostic: Diagnostic) -> StoredDiagnostic:
     """Return a diagnostic for a record."""
     return StoredDiagnostic(
         code=diagnostic.code,
@@ -168,7 +168,7 @@ def _solve(task: Task, workspace: Workspace) -> RunRecord:
         gap=result.gap,
         metrics=metrics,
         units=units,
-        diagnostics=[stored(diagnostic) for diagnostic in result.diagnostics],
+        diagnostics=[to_stored(diagnostic) for diagnostic in result.diagnostics],
         inputs=result.inputs_sha256,
         versions=result.versions,
     )
@@ -232,7 +232,7 @@ def _run(task: Task, workspace: Workspace) -> RunRecord:
         gap=result.gap,
         metrics=metrics,
         units=units,
-        diagnostics=[stored(diagnostic) for diagnostic in result.warnings],
+        diagnostics=[to_stored(diagnostic) for diagnostic in result.warnings],
         inputs=dict(result.run_info.inputs_sha256),
         versions=result.versions,
     )

@@ -29,14 +29,15 @@ def summary_grid(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> Grid:
     )
     units = {**units_of(records), **factor_units(plan)}
     columns = [
-        GridColumn(headed(name, units), _texts(rows[name].to_list()), right=_is_number(rows, name)) for name in keys
+        GridColumn(heading_with_unit(name, units), _texts(rows[name].to_list()), right=_is_number(rows, name))
+        for name in keys
     ]
     counts = [
         f"{done}" if done == runs else f"{done} of {runs}" for done, runs in rows.select(_DONE, _RUNS).iter_rows()
     ]
     columns.append(GridColumn("runs", counts, right=True))
     columns += [
-        GridColumn(headed(name, units), _texts(rows[name].to_list()), right=True, optional=number)
+        GridColumn(heading_with_unit(name, units), _texts(rows[name].to_list()), right=True, optional=number)
         for number, name in enumerate(names)
     ]
     return Grid(tuple(columns))
@@ -55,7 +56,7 @@ def cell_columns(plan: CampaignPlan, table: pl.DataFrame) -> list[str]:
     return [*factors, *varying]
 
 
-def headed(name: str, units: Mapping[str, str]) -> str:
+def heading_with_unit(name: str, units: Mapping[str, str]) -> str:
     """Return `name [unit]`."""
     return f"{name} [{units[name]}]" if units.get(name) else name
 

@@ -87,7 +87,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             if not monitor.interrupted and not files.changed:
                 view.show(done)
             changed = files.wait(lambda: monitor.interrupted)
-            view.changed(changed)
+            view.show_changed_files(changed)
     return code
 
 
@@ -190,7 +190,7 @@ class LineView:
         if done.found:
             Output(diagnostics="text", color=self.output.color, quiet=self.output.quiet).report(done.found)
 
-    def changed(self, paths: Iterable[Path]) -> None:
+    def show_changed_files(self, paths: Iterable[Path]) -> None:
         pass
 
 
@@ -214,7 +214,7 @@ class TerminalView:
         self.done, self.at, self.working_since = done, _clock(), None
         self.live.refresh()
 
-    def changed(self, paths: Iterable[Path]) -> None:
+    def show_changed_files(self, paths: Iterable[Path]) -> None:
         self.saved = [path.name for path in paths]
 
     def _render(self) -> RenderableType:

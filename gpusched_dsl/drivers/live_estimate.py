@@ -38,13 +38,13 @@ def estimate_driven(
     start = start_of_run(settings, now, create=False)
     parts = live_parts(workspace, config_of(settings), start=start.isoformat())
     with Journal.read(settings.folder / JOURNAL) as journal:
-        loop = restored(parts, journal)
+        loop = restore_loop(parts, journal)
     seconds = parts.clock.seconds
     at = None if seconds is None else (now() - start.timestamp()) / seconds
     return estimate_live(loop, job, at=at, samples=samples, changes=changes, arrivals=arrivals, stop=stop)
 
 
-def restored(parts: LiveParts, journal: Journal) -> LiveEventLoop:
+def restore_loop(parts: LiveParts, journal: Journal) -> LiveEventLoop:
     """The loop after the recorded steps of a journal, whose plans are not made again."""
     loop = parts.make_loop(RecordedSteps(journal))
     recorded, quarantined = split_quarantined(journal.external())

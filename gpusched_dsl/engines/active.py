@@ -27,7 +27,7 @@ _active: ContextVar[EngineUse | None] = ContextVar("_active", default=None)
 
 
 @contextmanager
-def using(engine: Engine) -> Iterator[EngineUse]:
+def use_engine(engine: Engine) -> Iterator[EngineUse]:
     """Let the solves of this thread distribute their parts over an engine."""
     use = EngineUse(engine)
     token = _active.set(use)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gpusched_dsl.engines.active import EngineUse, using
+from gpusched_dsl.engines.active import EngineUse, use_engine
 from gpusched_dsl.engines.protocol import Engine
 
 
@@ -20,8 +20,8 @@ def engine_in_use(engine: str | Engine | None = None, workers: int | None = None
     elif engine is None or isinstance(engine, str):
         from gpusched_dsl.engines.choose import choose_engine
 
-        with choose_engine(engine or "local", workers) as opened, using(opened) as use:
+        with choose_engine(engine or "local", workers) as opened, use_engine(opened) as use:
             yield use
     else:
-        with using(engine) as use:
+        with use_engine(engine) as use:
             yield use

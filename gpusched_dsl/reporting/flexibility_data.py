@@ -13,7 +13,7 @@ import polars as pl
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.solving.flexibility.guarantee import guaranteed, probability_of_new_day, required_days
+from gpusched_dsl.solving.flexibility.guarantee import guaranteed_amount, probability_of_new_day, required_days
 
 SAME = 1e-6  # relatively: a day that sheds an offer up to this share of it has shed it
 
@@ -99,13 +99,13 @@ class FlexibilityData:
     @property
     def guaranteed(self) -> float:
         """The largest shed on the required number of days."""
-        return guaranteed(self.most, self.probability)
+        return guaranteed_amount(self.most, self.probability)
 
     @property
     def guaranteed_bound(self) -> float | None:
         """A proved upper bound of what can be guaranteed; None if a solver has proved none."""
         bounds = [math.inf if day.most_bound is None else day.most_bound for day in self.days]
-        found = guaranteed(np.array(bounds + [math.inf] * (self.asked_days - len(self.days))), self.probability)
+        found = guaranteed_amount(np.array(bounds + [math.inf] * (self.asked_days - len(self.days))), self.probability)
         return found if math.isfinite(found) else None
 
     @property

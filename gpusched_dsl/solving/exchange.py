@@ -53,8 +53,8 @@ class _StatedExchange(_StatedMonitor):
     exchange: Exchange
     reformulated: ReformulatedProblem
 
-    def improved(self, values: Floats) -> None:
-        self.exchange.improved(self.reformulated.invert(values))
+    def take_improvement(self, values: Floats) -> None:
+        self.exchange.take_improvement(self.reformulated.invert(values))
 
-    def offered(self) -> Floats | None:
-        return map_start(self.reformulated, self.exchange.offered())
+    def next_offer(self) -> Floats | None:
+        return map_start(self.reformulated, self.exchange.next_offer())

@@ -222,7 +222,7 @@ def explain_moment(
 def _policy_of(planner: Planner, moment: Moment) -> tuple[CheckedPolicy | None, str]:
     """Return the policy that made a plan, and whose plan a portfolio followed, "" without one."""
     if isinstance(planner, PortfolioPlanner) and moment.step.method == planner.name:
-        followed = planner.followed(moment.notes)
+        followed = planner.followed_method(moment.notes)
         return planner.policy_named(followed), followed
     is_own = isinstance(planner, PolicyPlanner) and moment.step.method == planner.policy.name
     return planner.policy if is_own and isinstance(planner, PolicyPlanner) else None, ""

@@ -16,7 +16,7 @@ from benchmarks.reproduction.page import PAGE, count_of, grid_file, read_results
 from benchmarks.reproduction.papers import read_papers
 from benchmarks.reproduction.sample import sampled
 from gpusched_dsl.campaigns.claims.claims import Claim, Paper, read_paper
-from gpusched_dsl.campaigns.claims.verdict import factors_of, find, restricted
+from gpusched_dsl.campaigns.claims.verdict import factors_of, find, restrict_rows
 from gpusched_dsl.campaigns.plan import make_plan
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -104,11 +104,11 @@ def test_one_instance_without_draws_is_exact() -> None:
 
 def test_numbers_of_a_selection_are_compared_as_numbers() -> None:
     real = SIX.with_columns(size=pl.lit(1.0))
-    assert len(restricted(real, {"size": 1})) == len(restricted(SIX, {"size": 1.0})) == len(SIX)
-    assert restricted(SIX, {"size": 1.5}).is_empty()  # not rounded to 1
-    assert len(restricted(real, {"size": [1, 2], "method": "A"})) == 6
+    assert len(restrict_rows(real, {"size": 1})) == len(restrict_rows(SIX, {"size": 1.0})) == len(SIX)
+    assert restrict_rows(SIX, {"size": 1.5}).is_empty()  # not rounded to 1
+    assert len(restrict_rows(real, {"size": [1, 2], "method": "A"})) == 6
     with pytest.raises(ValueError, match="large"):
-        restricted(SIX, {"size": "large"})
+        restrict_rows(SIX, {"size": "large"})
 
 
 def test_only_seeds_with_all_methods_count() -> None:

@@ -146,7 +146,7 @@ def test_workloads(
     workload: Json, retries: bool, state: str, held: bool, pinned: tuple[str, ...], allocation: Json
 ) -> None:
     reader = WorkloadReader("gpusched-dsl", Gpus(), "kubernetes.io/hostname", {"h1": "g1", "h2": "g2"}, retries, {})
-    seen = reader.observed(workload, ())
+    seen = reader.observe_workload(workload, ())
     assert (seen.state, seen.held, seen.pinned, seen.allocation) == (state, held, pinned, allocation)
     assert (seen.gpus, seen.nodes, seen.fields["time_limit"], seen.fields["queue"]) == (4, 1, 3600, "q")
     assert seen.asks is (workload["status"]["admissionChecks"][:1] == [
@@ -157,7 +157,7 @@ def test_workloads(
 def test_a_workload_with_several_pod_sets() -> None:
     reader = WorkloadReader("gpusched-dsl", Gpus(), "kubernetes.io/hostname", {"h1": "g1", "h2": "g2"}, False, {})
     sets = (("launcher", 1, 0), ("small", 2, 1), ("large", 1, 4))
-    seen = reader.observed(
+    seen = reader.observe_workload(
         a_workload("QuotaReserved", "Admitted", check=ready(("small", "h1"), ("large", "h2")), sets=sets), ()
     )
     assert (seen.gpus, seen.nodes, seen.allocation) == (6, 0, {"g1": 2, "g2": 4})

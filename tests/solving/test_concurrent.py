@@ -106,7 +106,7 @@ def optimum(*values: float, objective: float, bound: float | None = None) -> Sol
 
 def test_the_point_of_one_and_the_bound_of_another_end_the_solve() -> None:
     def finds(one: Problem, monitor: Exchange) -> SolverResult:
-        monitor.improved(np.array([1.0, 0.0]))
+        monitor.take_improvement(np.array([1.0, 0.0]))
         return wait(monitor)
 
     def bounds(one: Problem, monitor: Exchange) -> SolverResult:
@@ -123,10 +123,10 @@ def test_points_are_offered_to_others_and_never_to_their_finder() -> None:
 
     def work(name: str, values: list[float], wait_for: int) -> Work:
         def act(one: Problem, monitor: Exchange) -> SolverResult:
-            monitor.improved(np.array(values))
+            monitor.take_improvement(np.array(values))
             until = time.monotonic() + 5
             while len(offers[name]) < wait_for and time.monotonic() < until:
-                offer = monitor.offered()
+                offer = monitor.next_offer()
                 if offer is not None:
                     offers[name].append(float(offer @ np.array([1.0, 2.0])))
                 time.sleep(0.002)
@@ -143,7 +143,7 @@ def test_points_are_offered_to_others_and_never_to_their_finder() -> None:
 @pytest.mark.parametrize("values", [[0.5, 0.5], [0.0, 0.0], [9.0, 0.0]])
 def test_points_are_verified_before_anyone_gets_them(values: list[float]) -> None:
     def act(one: Problem, monitor: Exchange) -> SolverResult:
-        monitor.improved(np.array(values))
+        monitor.take_improvement(np.array(values))
         return SolverResult(Status.LIMIT, reason="nodes")
 
     assert solve_problem(SMALL, at_once(a=act), EXACT).point is None
@@ -161,10 +161,10 @@ class Watch:
     def progress(self, progress: SolverProgress) -> None:
         pass
 
-    def improved(self, values: Floats) -> None:
+    def take_improvement(self, values: Floats) -> None:
         self.points.append(values)
 
-    def offered(self) -> Floats | None:
+    def next_offer(self) -> Floats | None:
         offer, self.offer = self.offer, None
         return offer
 
@@ -219,7 +219,7 @@ def test_time_limits_and_monitors_end_all() -> None:
     stop = Stop()
 
     def act(one: Problem, monitor: Exchange) -> SolverResult:
-        monitor.improved(np.array([1.0, 1.0]))
+        monitor.take_improvement(np.array([1.0, 1.0]))
         stop.stop_requested = True
         return wait(monitor)
 

@@ -18,7 +18,7 @@ from json_schemas import complaints, published
 import gpusched_dsl as gs
 from gpusched_dsl.cli import main
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.flexibility.guarantee import guaranteed, probability_of_new_day, required_days
+from gpusched_dsl.solving.flexibility.guarantee import guaranteed_amount, probability_of_new_day, required_days
 
 MODEL = """
 model Day "jobs in slots of a day" {
@@ -241,7 +241,7 @@ def test_a_policy_makes_the_plan_without_the_event() -> None:
 def test_shares_of_days() -> None:
     assert [required_days(20, p) for p in (1.0, 0.95, 0.951, 0.9, 0.01)] == [20, 19, 20, 18, 1]
     most = np.array([3.0, 1.0, 2.0, 5.0])
-    assert [guaranteed(most, p) for p in (1.0, 0.75, 0.7, 0.5, 0.25)] == [1, 2, 2, 3, 5]
+    assert [guaranteed_amount(most, p) for p in (1.0, 0.75, 0.7, 0.5, 0.25)] == [1, 2, 2, 3, 5]
     # Clopper and Pearson: of 20 days all, 0.05 ^ (1 / 20); else the root of a binomial tail
     assert probability_of_new_day(20, 20) == pytest.approx(0.05 ** (1 / 20))
     low = probability_of_new_day(20, 18)

@@ -33,7 +33,7 @@ def find(claim: Claim, results: pl.DataFrame | None) -> Finding:
     """Compare a claim with the results of its campaign, a row per run as `gsdsl campaign export` writes them."""
     if not claim.campaign:
         return Finding("not reproduced", detail="not run")
-    runs = None if results is None else selected(claim, results)
+    runs = None if results is None else select_runs(claim, results)
     if runs is None or not len(runs):
         return Finding("not reproduced", detail="its runs are not stored")
     if claim.kind in PAIRED:
@@ -45,18 +45,18 @@ def find(claim: Claim, results: pl.DataFrame | None) -> Finding:
     return _absolute(claim, runs)
 
 
-def selected(claim: Claim, results: pl.DataFrame) -> pl.DataFrame:
+def select_runs(claim: Claim, results: pl.DataFrame) -> pl.DataFrame:
     """Return the complete runs of the claim's methods and factors, with the compared method or value as `role`."""
     runs = results.filter(pl.col("state") == "done")
     if claim.methods:
         runs = runs.filter(pl.col("method").is_in(claim.methods))
-    runs = restricted(runs, claim.where).drop_nulls(claim.measure)
+    runs = restrict_rows(runs, claim.where).drop_nulls(claim.measure)
     if not claim.value:
         return runs.with_columns(role="method")
     return runs.with_columns(role=pl.col(claim.factor).cast(pl.String)).filter(pl.col("role").is_in(claim.roles))
 
 
-def restricted(rows: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
+def restrict_rows(rows: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
     """Return the rows whose columns have the given value, or one of a list; 4 equals 4.0.
 
     Raises KeyError for unknown columns, ValueError for a text in place of a number.

@@ -24,7 +24,7 @@ def norms(terms: FactoredTerms, definition: Power, asked: Bools) -> tuple[Codes,
     entries = np.flatnonzero(asked & (definition.exponents == 0.5))
     arguments = definition.arguments.take(entries)
     written, (owners, squared) = _written_squares(terms, arguments)
-    parts = terms.expanded(arguments)
+    parts = terms.expand(arguments)
     others = np.flatnonzero((parts.degrees == 2) & ~written)
     others = others[semidefinite(parts.take(others))]
     of, roots = square_roots(parts.take(others))

@@ -57,14 +57,14 @@ class FactoredTerms:
         factor = self.factor[columns]
         return np.where(factor == NO_FACTOR, NO_FACTOR, self.kinds[np.maximum(factor, 0)])
 
-    def expanded(self, affines: Affines) -> Polynomials:
+    def expand(self, affines: Affines) -> Polynomials:
         """Affine expressions as polynomials, with polynomials in the place of columns of function `UNIT`."""
         plain = Polynomials.of_affines(affines)
         known = (plain.second != ONE) & (self.factor[plain.second] == UNIT)  # of ONE any factor will do
         if not known.any():
             return plain
         owners, columns, sizes = plain.rows[known], plain.second[known], plain.values[known]
-        return plain.only(~known).plus(self.numerators.combined(affines.count, owners, self.numerator[columns], sizes))
+        return plain.only(~known).plus(self.numerators.combine(affines.count, owners, self.numerator[columns], sizes))
 
     def affines(self, polynomials: Polynomials) -> Affines:
         """Polynomials of degree 1 as affine expressions."""
@@ -136,8 +136,8 @@ class FactoredTerms:
 
     def _multiply(self, definition: Product, entries: Codes, others: Codes, columns: Codes, sizes: Floats) -> None:
         """Products of a column with a function, times `sizes`, and another factor."""
-        inner = self.numerators.take(self.numerator[columns]).scaled(sizes)
-        outer = self.expanded(definition.arguments.take(others))
+        inner = self.numerators.take(self.numerator[columns]).scale(sizes)
+        outer = self.expand(definition.arguments.take(others))
         factor = self.factor[columns]
         fit = np.flatnonzero(inner.degrees + outer.degrees <= MOST_DEGREE[self.kinds[factor]])
         self._add(definition.results[entries[fit]], factor[fit], inner.take(fit).times(outer.take(fit)))

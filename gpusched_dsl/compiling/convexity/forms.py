@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.convexity.combinations import combination, multiple
 from gpusched_dsl.compiling.convexity.factored_terms import FactoredTerms, together
 from gpusched_dsl.compiling.convexity.groups import TermGroups
 from gpusched_dsl.compiling.convexity.polynomials import Polynomials
-from gpusched_dsl.compiling.convexity.quotients import divided, ratios
+from gpusched_dsl.compiling.convexity.quotients import divide, ratios
 from gpusched_dsl.compiling.convexity.semidefinite import SymmetricMatrices, semidefinite, square_roots
 from gpusched_dsl.compiling.passes.expectation_forms import scale
 from gpusched_dsl.ir.arrays import Codes, Int32s
@@ -65,7 +65,7 @@ def quotients(groups: TermGroups, terms: FactoredTerms, bounds: Bounds) -> Form:
     side = np.where(low >= 0, 1.0, np.where(high <= 0, -1.0, 0.0))
     usable = np.flatnonzero((side != 0) & (low < high) & (np.diff(below.matrix.starts) > 0))
     below = scale(below.take(usable), side[usable])
-    parts = divided(groups.polynomials.take(usable).scaled(side[usable]), below)
+    parts = divide(groups.polynomials.take(usable).scale(side[usable]), below)
     fit = np.flatnonzero(semidefinite(parts.squares))
     accepted = usable[fit]
     of, roots = square_roots(parts.squares.take(fit))

@@ -55,7 +55,7 @@ def groups_of(
     keys, group = np.unique(rows * width + terms.factor[columns], return_inverse=True)
     group = group.reshape(-1)
     signs = readers.signs[keys // width]
-    numerators = terms.numerators.combined(
+    numerators = terms.numerators.combine(
         len(keys), group, terms.numerator[columns], matrix.values[entries] * signs[group]
     )
     found = TermGroups(keys // width, keys % width, signs, numerators, entries, group)

@@ -83,9 +83,9 @@ class Polynomials:
         return result
 
     def take(self, which: Codes) -> Polynomials:
-        return self.combined(len(which), np.arange(len(which), dtype=np.int64), which, np.ones(len(which)))
+        return self.combine(len(which), np.arange(len(which), dtype=np.int64), which, np.ones(len(which)))
 
-    def combined(self, count: int, owners: Codes, which: Codes, scale: Floats) -> Polynomials:
+    def combine(self, count: int, owners: Codes, which: Codes, scale: Floats) -> Polynomials:
         """`count` sums: `owners[i]` gets `scale[i]` times polynomial `which[i]`."""
         counts = np.diff(self.starts)[which]
         at = np.repeat(self.starts[:-1][which], counts) + ranges(counts)
@@ -98,7 +98,7 @@ class Polynomials:
         rows = np.concatenate((self.rows, other.rows))
         return Polynomials.of(self.count, rows, both.first, both.second, both.values)
 
-    def scaled(self, factors: Floats) -> Polynomials:
+    def scale(self, factors: Floats) -> Polynomials:
         """Each times a number; entries that become 0 stay until the next sum."""
         return Polynomials(self.count, self.rows, self.first, self.second, self.values * factors[self.rows])
 

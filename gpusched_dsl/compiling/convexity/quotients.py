@@ -31,7 +31,7 @@ class Quotients:
     rest: Polynomials
 
 
-def divided(numerators: Polynomials, denominators: Affines) -> Quotients:
+def divide(numerators: Polynomials, denominators: Affines) -> Quotients:
     """Divide; each denominator has a column."""
     count = numerators.count
     pivots, sizes = _pivots(denominators)
@@ -46,9 +46,9 @@ def divided(numerators: Polynomials, denominators: Affines) -> Quotients:
     both = numerators.only(one & two)
     bends = np.zeros(count)
     bends[both.rows] = both.values  # c
-    in_rest = slopes.times(rest).scaled(-1.0 / sizes).plus(rest.times(rest).scaled(bends / sizes**2))
+    in_rest = slopes.times(rest).scale(-1.0 / sizes).plus(rest.times(rest).scale(bends / sizes**2))
     pivot = Polynomials(count, np.arange(count), np.full(count, ONE, dtype=np.int64), pivots, np.ones(count))
-    affine = slopes.scaled(1.0 / sizes).plus(pivot.scaled(bends / sizes)).plus(rest.scaled(-bends / sizes**2))
+    affine = slopes.scale(1.0 / sizes).plus(pivot.scale(bends / sizes)).plus(rest.scale(-bends / sizes**2))
     return Quotients(free.plus(in_rest), affine)
 
 
@@ -74,10 +74,10 @@ def ratios(terms: FactoredTerms, affines: Affines) -> tuple[Codes, Polynomials, 
     divided_by = np.where(least == most, most, 0)
     quotient = divided_by > 0
     inside = quotient[rows]
-    above = terms.numerators.combined(count, rows[inside], terms.numerator[columns[inside]], matrix.values[inside])
+    above = terms.numerators.combine(count, rows[inside], terms.numerator[columns[inside]], matrix.values[inside])
     below = Polynomials.of_affines(terms.arguments.take(divided_by))
     plain = Polynomials.of_affines(affines)
     plain = plain.only(~quotient[plain.rows])
-    above = above.plus(plain).plus(below.scaled(np.where(quotient, affines.constants, 0.0)).only(quotient[below.rows]))
+    above = above.plus(plain).plus(below.scale(np.where(quotient, affines.constants, 0.0)).only(quotient[below.rows]))
     fit = np.flatnonzero(((most == 0) | quotient) & (above.degrees <= 1))
     return fit, above.take(fit), below.take(fit)

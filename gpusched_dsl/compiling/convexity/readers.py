@@ -118,7 +118,7 @@ class Rewriting:
     def add_affines(self, readers: Codes, affines: Affines) -> None:
         self._added.add_affines(readers, affines, 1.0)
 
-    def applied(self, problem: Problem) -> Problem:
+    def apply_to(self, problem: Problem) -> Problem:
         """The problem, which may have more columns by now, with the sums as they are after the changes."""
         readers = self.readers
         changed = np.zeros(readers.count, dtype=np.bool_)

@@ -48,7 +48,7 @@ from gpusched_dsl.compiling.passes.steps import (
     Note,
     PassResult,
     Target,
-    renumbered,
+    compose_numberings,
 )
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import (
@@ -146,7 +146,7 @@ class _Round:
         if not self.builder.notes:
             return None
         step = self.builder.step()
-        changed = self.rewriting.applied(replace(step.problem, definitions=self.problem.definitions))
+        changed = self.rewriting.apply_to(replace(step.problem, definitions=self.problem.definitions))
         definitions: list[Definition] = []
         first = self.readers.first_definition
         for number, definition in enumerate(changed.definitions):
@@ -299,6 +299,6 @@ def _chain(steps: Sequence[PassResult]) -> PassResult:
 
     columns = steps[0].columns
     for step in steps[1:]:
-        columns = renumbered(columns, step.columns)
+        columns = compose_numberings(columns, step.columns)
     notes = tuple(note for step in steps for note in step.notes)
     return PassResult(steps[-1].problem, notes, invert, map_start, columns=columns)

@@ -123,7 +123,7 @@ class _Values:
         return len(self.entry)
 
     @staticmethod
-    def ordered(argument: Codes, value: Floats, entry: Codes) -> _Values:
+    def in_order(argument: Codes, value: Floats, entry: Codes) -> _Values:
         order = np.lexsort((value, entry))
         argument, value, entry = argument[order], value[order], entry[order]
         new = np.ones(len(order), dtype=np.bool_)
@@ -137,7 +137,7 @@ class _Values:
         of = np.repeat(np.arange(len(arguments)), counts)
         place = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
         value = np.where(counts[of] == 1, low[of], first[of] + step[of] * place)
-        return _Values.ordered(arguments[of], value, definition.entry_of[arguments][of])
+        return _Values.in_order(arguments[of], value, definition.entry_of[arguments][of])
 
     def take(self, rows: Bools) -> _Values:
         """Some of the rows, with the values numbered anew."""

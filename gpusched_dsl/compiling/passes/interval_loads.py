@@ -30,7 +30,7 @@ from gpusched_dsl.compiling.passes.interval_pairs import (
     Intervals,
     entries_not_taken,
     is_at_most_zero,
-    negated,
+    negate,
     opposite,
     surely_positive,
 )
@@ -100,8 +100,8 @@ def _state(intervals: Intervals, entries: Codes) -> list[Definition]:
     working = _presence(intervals)
     one, other = _meeting(intervals)
     counted, owner, truths = _countable_pairs(intervals, one, other, working)
-    own, made = weighted(intervals, "load", intervals.entry, working, intervals.part(3))
-    others, more = weighted(intervals, "loads", intervals.entry[owner], truths, intervals.part(3, counted))
+    own, made = weigh_by_truth(intervals, "load", intervals.entry, working, intervals.part(3))
+    others, more = weigh_by_truth(intervals, "loads", intervals.entry[owner], truths, intervals.part(3, counted))
     rows, every = RowBuilder(intervals.count), np.arange(intervals.count, dtype=np.int64)
     rows.add_affines(every, own, 1.0).add_affines(owner, others, 1.0)
     rows.add_affines(every, capacity_of(intervals, intervals.entry), -1.0)
@@ -166,7 +166,7 @@ def _countable_pairs(intervals: Intervals, one: Codes, other: Codes, working: Af
     if columns is not None:
         part = earlier.take(undecided)
         intervals.add_at_most_zero("starts_first", entry[undecided], part, (columns, True))
-        intervals.add_at_most_zero("starts_second", entry[undecided], negated(part), (columns, False))
+        intervals.add_at_most_zero("starts_second", entry[undecided], negate(part), (columns, False))
         started[0].add(undecided, columns, 1.0)
         started[1].add(undecided, columns, -1.0).constants[undecided] += 1.0
     who, at, truths = [], [], []
@@ -246,7 +246,7 @@ def _no_cycles(intervals: Intervals, one: Codes, other: Codes, first: Bools, sec
     return columns
 
 
-def weighted(
+def weigh_by_truth(
     intervals: Intervals, what: str, entry: Codes, truths: Affines, amounts: Affines
 ) -> tuple[Affines, list[Definition]]:
     """Amounts where truth values are 1, else 0; products of two decided factors are new columns."""
@@ -290,7 +290,7 @@ def _define(intervals: Intervals, entries: Codes) -> list[Definition]:
     low, _ = intervals.analysis.bounds.of(capacity_of(intervals, entries))
     below = entries[surely_positive(-low)]
     if len(below):
-        enough = intervals.comparisons("capacity", below, negated(capacity_of(intervals, below)))
+        enough = intervals.comparisons("capacity", below, negate(capacity_of(intervals, below)))
         made.append(enough)
         parts.append((below, Affines.of_columns(enough.results)))
     if intervals.count:
@@ -319,7 +319,7 @@ def _fits(intervals: Intervals) -> tuple[Affines, list[Definition]]:
             opposite(intervals.part(2, counted)),
         ]
         away, definition = intervals.any_of("away", of, reasons)
-        amounts, products = weighted(intervals, "loads", of, opposite(away), intervals.part(3, counted))
+        amounts, products = weigh_by_truth(intervals, "loads", of, opposite(away), intervals.part(3, counted))
         load.add_affines(owner, amounts, 1.0)
         made += [begun, ended, definition, *products]
     fit = intervals.comparisons("fits", entry, Affines(load.matrix(), load.constants))

@@ -198,13 +198,13 @@ class Intervals:
         if not len(mine):
             return [], []
         entry, amounts = self.entry[mine], self.part(number, mine)
-        usable = self.comparisons(what, entry, negated(amounts))
+        usable = self.comparisons(what, entry, negate(amounts))
         choices = [Affines.of_columns(usable.results), opposite(self.part(2, mine))]
         columns, made = self.any_of(f"{what}_usable", entry, choices)
         return [usable, made], [(entry, columns)]
 
 
-def negated(affines: Affines) -> Affines:
+def negate(affines: Affines) -> Affines:
     rows, every = RowBuilder(affines.count), np.arange(affines.count, dtype=np.int64)
     rows.add_affines(every, affines, -1.0)
     return Affines(rows.matrix(), rows.constants)
@@ -212,7 +212,7 @@ def negated(affines: Affines) -> Affines:
 
 def opposite(truths: Affines) -> Affines:
     """One minus 0/1 values."""
-    less = negated(truths)
+    less = negate(truths)
     return Affines(less.matrix, 1.0 + less.constants)
 
 

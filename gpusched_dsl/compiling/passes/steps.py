@@ -175,9 +175,9 @@ class ReformulatedProblem:
 
     def then(self, step: PassResult) -> ReformulatedProblem:
         before_recover, before_lift = self.invert, self.map_start
-        rows, columns = renumbered(self.rows, step.rows), self.columns
+        rows, columns = compose_numberings(self.rows, step.rows), self.columns
         if step.columns is not None:
-            columns = renumbered(columns, step.columns)
+            columns = compose_numberings(columns, step.columns)
             columns = None if columns is None else columns[: self.original.columns]
         return ReformulatedProblem(
             self.original,
@@ -191,7 +191,7 @@ class ReformulatedProblem:
         )
 
 
-def renumbered(before: Codes | None, after: Codes | None) -> Codes | None:
+def compose_numberings(before: Codes | None, after: Codes | None) -> Codes | None:
     """Numbers after two steps; None: they stay."""
     if before is None or after is None:
         return before if after is None else after

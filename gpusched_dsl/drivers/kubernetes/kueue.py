@@ -112,7 +112,7 @@ class KueueCluster:
                     own.setdefault(uid, []).append(pod)
                 elif not any(key in labels(pod) or key in (metadata(pod).get("annotations") or {}) for key in OF_KUEUE):
                     others.append(pod)
-            jobs = [reader.observed(one, own.get(metadata(one)["uid"], ())) for one in workloads]
+            jobs = [reader.observe_workload(one, own.get(metadata(one)["uid"], ())) for one in workloads]
             jobs += foreign_pods(others, chosen.gpus, "it does not belong to a Workload of Kueue")
         except (UnknownValue, KeyError, TypeError, AttributeError) as unknown:
             raise ClusterUnavailable(f"this gsdsl cannot read the objects of this cluster: {unknown}") from unknown

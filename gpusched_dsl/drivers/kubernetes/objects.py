@@ -176,7 +176,7 @@ def misfit(pod: Json, node: Json, used: Mapping[str, Decimal]) -> str | None:
     return None
 
 
-def reserved(pods: Sequence[Json]) -> dict[str, Decimal]:
+def sum_reservations(pods: Sequence[Json]) -> dict[str, Decimal]:
     """What the pods of a node reserve together."""
     total: dict[str, Decimal] = {"pods": Decimal(0)}
     for pod in pods:

@@ -17,8 +17,8 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     observed_node,
     owner_of,
     requests,
-    reserved,
     spec,
+    sum_reservations,
 )
 from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
 from gpusched_dsl.drivers.kubernetes.quantities import UnknownValue, date_text
@@ -158,7 +158,9 @@ class PodScheduler:
                     nodes[name] = self.api.get(f"/api/v1/nodes/{name}")
                 except Gone:
                     raise ActionRefused(f"there is no node `{name}`") from None
-                used[name] = reserved(list(self.api.list("/api/v1/pods", fieldSelector=f"spec.nodeName={name}")))
+                used[name] = sum_reservations(
+                    list(self.api.list("/api/v1/pods", fieldSelector=f"spec.nodeName={name}"))
+                )
             why = misfit(pod, nodes[name], used[name])
             if why is not None:
                 raise ActionRefused(why)

@@ -101,7 +101,7 @@ class WorkloadReader:
     retries: bool
     extra: Mapping[str, str]
 
-    def observed(self, workload: Json, pods: Sequence[Json]) -> ObservedJob:
+    def observe_workload(self, workload: Json, pods: Sequence[Json]) -> ObservedJob:
         """A Workload as a job; `pods` are its own. Raises UnknownValue."""
         sets = pod_sets(workload, self.gpus)
         total = sum(one.gpus for one in sets)

@@ -30,21 +30,21 @@ def without_left_recursion(rules: Rules) -> Rules:
     return found
 
 
-def inlined(rules: Rules, names: Iterable[str] = INLINED) -> Rules:
+def inline_rules(rules: Rules, names: Iterable[str] = INLINED) -> Rules:
     """Return the rules with some rules replaced where they begin an expansion."""
     wanted = set(names) & rules.keys()
 
-    def expanded(expansion: Expansion) -> Iterable[Expansion]:
+    def expand(expansion: Expansion) -> Iterable[Expansion]:
         if expansion and expansion[0] in wanted:
             head, *rest = expansion
             assert isinstance(head, str)
             for other in rules[head]:
-                yield from expanded((*other, *rest))
+                yield from expand((*other, *rest))
         else:
             yield expansion
 
     return {
-        name: list(dict.fromkeys(new for e in expansions for new in expanded(e))) for name, expansions in rules.items()
+        name: list(dict.fromkeys(new for e in expansions for new in expand(e))) for name, expansions in rules.items()
     }
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from gpusched_dsl.language.grammar_export.factoring import inlined, left_factored, reachable, without_left_recursion
+from gpusched_dsl.language.grammar_export.factoring import (
+    inline_rules,
+    left_factored,
+    reachable,
+    without_left_recursion,
+)
 from gpusched_dsl.language.grammar_export.names import NameRules
 from gpusched_dsl.language.grammar_export.rules import NAME, START, Expansion, Rules, Symbol, rules_of_grammar
 from gpusched_dsl.language.grammar_export.separators import NEEDED, OPTIONAL, with_separators
@@ -40,7 +45,7 @@ def gbnf() -> str:
     soft = {terminal: word for word, terminals in vocabulary().soft.items() for terminal in terminals}
     rules = with_separators(with_excluded_words(rules_of_grammar(), soft))
     rules[START] = [(OPTIONAL, *e, OPTIONAL) if e else (OPTIONAL,) for e in rules[START]]
-    rules = reachable(left_factored(inlined(without_left_recursion(rules))), START)
+    rules = reachable(left_factored(inline_rules(without_left_recursion(rules))), START)
     return HEADER + _Writer().text(rules)
 
 

@@ -94,7 +94,7 @@ class PortfolioPlanner:
         notes = (*plan.notes, f"{PLAN_OF}{plan.method}")
         return replace(plan, method=self.name, seconds=time.perf_counter() - began, notes=notes)
 
-    def followed(self, notes: Sequence[str]) -> str:
+    def followed_method(self, notes: Sequence[str]) -> str:
         """Return whose plan a plan with these notes is: of a method, or of one with jobs of another; "" if unknown."""
         return next((note.removeprefix(PLAN_OF) for note in reversed(notes) if note.startswith(PLAN_OF)), "")
 

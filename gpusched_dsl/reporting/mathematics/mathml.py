@@ -65,10 +65,10 @@ class _Reader:
             if self.token.isspace():
                 self.at += 1
             else:
-                parts.append(self.scripted())
+                parts.append(self.with_scripts())
         return f"<mrow>{''.join(parts)}</mrow>"
 
-    def scripted(self) -> str:
+    def with_scripts(self) -> str:
         """Return an element with its subscript and superscript."""
         is_large = self.token in _LARGE or self.token == r"\operatorname*"
         base = self.element()

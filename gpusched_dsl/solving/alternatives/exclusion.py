@@ -30,7 +30,7 @@ def with_cutoff(problem: Problem, worst: float) -> Problem:
     return replace(kept, objectives=problem.objectives)
 
 
-def excluding(problem: Problem, compared: Compared, points: Sequence[Floats], symmetry: Symmetry) -> PassResult:
+def exclude_points(problem: Problem, compared: Compared, points: Sequence[Floats], symmetry: Symmetry) -> PassResult:
     """The problem without these points, whatever values their other columns have.
 
     A binary b with the value v differs by b or 1 - b. Another integer x in [l, u] with the value v gets binaries p and

@@ -12,7 +12,7 @@ from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.alternatives.compared import Compared
-from gpusched_dsl.solving.alternatives.search import Solve, restated
+from gpusched_dsl.solving.alternatives.search import Solve, restate
 from gpusched_dsl.solving.alternatives.symmetry import InterchangeableSet, Symmetry
 from gpusched_dsl.solving.solution import Solution
 
@@ -98,7 +98,7 @@ def _option(
         return JobOption(entry, alike, None, solved.status, solved.reason, 0, False)
     original = compared.problem
     point = symmetry.align(solved.point, best.point)
-    solution = restated(best, original, point, solved.point, solved)
+    solution = restate(best, original, point, solved.point, solved)
     assert solution.point is not None
     differs = compared.values(solution.point) != compared.values(best.point)
     differs[own] = False

@@ -10,7 +10,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.alternatives.compared import Compared
-from gpusched_dsl.solving.alternatives.exclusion import excluding, with_cutoff
+from gpusched_dsl.solving.alternatives.exclusion import exclude_points, with_cutoff
 from gpusched_dsl.solving.alternatives.symmetry import Symmetry
 from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 from gpusched_dsl.solving.verification import CheckedPoint, check_point
@@ -55,7 +55,7 @@ def find_alternatives(
         limited = with_cutoff(problem, best + sign * within * abs(best))
     complete, reason, repeated = False, "count", 0
     while len(found) < count:
-        step = excluding(limited, compared, excluded, symmetry)
+        step = exclude_points(limited, compared, excluded, symmetry)
         solved = solve(step.problem)
         solved.close()
         if solved.status is Status.INFEASIBLE:
@@ -74,7 +74,7 @@ def find_alternatives(
                 break
             continue
         equal.append(point)
-        found.append(restated(first, problem, symmetry.align(point, first.point), point, solved))
+        found.append(restate(first, problem, symmetry.align(point, first.point), point, solved))
         if solved.reason in ("time", "interrupt"):
             reason = solved.reason
             break
@@ -85,7 +85,7 @@ def find_alternatives(
     return FoundAlternatives(tuple(ranked), differ, complete, reason, repeated)
 
 
-def restated(first: Solution, problem: Problem, point: Floats, otherwise: Floats, solved: Solution) -> Solution:
+def restate(first: Solution, problem: Problem, point: Floats, otherwise: Floats, solved: Solution) -> Solution:
     """A solution of the problem with a point that was found for it with more rows.
 
     `otherwise` is the point with the names that its solver gave, if the other one is not accepted. Raises

@@ -50,7 +50,7 @@ class Board:
                 self.best, self.best_by = point, solver
             self._end_if_proved()
 
-    def bounded(self, solver: str, bound: float) -> None:
+    def take_bound(self, solver: str, bound: float) -> None:
         """Take a bound of a solver."""
         with self._lock:
             earlier = self.bounds.get(solver)

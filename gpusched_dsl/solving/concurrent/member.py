@@ -96,7 +96,7 @@ class Member:
         """Write what a solve has found on the board, its proof last."""
         self.solution = solved
         if solved.bound is not None:
-            board.bounded(self.name, solved.bound)
+            board.take_bound(self.name, solved.bound)
         if solved.point is not None and solved.verification is not None:
             checked = CheckedPoint(solved.point, solved.verification, solved.is_integral)
             board.take(self.name, checked, prefer=solved.row_duals is not None)
@@ -134,16 +134,16 @@ class _MemberMonitor:
 
     def progress(self, progress: SolverProgress) -> None:
         if progress.bound is not None and np.isfinite(progress.bound):
-            self._board.bounded(self._name, progress.bound)
+            self._board.take_bound(self._name, progress.bound)
 
     @property
     def stop_requested(self) -> bool:
         return bool(self._board.reason)
 
-    def improved(self, values: Floats) -> None:
+    def take_improvement(self, values: Floats) -> None:
         self._board.offer(self._name, values)
 
-    def offered(self) -> Floats | None:
+    def next_offer(self) -> Floats | None:
         best = self._board.best
         if best is None or best is self._seen or self._board.best_by == self._name:
             return None

@@ -80,7 +80,7 @@ def plan_day(day: ShedProblem, before_notice: Ints, solve: Solve, given: Baselin
     baseline = found.point
     power = day.power(baseline)
     if len(before_notice):
-        day = day.keeping(baseline, before_notice)
+        day = day.fix_columns(baseline, before_notice)
     largest = solve(day.most(power), baseline, False)
     largest.close()
     point = baseline if largest.point is None else largest.point

@@ -17,7 +17,7 @@ def required_days(days: int, probability: float) -> int:
     return max(1, math.ceil(probability * days - ROUNDING))
 
 
-def guaranteed(most: Floats, probability: float) -> float:
+def guaranteed_amount(most: Floats, probability: float) -> float:
     """Return the largest amount that at least this share of the days reaches: an order statistic of their `most`.
 
     The amount is the only decision before the day, and each day is a problem of its own. So the chance-constrained

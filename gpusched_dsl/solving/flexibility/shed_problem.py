@@ -70,7 +70,7 @@ class ShedProblem:
         moves = Objective("minimize", (differing,), name="moves")
         return stage_problem(self.at(baseline, shed), moves, [kept], ROUNDING)
 
-    def keeping(self, point: Floats, columns: Ints) -> ShedProblem:
+    def fix_columns(self, point: Floats, columns: Ints) -> ShedProblem:
         """The same with the values of some columns as at a point: what is decided before the notice."""
         lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
         values = np.where(self.problem.integer[columns], np.rint(point[columns]), point[columns])

@@ -23,7 +23,7 @@ from gpusched_dsl.language.units import Unit, convertible, factor, parse_unit_te
 from gpusched_dsl.reporting.flexibility import Flexibility
 from gpusched_dsl.reporting.flexibility_data import DayOffer, FlexibleDay
 from gpusched_dsl.solving.flexibility.day import DayPlans, Shed, plan_day, price_sheds
-from gpusched_dsl.solving.flexibility.guarantee import guaranteed
+from gpusched_dsl.solving.flexibility.guarantee import guaranteed_amount
 from gpusched_dsl.solving.flexibility.shed_problem import ShedProblem
 from gpusched_dsl.solving.relaxation import relax_integers
 from gpusched_dsl.solving.solution import Solution
@@ -90,7 +90,7 @@ def flexibility(
             days.append((built, plan_day(built.problem, _columns_before(built), solver, given)))
     kilo = _kilowatts(days[0][0].model.unit) if days else 1.0
     most = np.array([plans.most for _, plans in days] + [0.0] * (len(config.days) - len(days)))
-    amount = guaranteed(most, config.probability)
+    amount = guaranteed_amount(most, config.probability)
     offers = _offers(config, amount * kilo)
     found: list[FlexibleDay] = []
     for number, (built, plans) in enumerate(days, start=1):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from random_clusters import some_policy, some_workload
 
-from gpusched_dsl.engines.active import using
+from gpusched_dsl.engines.active import use_engine
 from gpusched_dsl.engines.inline import InlineEngine
 from gpusched_dsl.engines.local import LocalEngine
 from gpusched_dsl.engines.protocol import DIED, Done, Engine, Failure, Shared, Stop, Work
@@ -69,7 +69,7 @@ def same(one: EngineResult, other: EngineResult) -> bool:
 
 
 def on(engine: Engine, work: Workload, lines: Instructions, number: int) -> EngineResult:
-    with using(engine) as use:
+    with use_engine(engine) as use:
         found = run(work, lines, SETTINGS, seed=[3, number])
     assert use.used
     return found
@@ -98,11 +98,11 @@ def test_an_engine_gives_the_schedules_of_threads() -> None:
 
 def test_a_controller_without_time_has_its_first_pass() -> None:
     for number, (work, lines) in enumerate(cases(4)):
-        with using(Lost(None)):
+        with use_engine(Lost(None)):
             found = run(work, lines, SETTINGS, seed=[3, number], stop=lambda: True)
         assert found.stopped
         assert violations(work, found.schedule) == []
-        with using(InlineEngine()):
+        with use_engine(InlineEngine()):
             over = run(work, lines, SETTINGS, seed=[3, number], seconds=-1.0)
         assert over.stopped
         assert over.iterations == 0
@@ -112,7 +112,7 @@ def test_workers_end_in_time_with_their_best_schedules() -> None:
     work, lines = cases(1)[0]
     settings = SearchSettings(iterations=10**9, controllers=2)
     start = time.monotonic()
-    with using(InlineEngine()):
+    with use_engine(InlineEngine()):
         found = run(work, lines, settings, stop=lambda: time.monotonic() > start + 0.2, seconds=0.2)
     assert found.stopped
     assert time.monotonic() - start < 20
@@ -120,7 +120,7 @@ def test_workers_end_in_time_with_their_best_schedules() -> None:
 
 def test_a_lost_worker_is_an_error() -> None:
     work, lines = cases(1)[0]
-    with using(Lost(Failure(DIED, "it was ended"))), pytest.raises(DiagnosticError, match="GSM5308"):
+    with use_engine(Lost(Failure(DIED, "it was ended"))), pytest.raises(DiagnosticError, match="GSM5308"):
         run(work, lines, SETTINGS)
 
 

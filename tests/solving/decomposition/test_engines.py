@@ -14,7 +14,7 @@ from block_problems import any_blocks, by_type
 
 from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.engines.active import using
+from gpusched_dsl.engines.active import use_engine
 from gpusched_dsl.engines.inline import InlineEngine
 from gpusched_dsl.engines.local import LocalEngine
 from gpusched_dsl.engines.protocol import Done, Engine, Shared, Stop, Work
@@ -87,7 +87,7 @@ def solved_bits(
     if engine is None:
         found = solve_by_blocks(*arguments, techniques=techniques)
     else:
-        with using(engine) as use:
+        with use_engine(engine) as use:
             found = solve_by_blocks(*arguments, techniques=techniques)
         assert use.used or found.statistics["by_dynamic_program"]
     assert bounds == sorted(bounds)
@@ -224,6 +224,6 @@ def test_dask_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_time_limit_ends_a_solve_on_workers() -> None:
     problem = any_blocks(1)
-    with using(InlineEngine()):
+    with use_engine(InlineEngine()):
         found = solve_by_blocks(problem, blocks_of(problem, "Parts"), HIGHS, SolveOptions(time_limit=0.0))
     assert (found.status, found.reason) == (Status.LIMIT, "time")

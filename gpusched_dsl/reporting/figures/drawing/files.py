@@ -40,7 +40,7 @@ def write_figures(figures: Mapping[str, Sequence[Figure]], folder: str | Path) -
                 drawn = draw(figure)
                 for kind in FORMATS:
                     files.append(place / f"{head}{name}.{kind}")
-                    write_bytes(files[-1], encoded(drawn, kind, figure.title))
+                    write_bytes(files[-1], encode_drawing(drawn, kind, figure.title))
     return files
 
 
@@ -72,7 +72,7 @@ def draw(figure: Figure) -> Drawing:
     return drawn
 
 
-def encoded(drawn: Drawing, kind: str, title: str, dots_per_inch: int = DOTS_PER_INCH) -> bytes:
+def encode_drawing(drawn: Drawing, kind: str, title: str, dots_per_inch: int = DOTS_PER_INCH) -> bytes:
     """Return the content of a file of a kind, `svg` or `png`."""
     buffer = io.BytesIO()
     metadata = {"Title": label(title, 100), **({"Date": None} if kind == "svg" else {})}
