@@ -3,6 +3,7 @@
 import importlib.util
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,15 +98,31 @@ def test_the_policy_shown_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_the_picture_shows_this_version() -> None:
     """Drawn again from the example: `python docs/images/overview.py` where this fails."""
-    script = ROOT / "docs" / "images" / "overview.py"
-    spec = importlib.util.spec_from_file_location("overview", script)
-    assert spec is not None
-    assert spec.loader is not None
-    overview = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(overview)
-    shown = script.with_suffix(".svg").read_text(encoding="utf-8")
+    overview = script_of_picture("overview")
+    shown = picture("overview")
     assert words_of(overview.drawn()) == words_of(shown)
     assert "GSM1203" in shown
+
+
+def test_the_chart_shows_the_figures_of_the_page() -> None:
+    """Drawn again from docs/performance.md: `python docs/images/building.py` where this fails."""
+    building = script_of_picture("building")
+    assert words_of(building.draw()) == words_of(picture("building"))
+    seconds = {name: figures[0] for name, figures in building.figures().items()}
+    assert f"gsdsl {seconds['gsdsl']:.2g} s, linopy {seconds['linopy']:.2g} s" in README
+
+
+def script_of_picture(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "images" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def picture(name: str) -> str:
+    return (ROOT / "docs" / "images" / f"{name}.svg").read_text(encoding="utf-8")
 
 
 def words_of(svg: str) -> list[str]:
