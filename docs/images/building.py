@@ -6,6 +6,7 @@ import io
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
