@@ -39,7 +39,7 @@ def figures() -> dict[str, tuple[float, float]]:
 def draw() -> str:
     """The chart as SVG, equal for equal figures."""
     shown = figures()
-    settings = {
+    settings: Any = {
         "svg.hashsalt": "building",
         "svg.fonttype": "none",
         "font.family": "sans-serif",
