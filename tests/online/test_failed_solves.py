@@ -29,6 +29,21 @@ online NoFallback for CapacityPlanning {
   carry deadline[j] = deadline[j] - now;
 }
 """
+IDLE = """
+import "gsdsl:capacity_planning/online.gsm";
+scenario Cluster for CapacityPlanning {
+  node_rule = at_most;
+  Nodes = { n1 };
+  table Types: gpus price[$/h] family = small 1 0.56 k;
+  table Jobs: deadline[h] weight[$/h] = a 100 1;
+  table Runnable: exec_time[h] = a small 1 10;
+}
+online NoFallback for CapacityPlanning {
+  arrive j in Jobs at submitted[j];
+  carry remaining[j] = remaining[j];
+  carry deadline[j] = deadline[j] - now;
+}
+"""
 
 
 def cluster(deadline: str, weight: str) -> gs.Model:
@@ -77,6 +92,29 @@ def test_the_fallback_plans_what_the_solver_cannot() -> None:
     assert warning.severity == "warning"
     assert warning.notes[-1] == "1 plan of `highs` failed like this, the first at 0 h"
     assert (warning.help or "").startswith("`Greedy` planned instead; ")
+
+
+def test_the_fallback_plans_where_a_policy_runs_nothing() -> None:
+    """A job with much time costs nothing while it waits, but the model requires that one job runs."""
+    model = gs.loads(IDLE)
+    result = model.run(online="EveryArrivalAndCompletion", method="ReducedCost")
+    assert (result.ended, [step.method for step in result.outcome.steps]) == ("finished", ["Greedy"])
+    [warning] = result.warnings
+    assert (warning.code, warning.severity, warning.help) == ("GSM4015", "warning", "`Greedy` planned instead")
+    assert "`enough_run` is 0, at least 1" in warning.message
+    assert warning.primary is not None
+    assert model.run(online="NoFallback", method="ReducedCost").ended == "stuck", "no other method is there"
+    model = gs.loads(IDLE.replace("at_most", "paper"))  # the rows permit that nothing runs
+    assert model.run(online="EveryArrivalAndCompletion", method="ReducedCost").ended == "stuck"
+
+
+def test_a_job_is_not_refused_because_a_policy_leaves_it_waiting() -> None:
+    loop: Any = gs.loads(IDLE).live(online="EveryEvent", method="ReducedCost")
+    loop.on_event({"kind": "tick", "time": 0.0})
+    job = {"deadline": 200, "weight": 1, "Runnable": [["small", 1]], "exec_time": {"small,1": 10}}
+    loop.on_event({"kind": "completion", "time": 10.0, "job": "a"})
+    [decided] = loop.on_event({"kind": "arrival", "id": "b", "time": 11.0, "job": "b", "values": job})
+    assert decided.method == "Greedy"
 
 
 def test_a_run_in_which_nothing_could_be_planned_is_an_error() -> None:

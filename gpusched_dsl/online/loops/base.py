@@ -143,8 +143,9 @@ class SimulationLoop:
                 is_new = plan is None
                 if plan is None:
                     limited_request = replace(request, seconds=deadline.rest_of(self.config.time_limit))
+                    planners = (self.planner, self.fallback)
                     plan, failure = plan_with_fallback(
-                        (self.planner, self.fallback), limited_request, self.diagnostics, self.world.now, self.unit
+                        planners, limited_request, self.diagnostics, self.world.now, self.unit, self.online.span
                     )
                 deadline.check()
         except StoppedEarly as stopped:

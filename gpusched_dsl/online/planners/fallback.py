@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.source import Span
 from gpusched_dsl.online.planners.failures import is_of_solving
 from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, PlanningRequest
+from gpusched_dsl.online.planners.violations import is_large, violation_in
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
 
 
 def plan_with_fallback(
-    planners: Iterable[Planner | None], request: PlanningRequest, diagnostics: RunDiagnostics, now: float, unit: str
+    planners: Sequence[Planner | None],
+    request: PlanningRequest,
+    diagnostics: RunDiagnostics,
+    now: float,
+    unit: str,
+    span: Span | None = None,
 ) -> tuple[Plan, DiagnosticError | None]:
     """Return the plan of the first planner that finds one, else the running jobs; and the first error of a solver.
 
-    Each planner may take the seconds of the request. Failures and crashes are added to the diagnostics of the run.
+    Each planner may take the seconds of the request. Failures and crashes are added to the diagnostics of the run. A
+    plan that runs nothing although the model does not permit this is a failure if another planner is there: all jobs
+    might wait for ever. `span` is where an error is shown that has no other place.
     """
     failure: DiagnosticError | None = None
-    for planner in planners:
-        if planner is None:
-            continue
+    present = [planner for planner in planners if planner is not None]
+    for planner in present:
         try:
             plan = planner.plan(request)
         except DiagnosticError as error:
@@ -30,6 +39,22 @@ def plan_with_fallback(
             plan, failure = None, failure or error
         finally:
             diagnostics.warn_of_crashes(planner)
+        if plan is not None and planner.name != present[-1].name and (idle := _idleness(request, plan, span)):
+            diagnostics.count_failures(planner, idle, now, unit)
+            plan = None  # no failure: an arrival is not to blame
         if plan is not None:
             return plan, failure
     return Plan({} if request.running is None else request.running, AS_BEFORE, "none"), failure
+
+
+def _idleness(request: PlanningRequest, plan: Plan, span: Span | None) -> DiagnosticError | None:
+    """Return the error of a policy's plan that runs nothing and violates the model; solvers verify their plans."""
+    if plan.objective is not None or is_large(request.instance):
+        return None
+    if any((values.values != 0).any() for values in plan.values.values()):
+        return None
+    broken = violation_in(request.instance, plan)
+    if broken is None:
+        return None
+    message = f"the plan of `{plan.method}` runs nothing and violates constraints of the model: {broken}"
+    return DiagnosticError([Diagnostic("GSM4015", message, span)])
