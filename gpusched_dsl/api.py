@@ -57,7 +57,7 @@ def loads(
 ) -> Model:
     """Read a text; its imports and data are relative to the folder `base`. Raises DiagnosticError as `load` does."""
     start = time.perf_counter()
-    check_values({"memory": memory})
+    check_values({"text": text, "memory": memory})
     diagnostics = Diagnostics()
     folder = None if base is None else Path(base)
     workspace = workspace_from_text(text, name, diagnostics, folder, allow_outside=allow_outside)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import logging
+import multiprocessing
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,6 +109,34 @@ def test_problems_survive_json() -> None:
     assert [f.name for f in back.column_families] == [f.name for f in problem.column_families]
     with pytest.raises(gs.DiagnosticError):
         gs.problem_from_json("{}")
+
+
+FORKED = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+import gpusched_dsl as gs
+
+def solve(most):
+    model = gs.loads("model M { param most; var x >= 0 <= most; maximize f: x; }")
+    model.set("most", most)
+    try:
+        return model.solve().objective
+    except gs.DiagnosticError as error:
+        return error.diagnostics[0].code
+
+with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+    print(list(pool.map(solve, [2, 3])))  # the first use is in the fork
+print(solve(4))
+with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+    print(list(pool.map(solve, [2, 3])))
+"""
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system")
+def test_a_fork_after_use_is_refused() -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.splitlines() == ["[2.0, 3.0]", "4.0", "['GSM6025', 'GSM6025']"]
 
 
 def test_a_former_name_warns() -> None:

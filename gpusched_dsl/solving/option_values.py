@@ -104,6 +104,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "methods": ("methods must be a list of names of solvers and policies", _is_names),
     "without": ("`without` must be a list of names of passes", _is_names),
     "journal": ("the journal must be the path of a file", _is_file),
+    "text": ("the text of a model must be a `str`", _is_text),
     "path": ("the file to load must be a path", _is_file),
     "memory": ("the memory must be an integer number of bytes, at least 1", _integer_check(1)),
     "judge": ("the judge must be the name of a solver", _is_text),
@@ -140,7 +141,7 @@ def value_diagnostics(values: Mapping[str, Value], optional: tuple[str, ...] = (
         words, accepts = RULES[name]
         if (value is None and name in optional) or accepts(value):
             continue
-        diagnostics.append(Diagnostic("GSM4011", f"{words}, not {_show(value)}", help=_suggest_number(name, value)))
+        diagnostics.append(Diagnostic("GSM4011", f"{words}, not {_show(value)}", help=_suggest(name, value)))
     return diagnostics
 
 
@@ -196,8 +197,10 @@ def _show(value: Value) -> str:
     return f"`{text}`" if len(text) <= 60 else f"a value of type `{type(value).__name__}`"
 
 
-def _suggest_number(name: str, value: Value) -> str | None:
-    """Suggest the number for a text such as `5m` or `1%`."""
+def _suggest(name: str, value: Value) -> str | None:
+    """Suggest the number for a text such as `5m` or `1%`, a list for a name, `load` for the path of a text."""
+    if name == "text" and isinstance(value, os.PathLike):
+        return "`load` reads a file"
     if (name in ("methods", "without") and isinstance(value, str)) or (name == "seeds" and is_a(value, Integral)):
         return f"write `{name}=[{value!r}]`"
     if not isinstance(value, str) or name not in ("time_limit", "gap", "threads", "seed", "samples", "at"):

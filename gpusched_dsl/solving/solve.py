@@ -12,6 +12,7 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes, changes
 from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, StoppedEarly, grace, limit, stage
+from gpusched_dsl.ir.one_process import refuse_fork
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving.concurrent.reformulations import Reformulations
@@ -47,8 +48,9 @@ def solve_problem(
     and the monitor stop with the best point found: before a solver was asked, that is the start where it is feasible.
     `reformulations` are those of other solves of the same problem.
     Raises DiagnosticError (GSM32.., GSM40..) for an unknown backend, wrong options, terms that the backend does not
-    take, data no solver can take, a solver that fails, and a point that our own check refuses.
+    take, data no solver can take, a solver that fails, and a point that our own check refuses; GSM6025 in a fork.
     """
+    refuse_fork()
     chosen = backend_named(backend) if isinstance(backend, str) else backend
     options = options or SolveOptions()
     check_request(chosen, problem, options, start)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,8 @@ TEXT = "model M { var x >= 0 <= 3; maximize f: x; } scenario S for M { }"
         (lambda model: gs.loads(TEXT, memory="2 GB"), "the memory must be an integer number of bytes"),
         (lambda model: gs.load("x.gsm", memory=0), "the memory must be an integer number of bytes"),
         (lambda model: gs.load(7), "the file to load must be a path"),
+        (lambda model: gs.loads(Path("m.gsm")), "the text of a model must be a `str`, not `"),
+        (lambda model: gs.compile(TEXT.encode()), "the text of a model must be a `str`, not a value"),
     ],
 )
 def test_what_is_wrong_is_said(call: Callable[[Any], Any], words: str) -> None:
@@ -36,6 +39,12 @@ def test_what_is_wrong_is_said(call: Callable[[Any], Any], words: str) -> None:
     [found] = error.value.diagnostics
     assert found.code == "GSM4011"
     assert words in found.message
+
+
+def test_a_path_for_a_text_has_advice() -> None:
+    with pytest.raises(gs.DiagnosticError) as error:
+        gs.loads(Path("m.gsm"))  # type: ignore[arg-type]
+    assert error.value.diagnostics[0].help == "`load` reads a file"
 
 
 def test_a_text_for_names_has_advice() -> None:

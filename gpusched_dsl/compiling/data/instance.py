@@ -46,6 +46,7 @@ from gpusched_dsl.data.sources.files import FileLimits as FileLimits
 from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.domains import Domain, IntervalDomain, Scalar
+from gpusched_dsl.ir.one_process import refuse_fork
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedParam,
@@ -130,8 +131,9 @@ def build_instance(
     that instance: of its values those are taken over whose inputs did not change (`reuse.py`). What is `ready` is taken
     as it is, whatever the scenario gives (`slicing.py`).
     Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values, GSM22xx of checks,
-    GSM30xx of derivations.
+    GSM30xx of derivations. GSM6025 in a fork of a process that has read data before.
     """
+    refuse_fork()
     diagnostics = Diagnostics()
     reader = reader or FileReader(folder, files or FileLimits(), roots or {})
     reader.expect(g for givens in scenario.assignments.values() for g in givens)

@@ -362,6 +362,7 @@ CODES: dict[str, str] = {
     "GSM6022": "job is not in any plan at that time",
     "GSM6023": "optional package is not installed",
     "GSM6024": "format of reports cannot be used",
+    "GSM6025": "process was forked after use",
     # 70xx driving models over time
     "GSM7001": "carried state is not an integer",
     "GSM7002": "model cannot run over time",
