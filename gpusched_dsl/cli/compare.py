@@ -12,9 +12,7 @@ from gpusched_dsl.cli.documents import (
     STDOUT,
     check_reports,
     check_targets,
-    write_document,
-    write_figures,
-    write_reports,
+    write_comparison,
 )
 from gpusched_dsl.cli.instance import open_scenario
 from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
@@ -61,7 +59,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     comparison = compare(config, clock=clock, monitor=watch, listener=listener)
     report_compiling(sum(row.compile_seconds for row in comparison.rows), output)
     _show(comparison, output)
-    _write(comparison, options, output)
+    write_comparison(comparison, options, output)
     return _exit_code(comparison)
 
 
@@ -111,18 +109,6 @@ def _show(comparison: Comparison, output: Output) -> None:
         output.say_wrapped(line)
     output.report(d for row in comparison.rows for d in row.diagnostics)
     output.report(comparison.contradictions)
-
-
-def _write(comparison: Comparison, options: argparse.Namespace, output: Output) -> None:
-    if options.json is not None:
-        write_document(comparison.json_text(), options.json, output)
-    if options.csv is not None:
-        write_document(comparison.csv_text(), options.csv, output)
-    if options.html is not None:
-        write_document(comparison.html_text(), options.html, output)
-    if options.figures is not None:
-        write_figures(comparison.figures(), options.figures, output)
-    write_reports(comparison, options.report, output)
 
 
 def _exit_code(comparison: Comparison) -> int:

@@ -12,8 +12,13 @@ from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.reporters import reporter
 
 if TYPE_CHECKING:
+    import argparse
+
+    from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.figures.figure import Figure
     from gpusched_dsl.reporting.report import Report
+    from gpusched_dsl.reporting.runs.comparison import RunComparison
+    from gpusched_dsl.reporting.runs.seeds import SeedComparison
 
 STDOUT = "-"
 
@@ -49,6 +54,21 @@ def write_reports(report: Report, reports: Sequence[tuple[str, str]], output: Ou
     for name, target in reports:
         report.export(target, to=name)
         output.note(f"wrote {target}")
+
+
+def write_comparison(
+    comparison: Comparison | RunComparison | SeedComparison, options: argparse.Namespace, output: Output
+) -> None:
+    """Write a comparison to all outputs that the options of a command name."""
+    if options.json is not None:
+        write_document(comparison.json_text(), options.json, output)
+    if options.csv is not None:
+        write_document(comparison.csv_text(), options.csv, output)
+    if options.html is not None:
+        write_document(comparison.html_text(), options.html, output)
+    if options.figures is not None:
+        write_figures(comparison.figures(), options.figures, output)
+    write_reports(comparison, options.report, output)
 
 
 def write_figures(figures: Mapping[str, Sequence[Figure]], folder: str, output: Output) -> None:

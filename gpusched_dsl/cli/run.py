@@ -15,6 +15,7 @@ from gpusched_dsl.cli.documents import (
     STDOUT,
     check_reports,
     check_targets,
+    write_comparison,
     write_document,
     write_figures,
     write_reports,
@@ -186,17 +187,7 @@ def _report_comparison(comparison: RunComparison, options: argparse.Namespace, o
     contradictions = comparison.contradictions
     warnings = (warning for result in comparison.results for warning in result.warnings if warning.code != CODE)
     output.report((*warnings, *contradictions))
-    if options.json is not None:
-        write_document(comparison.json_text(), options.json, output)
-    if options.csv is not None:
-        write_document(comparison.csv_text(), options.csv, output)
-    if options.html is not None:
-        from gpusched_dsl.reporting.pages.run_page import page
-
-        write_document(page(comparison.results, comparison.grid(), comparison.footer()), options.html, output)
-    if options.figures is not None:
-        write_figures(comparison.figures(), options.figures, output)
-    write_reports(comparison, options.report, output)
+    write_comparison(comparison, options, output)
     if comparison.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
@@ -216,15 +207,7 @@ def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, outpu
     output.report(d for row in rows for d in row.diagnostics)
     warnings = (warning for result in comparison.results for warning in result.warnings if warning.code != CODE)
     output.report((*warnings, *comparison.contradictions))
-    if options.json is not None:
-        write_document(comparison.json_text(), options.json, output)
-    if options.csv is not None:
-        write_document(comparison.csv_text(), options.csv, output)
-    if options.html is not None:
-        write_document(comparison.html_text(), options.html, output)
-    if options.figures is not None:
-        write_figures(comparison.figures(), options.figures, output)
-    write_reports(comparison, options.report, output)
+    write_comparison(comparison, options, output)
     if comparison.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
-from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
+from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
+from gpusched_dsl.ir.definitions.truth import TruthDefinition
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Broken, Number, check_length, check_starts
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -32,7 +33,7 @@ class DistinctBlock(Block, tag="distinct"):
 
 
 @dataclass(frozen=True, eq=False)
-class Distinct(Definition):
+class Distinct(TruthDefinition):
     """1 if no two arguments are equal, else 0; the result columns are binary."""
 
     op: ClassVar[str] = "distinct"
@@ -72,31 +73,6 @@ class Distinct(Definition):
             entry, value = self.entry_of[fixed][known], low[fixed][known]
             twice[entry[1:][(np.diff(entry) == 0) & (np.diff(value) == 0)]] = True
         return always, np.where(twice, 0.0, 1.0)
-
-    def integer_entries(self, arguments: Bools) -> Bools:
-        return np.ones(self.size, dtype=np.bool_)
-
-    def multiples(self, arguments: Floats) -> Floats:
-        return np.ones(self.size)
-
-    @property
-    def exact_entries(self) -> Bools:
-        return np.zeros(self.size, dtype=np.bool_)
-
-    @property
-    def is_tabulable(self) -> bool:
-        return False
-
-    def values_near(self, point: Floats, inside: Floats) -> Floats:
-        return np.where(point[self.results] > 0.5, 1.0, 0.0)
-
-    def derivatives(self, inside: Floats, values: Floats) -> Floats:
-        return np.zeros(len(inside))
-
-    def choices(self, arguments: Floats, inside: Floats, values: Floats) -> Choices:
-        """Nothing: whole arguments keep their values."""
-        none = np.zeros(0)
-        return Choices(np.zeros(0, dtype=np.int64), none, none, none, none)
 
     def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
         return DistinctBlock(starts=self.starts.tolist(), **common)

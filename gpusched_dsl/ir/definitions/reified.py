@@ -11,6 +11,7 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
+from gpusched_dsl.ir.definitions.truth import TruthDefinition
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Broken, Side, check_length, check_sides, infinite_from_none, sides
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP, ROUNDING
@@ -36,7 +37,7 @@ class HoldsBlock(Block, tag="holds"):
 
 
 @dataclass(frozen=True, eq=False)
-class Reified(Definition):
+class Reified(TruthDefinition):
     """1 where `lower <= argument <= upper`, else 0; the result columns are binary.
 
     `steps`: the distances between the values that the arguments can have, 0 where they can have any
@@ -92,31 +93,11 @@ class Reified(Definition):
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         return self.lower > low, self.upper < high
 
-    def integer_entries(self, arguments: Bools) -> Bools:
-        return np.ones(self.size, dtype=np.bool_)
-
-    def multiples(self, arguments: Floats) -> Floats:
-        return np.ones(self.size)
-
-    @property
-    def exact_entries(self) -> Bools:
-        return np.zeros(self.size, dtype=np.bool_)
-
-    def values_near(self, point: Floats, inside: Floats) -> Floats:
-        return np.where(point[self.results] > 0.5, 1.0, 0.0)
-
-    def derivatives(self, inside: Floats, values: Floats) -> Floats:
-        return np.zeros(len(inside))
-
     def choices(self, arguments: Floats, inside: Floats, values: Floats) -> Choices:
         """A comparison that is true stays true."""
         true = np.flatnonzero(values > 0.5)
         lower, upper = self.lower[true] - arguments[true], self.upper[true] - arguments[true]
         return Choices(true, np.zeros(len(true)), np.ones(len(true)), lower, upper)
-
-    @property
-    def is_tabulable(self) -> bool:
-        return False
 
     def to_block(self, common: dict[str, Any], laws: dict[Distribution, int]) -> Block:
         return HoldsBlock(lower=sides(self.lower, -np.inf), upper=sides(self.upper, np.inf), **common)

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
-from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
+from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
+from gpusched_dsl.ir.definitions.truth import TruthDefinition
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Broken, Number, check_length, check_starts
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP
@@ -110,7 +111,7 @@ class CumulativeBlock(_IntervalsBlock, tag="cumulative"):
 
 
 @dataclass(frozen=True, eq=False)
-class IntervalDefinition(Definition):
+class IntervalDefinition(TruthDefinition):
     """1 if a condition on intervals is true, else 0; the result columns are binary.
 
     `each` arguments describe an interval, first its start, its length and its presence; `rest` arguments of an entry
@@ -159,31 +160,6 @@ class IntervalDefinition(Definition):
         falling = rising.copy()
         rising[self.intervals + 2] = False
         return rising, falling
-
-    def integer_entries(self, arguments: Bools) -> Bools:
-        return np.ones(self.size, dtype=np.bool_)
-
-    def multiples(self, arguments: Floats) -> Floats:
-        return np.ones(self.size)
-
-    @property
-    def exact_entries(self) -> Bools:
-        return np.zeros(self.size, dtype=np.bool_)
-
-    @property
-    def is_tabulable(self) -> bool:
-        return False
-
-    def values_near(self, point: Floats, inside: Floats) -> Floats:
-        return np.where(point[self.results] > 0.5, 1.0, 0.0)
-
-    def derivatives(self, inside: Floats, values: Floats) -> Floats:
-        return np.zeros(len(inside))
-
-    def choices(self, arguments: Floats, inside: Floats, values: Floats) -> Choices:
-        """Nothing: an order of intervals is a condition on several arguments."""
-        none = np.zeros(0)
-        return Choices(np.zeros(0, dtype=np.int64), none, none, none, none)
 
 
 @dataclass(frozen=True, eq=False)
