@@ -6,8 +6,8 @@ import argparse
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from gpusched_dsl.cli.instance import read_workspace
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.tables import show_with_note
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.policies.library import is_policy
 
@@ -77,12 +77,14 @@ def _drive(
         where = f" on {', '.join(action.allocation)}" if action.allocation else ""
         output.note(f"{would}{action.kind.value.replace('_', ' ')} job {action.job}{where}   ({action.reason})")
 
-    with _stop_on_signals() as stop:
+    with _stop_on_signals() as stop, _daily_reports(settings, options, output) as on_observation:
         summary = drive(
             workspace,
             settings,
             cluster,
-            DriveOptions(acts, options.rounds, stop.is_set, wait=stop.wait, on_action=show),
+            DriveOptions(
+                acts, options.rounds, stop.is_set, wait=stop.wait, on_action=show, on_observation=on_observation
+            ),
             report=lambda diagnostic: output.report([diagnostic], counted=False),
             defect=lambda failure: crash_diagnostic(failure, sys.argv),
         )
@@ -94,6 +96,28 @@ def _drive(
     if summary.left_out:
         output.say(f"left out: {count_text(len(summary.left_out), 'job')}")
     return exits.OK
+
+
+@contextmanager
+def _daily_reports(
+    settings: DriveSettings, options: argparse.Namespace, output: Output
+) -> Iterator[Callable[[float], None]]:
+    """What is called with the time of each observation, to write a report after each day if the file says so."""
+    from gpusched_dsl.drivers.daily import REPORTS, DailyReports, report_command
+
+    if not settings.report.daily:
+        yield lambda now: None
+        return
+
+    def tell(written: bool, message: str) -> None:
+        if written:
+            output.note(message)
+        else:
+            output.report([Diagnostic("GSM5411", message, severity=Severity.WARNING)], counted=False)
+
+    command = report_command(settings.path, outside=options.allow_outside)
+    with closing(DailyReports(settings.folder / REPORTS, command, tell)) as reports:
+        yield reports.observed
 
 
 @contextmanager
@@ -139,7 +163,7 @@ def _report(workspace: Workspace, settings: DriveSettings, options: argparse.Nam
 
     if STDOUT in (options.html, options.json):
         output.only_diagnostics()
-    found = shadow_comparison(workspace, settings, options.methods or (settings.method,))
+    found = shadow_comparison(workspace, settings, options.methods or settings.report.methods)
     comparison = found.runs
     show_with_note(comparison.grid(), output)
     output.say()

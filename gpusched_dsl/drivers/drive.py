@@ -51,7 +51,8 @@ Report = Callable[[Diagnostic], None]
 class DriveOptions:
     """`acts`: change the cluster, else only watch. The run ends after `rounds` observations, or if `stop` says so.
 
-    `wait` passes a number of seconds; `on_action` is called with every change, in shadow mode with those not made.
+    `wait` passes a number of seconds; `on_action` is called with every change, in shadow mode with those not made, and
+    `on_observation` with the time of every observation, after it is recorded.
     """
 
     acts: bool = False
@@ -60,6 +61,7 @@ class DriveOptions:
     now: Callable[[], float] = time.time
     wait: Callable[[float], object] = time.sleep
     on_action: Callable[[Action], None] = lambda action: None
+    on_observation: Callable[[float], None] = lambda now: None
 
 
 @dataclass
@@ -229,6 +231,7 @@ class _Drive:
             self._down = False
             self._tell("GSM5405", "the cluster answers again", Severity.NOTE)
         self._history.write(observation, now)
+        self._options.on_observation(now)
 
     def _unavailable(self, message: str) -> None:
         if not self._down:

@@ -32,6 +32,14 @@ class GuardSettings:
 
 
 @dataclass(frozen=True)
+class ReportSettings:
+    """`methods` are compared with the cluster in a report. With `daily` a run writes one after each day."""
+
+    methods: tuple[str, ...]
+    daily: bool = False
+
+
+@dataclass(frozen=True)
 class DriveSettings:
     """The content of a cluster file. Paths are absolute; `interval` is in seconds."""
 
@@ -53,6 +61,7 @@ class DriveSettings:
     spans: Mapping[str, Span]  # of the entries of [jobs]
     jobs_span: Span
     guard: GuardSettings
+    report: ReportSettings
 
 
 def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[DriveSettings, DrivenCluster]:
@@ -77,6 +86,7 @@ def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[Dri
     known = fields | derived.keys()
     sources = {n: read_source(jobs_reader, n, folder, known) for n in jobs_reader.table} if cluster is not None else {}
     guard = _read_guard(top.sub("guard"))
+    method = top.get("method", str) or "highs"
     settings = DriveSettings(
         path=path,
         model=folder / model,
@@ -85,7 +95,7 @@ def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[Dri
         cluster_settings=section,
         online=top.get("online", str),
         scenario=top.get("scenario", str),
-        method=top.get("method", str) or "highs",
+        method=method,
         fallback=top.get("fallback", str),
         time_limit=_positive(top, "time_limit", None),
         interval=_positive(top, "interval", 5.0) or 5.0,
@@ -96,6 +106,7 @@ def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[Dri
         spans={n: jobs_reader.value_span(n) for n in jobs_reader.table},
         jobs_span=jobs_reader.span,
         guard=guard,
+        report=_read_report(top.sub("report"), method),
     )
     top.finish()
     found.raise_if_errors()
@@ -126,6 +137,16 @@ def _read_guard(reader: TableReader) -> GuardSettings:
     )
     reader.finish()
     return guard
+
+
+def _read_report(reader: TableReader, method: str) -> ReportSettings:
+    methods = reader.get("methods", list, []) or []
+    if not all(isinstance(name, str) and name for name in methods):
+        reader.error("methods", "`methods` must be a list of names", 'write `methods = ["SJF", "FIFO"]`')
+        methods = []
+    report = ReportSettings(tuple(methods) or (method,), bool(reader.get("daily", bool, False)))
+    reader.finish()
+    return report
 
 
 def _positive(reader: TableReader, name: str, default: float | None) -> float | None:

@@ -74,11 +74,12 @@ def run_driver(
     acts: bool = True,
     told: list[Diagnostic] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    on_observation: Callable[[float], None] = lambda now: None,
 ) -> DriveSummary:
     diagnostics = Diagnostics()
     settings = settings_of(path, cluster)
     workspace = load_workspace(settings.model, diagnostics)
     diagnostics.raise_if_errors()
     found = [] if told is None else told
-    options = DriveOptions(acts, rounds, stop, cluster.now, cluster.sleep)
+    options = DriveOptions(acts, rounds, stop, cluster.now, cluster.sleep, on_observation=on_observation)
     return drive(workspace, settings, cluster, options, report=found.append)

@@ -16,7 +16,7 @@ def add_drive_options(parser: Parser) -> None:
         "--report", action="store_true", help="compare the recorded jobs of the cluster with what a plan had cost"
     )
     parser.add_argument("--rounds", type=sample_count, metavar="N", help="end after N observations (default: never)")
-    add_methods(parser, "with --report: compare these methods (default: that of the cluster file)")
+    add_methods(parser, "with --report: compare these methods (default: those of the cluster file)")
     add_json(parser, "the comparison")
     add_html(parser)
     parser.add_argument("--allow-outside", action="store_true", help="read files outside the folder of the model")
