@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
@@ -18,12 +20,15 @@ from slurm_service import NEEDS_SLURM, PATH, slurm_service
 
 from gpusched_dsl.cli import main
 from gpusched_dsl.cli.arguments.commands import build_parser
+from gpusched_dsl.drivers.drive import HISTORY, ORIGIN
 from gpusched_dsl.drivers.protocol import JobState, ObservedJob
+from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.settings import GuardSettings, read_settings
 from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.drivers.slurm.observe import FIELDS
 from gpusched_dsl.drivers.value_source import COMMON_FIELDS
 
+GSDSL = (sys.executable, "-m", "gpusched_dsl.cli")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "slurm.md").read_text(encoding="utf-8")
 
@@ -56,10 +61,12 @@ def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert mapping.values(job) == pytest.approx(values)
     head = blocks("toml")[0].split("[jobs]")[0].replace('"slurm"', '"simulated"').replace("[slurm]\n", "[simulated]\n")
     (tmp_path / "speeds.csv").write_text("family,type,gpus,seconds\nbert,h200,1,2\n")
-    (tmp_path / "mapped.toml").write_text(head + blocks("toml")[1])
+    (tmp_path / "mapped.toml").write_text(head + blocks("toml")[2])
     simulated = SimulatedCluster({})
     assert sorted(read_settings(tmp_path / "mapped.toml", simulated)[0].derived) == ["family", "steps"]
-    rest = SlurmCluster.from_settings(tomllib.loads(blocks("toml")[2])["slurm"])
+    (tmp_path / "daily.toml").write_text(blocks("toml")[0] + blocks("toml")[1])
+    assert read_settings(tmp_path / "daily.toml")[0].report.daily
+    rest = SlurmCluster.from_settings(tomllib.loads(blocks("toml")[3])["slurm"])
     assert rest.rest is not None
 
 
@@ -79,6 +86,13 @@ def test_every_option_is_on_the_page_of_commands() -> None:
     assert {option for option in own - common if option not in section} == set()
 
 
+def wait_for(condition: Callable[[], bool], log: Path, seconds: float = 300.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, log.read_text()
+        time.sleep(0.5)
+
+
 @pytest.mark.slow
 @NEEDS_SLURM
 def test_every_command_runs_on_a_real_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,38 +105,56 @@ def test_every_command_runs_on_a_real_slurm(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setenv("SLURM_CONF", service.environment["SLURM_CONF"])
         monkeypatch.setenv("PATH", PATH)
 
-        def gsdsl(words: list[str], seconds: float | None = None) -> subprocess.CompletedProcess[str]:
-            """Run a command to its end, or stop it after some seconds."""
-            started = subprocess.Popen(
-                [sys.executable, "-m", "gpusched_dsl.cli", *words], cwd=tmp_path, env=service.environment, text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )  # fmt: skip
-            if seconds is not None:
-                time.sleep(seconds)
+        @contextmanager
+        def running(words: list[str], folder: str) -> Iterator[None]:
+            """A command that runs during the block, from when its run has begun, and is stopped by SIGTERM."""
+            log = tmp_path / f"{folder}.log"
+            with log.open("w") as file:
+                started = subprocess.Popen(
+                    [*GSDSL, *words], cwd=tmp_path, env=service.environment, stdout=file, stderr=file
+                )
+            try:
+                wait_for((tmp_path / folder / ORIGIN).exists, log)
+                yield
+            finally:
                 started.send_signal(signal.SIGTERM)
-            out, error = started.communicate(timeout=300)
-            assert started.returncode == 0, error
-            return subprocess.CompletedProcess(words, 0, out, error)
+                assert started.wait(120) == 0, log.read_text()
+
+        def gsdsl(words: list[str]) -> str:
+            done = subprocess.run(
+                [*GSDSL, *words], cwd=tmp_path, env=service.environment, text=True, capture_output=True, timeout=300,
+                check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+            return done.stdout
 
         def submit(*options: str) -> str:
             words = ("sbatch", "--parsable", "--gres=gpu:4", "-n1", "--mem=10", "-t", "2", "--comment", "due=4h")
             return service.run(*words, "--output=/dev/null", *options, "--wrap", "sleep 3")
 
+        def recorded(name: str) -> str:
+            lines = read_records(tmp_path / "shadow" / HISTORY)
+            return next((line["state"] for line in reversed(list(lines)) if line["job"] == name), "")
+
         waiting = submit("--begin=now+1hour")
-        assert "nodes: 8, 8 of them up with 32 GPUs" in gsdsl(check).stdout
-        jobs, unended = [submit() for _ in range(10)], submit("--hold")
-        assert "plan" in gsdsl(watch, 40.0).stdout
-        shown = gsdsl(report).stdout
+        assert "nodes: 8, 8 of them up with 32 GPUs" in gsdsl(check)
+        with running(watch, "shadow"):
+            jobs, unended = [submit() for _ in range(10)], submit("--hold")
+            wait_for(lambda: all(recorded(name) == "done" for name in jobs), tmp_path / "shadow.log")
+        shown = gsdsl(report)
+        assert f"compared: {len(jobs)} jobs" in shown
         assert "would have" in shown
         assert (tmp_path / "report.html").stat().st_size > 100_000
         asked = [unended if word == "17" else word for word in estimate]
-        assert f"{unended} at " in gsdsl(asked).stdout
+        assert f"{unended} at " in gsdsl(asked)
         text = (tmp_path / "cluster.toml").read_text().replace("interval = 5 ", 'folder = "acting"\ninterval = 1 ')
         (tmp_path / "cluster.toml").write_text(text)
         held = submit("--hold")
-        assert f"start job {held} on g" in gsdsl(act, 25.0).stderr
+        ended = (JobState.RUNNING, JobState.DONE)
+        with running(act, "acting"):
+            wait_for(lambda: SlurmCluster("main").observe().jobs[held].state in ended, tmp_path / "acting.log")
+        assert f"start job {held} on g" in (tmp_path / "acting.log").read_text()
         seen = SlurmCluster("main").observe()
-        assert seen.jobs[held].state in (JobState.RUNNING, JobState.DONE)
         assert {seen.jobs[name].state for name in jobs} == {JobState.DONE}
         assert str(seen.jobs[held].fields["admin_comment"]).startswith("gsdsl step")
         assert seen.jobs[waiting].state in (JobState.PENDING, JobState.BLOCKED)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from slurm_service import NEEDS_SLURM, PATH, PROGRAMS, SlurmService, slurm_service
 
+from gpusched_dsl.drivers.drive import HISTORY, ORIGIN
 from gpusched_dsl.drivers.protocol import (
     Action,
     ActionKind,
@@ -26,6 +27,7 @@ from gpusched_dsl.drivers.protocol import (
     Observation,
     ObservedJob,
 )
+from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.drivers.slurm.commands import Commands
 from gpusched_dsl.drivers.slurm.rest import RestInterface
@@ -125,6 +127,25 @@ def wait_until_done(names: list[str], seconds: float) -> Observation:
             return seen
         assert time.monotonic() < until, {n: seen.jobs[n] for n in names if not seen.jobs[n].state.has_ended}
         time.sleep(1.0)
+
+
+def wait_until_begun(path: Path, seconds: float = 120.0) -> None:
+    """Wait until the driver has begun its run: jobs that end from then on are part of the report."""
+    until = time.monotonic() + seconds
+    while not (path.parent / "shadow" / ORIGIN).exists():
+        assert time.monotonic() < until, (path.parent / "drive.log").read_text()[-3000:]
+        time.sleep(0.2)
+
+
+def wait_until_recorded(path: Path, names: list[str], seconds: float = 120.0) -> None:
+    """Wait until the driver has recorded the ends of all jobs."""
+    until, ends = time.monotonic() + seconds, {state.value for state in JobState if state.has_ended}
+    while True:
+        lines = read_records(path.parent / "shadow" / HISTORY)
+        if set(names) <= {line.get("job") for line in lines if line.get("state") in ends}:
+            return
+        assert time.monotonic() < until, (path.parent / "drive.log").read_text()[-3000:]
+        time.sleep(0.5)
 
 
 def overloaded(seen: Observation, names: list[str]) -> list[tuple[str, float]]:
@@ -388,11 +409,11 @@ def test_a_shadow_run_and_its_report(service: SlurmService, tmp_path: Path) -> N
     """Slurm schedules on its own; the driver changes nothing, and reports what FIFO and SJF would have cost."""
     path = write_files(tmp_path)
     process = driver(service, path)
-    time.sleep(8.0)
-    names = [submit(service, gpus, seconds, held=False) for gpus, seconds in trace(30)]
     try:
+        wait_until_begun(path)
+        names = [submit(service, gpus, seconds, held=False) for gpus, seconds in trace(30)]
         wait_until_done(names, 180)
-        time.sleep(3.0)
+        wait_until_recorded(path, names)
     finally:
         end(process)
     page = tmp_path / "report.html"
