@@ -23,7 +23,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "playground"
 CHROMIUM = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
-PAGE = """<!doctype html><title>Playground</title><div id="playground"></div>
+PAGE = """<!doctype html><title>Playground</title><div id="playground"><p>It does not run here.</p></div>
 <link rel="stylesheet" href="playground/playground.css">
 <script type="module" src="playground/playground.js"></script>"""
 CALLS = """
@@ -117,6 +117,7 @@ STATE = "document.querySelector('.state')?.textContent === "
 
 def test_in_chromium(page: Any) -> None:
     page.wait_for_function(STATE + "'no errors'")
+    assert not page.is_visible(".note")
     page.click("text=Solve")
     page.wait_for_selector(".solution p")
     assert page.inner_text(".solution p") == "Optimal: 42.45"
@@ -126,7 +127,8 @@ def test_in_chromium(page: Any) -> None:
     page.wait_for_function(STATE + "'1 error'")
     assert "GSM1203" in page.inner_text(".problems")
     assert page.inner_text(".paint .error") == "j"
-    assert page.is_disabled("text=Solve")
+    assert page.is_disabled("button:text('Solve')")
+    assert page.is_visible(".note")
 
     page.fill("textarea", example.replace("  set Jobs;", "set   Jobs;"))
     page.wait_for_function(STATE + "'no errors'")

@@ -34,6 +34,7 @@ async function start() {
   const format = element("button", { textContent: "Format" });
   const share = element("button", { textContent: "Copy link" });
   const solve = element("button", { textContent: "Solve" });
+  const note = element("p", { className: "note", textContent: "Only unchanged examples can be solved here, an edited model by gsdsl solve." });
   const state = element("output", { className: "state", textContent: "loading Python ..." });
   const paint = element("pre", { className: "paint", ariaHidden: "true" });
   const editor = element("textarea", { spellcheck: false, ariaLabel: "model", wrap: "off" });
@@ -42,6 +43,7 @@ async function start() {
   const explanation = element("div", { className: "explanation" });
   root.replaceChildren(
     element("div", { className: "bar" }, choice, format, solve, share, state),
+    note,
     element("div", { className: "editor" }, paint, editor),
     problems, solution, explanation,
   );
@@ -96,7 +98,7 @@ async function start() {
     history.replaceState(null, "", `#model=${await toLink(text)}`);
     const example = examples.find((each) => each.text.trim() === text.trim());
     solve.disabled = !example?.lp;
-    solve.title = solve.disabled ? "Examples are compiled beforehand. Solve an edited model with `gsdsl solve`." : "";
+    note.hidden = !solve.disabled;
     const diagnostics = JSON.parse(await python("checked", text));
     if (mine !== newest) return;
     draw(diagnostics);
@@ -167,8 +169,8 @@ async function start() {
   await open();
 }
 
-if (root) start().catch(() => {
-  root.textContent = location.protocol === "file:"
-    ? "Browsers start Python only for pages of a server: python3 -m http.server --directory build/site"
-    : "The playground is not part of this build: run `make playground`, then `make docs`.";
-});
+if (root) {
+  const refusal = [...root.childNodes]; // the text of the page for copies without the playground
+  root.replaceChildren("loading ...");
+  start().catch(() => root.replaceChildren(...refusal));
+}
