@@ -19,6 +19,7 @@ from gpusched_dsl.language.text.numbers import count_text, seconds_text
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import OTHER_PRICES, UNFINISHED, has_unfinished_jobs, relaxation_bound
 from gpusched_dsl.online.bounds.single_job import RunBound
+from gpusched_dsl.online.data.real_values import with_real_values
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.setup import RunSetup
@@ -94,7 +95,9 @@ def _run_method(
     result = RunResult(outcome, info, samples)
     if config.bound and outcome.online.window is not None:
         with CtrlC(control):
-            result = replace(result, given_bound=relaxation_bound(result.history, monitor=_StopMonitor(wants_to_stop)))
+            base = with_real_values(workspace, config, outcome.online, outcome.base)
+            bound = relaxation_bound(result.history, base, monitor=_StopMonitor(wants_to_stop))
+        result = replace(result, given_bound=bound)
     elif config.bound:
         from gpusched_dsl.online.bounds.capacity_bound import capacity_bounds
 

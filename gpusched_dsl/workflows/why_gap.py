@@ -17,6 +17,7 @@ from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.reporting.runs.result_data import RunResultData
 from gpusched_dsl.solving.methods import method_named
+from gpusched_dsl.workflows.why_gap_windows import gap_parts_of_windows
 
 CODE = "GSM7017"
 QUEUES = ("ATC", "EDF", "SRTF", "FIFO")  # that continue simulated plans
@@ -29,16 +30,18 @@ def gap_parts(
 
     Raises DiagnosticError as planning does.
     """
-    bound = result.bound
-    if result.outcome.online.window is not None:
-        return _none("plans are computed slot by slot", "a block that plans at events has parts of its gap")
-    if result.ended != "finished":
+    bound, in_windows = result.bound, result.outcome.online.window is not None
+    if result.ended != ("horizon" if in_windows else "finished"):
         return _none("the run did not finish all jobs", "the totals of unfinished runs cannot be compared")
     if bound.value is None:
         return _none(f"there is no bound: {bound.how}", "see `gsdsl run --bound`")
-    if config.controllers > 1 or result.outcome.online.jobs_root == "":
+    if config.controllers > 1 or (result.outcome.online.jobs_root == "" and not in_windows):
         return _none("several controllers plan", "run it without `--controllers`")
-    setup = setup_of(workspace, replace(config, journal=None, replay=False, bound=False, verify="none"))
+    config = replace(config, journal=None, replay=False, bound=False, verify="none")
+    if in_windows:
+        found = gap_parts_of_windows(workspace, config, result, bound.value, stop)
+        return found if isinstance(found, GapParts) else _none(found, "run it again, or without `--why-gap`")
+    setup = setup_of(workspace, config)
     portfolio = _looking_ahead(workspace, setup, config)
     if isinstance(portfolio, Diagnostic):
         return portfolio

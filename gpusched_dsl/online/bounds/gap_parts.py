@@ -1,35 +1,48 @@
 """The parts of the gap of a run: myopia, forecast error, and heuristic loss.
 
-Two more runs divide the difference between the total and the bound. In both, the plan of the method and those of some
-queues are simulated at each decision, and the one with the least cost is followed:
+Two more runs divide the difference between the total and the bound. They look further ahead than the run:
 
     ahead     with what is known: the present jobs, at their planned times,
-    informed  with the real future: later jobs, real lengths, failures of nodes.
+    informed  with the real future: later jobs, real values.
+
+Runs that plan at events simulate, at each decision, the plan of the method and those of some queues, and follow the one
+with the least cost (`workflows/why_gap.py`). Runs in windows plan with windows that end with the run
+(`workflows/why_gap_windows.py`).
 
     total - bound = (total - ahead) + (ahead - informed) + (informed - bound)
                   =      myopia     +   forecast error   +  heuristic loss
 
-The heuristic loss also has the looseness of the bound. A part may be negative: simulations follow queues.
+The heuristic loss also has the looseness of the bound. A part may be negative: neither run is optimal.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+MEANINGS = (
+    "saved by simulating plans with the present jobs",
+    "then saved by knowing the real future",
+    "the rest above the bound",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class GapParts:
-    """Totals in money: of the run, of the two runs that look ahead, and the bound. `methods` are those compared."""
+    """Totals in money: of the run, of the two runs that look ahead, and the bound.
+
+    `methods` make the plans of these runs; `meanings` describe the three parts.
+    """
 
     total: float
     ahead: float
     informed: float
     bound: float
     methods: tuple[str, ...]
+    meanings: tuple[str, str, str] = MEANINGS
 
     @property
     def myopia(self) -> float:
-        """What looking ahead with the present jobs saves."""
+        """What looking further ahead saves, with what is known."""
         return self.total - self.ahead
 
     @property

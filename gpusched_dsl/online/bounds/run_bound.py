@@ -12,6 +12,7 @@ from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.language.checked import Role
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.bounds.single_job import RunBound, least_costs
+from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, LoopClock
 from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.replay.constancy import Constancy
@@ -54,18 +55,21 @@ def job_by_job_bound(history: RunHistory) -> RunBound:
     return RunBound(float(by_job.sum()), how, by_job, _slack(history))
 
 
-def relaxation_bound(history: RunHistory, most: int = 50_000_000, monitor: Monitor | None = None) -> RunBound:
-    """The linear relaxation of the model over all slots and jobs at once, as the scenario states it.
+def relaxation_bound(
+    history: RunHistory, base: Base | None = None, most: int = 50_000_000, monitor: Monitor | None = None
+) -> RunBound:
+    """The linear relaxation of the model over all slots and jobs at once, with `base` or the data of the run.
 
     A bound of every plan that does all the work and knows all from the beginning, for runs in windows. It bounds what
-    the run was charged where the block charges the terms of the model's objective at the prices that the model plans
-    with. `most` is the most nonzeros that are tried; where the `monitor` stops it there is no bound.
+    the run was charged where the block charges the terms of the model's objective at the prices of `base`, which has
+    real values in place of expected ones (`real_values`). `most` is the most nonzeros that are tried; where the
+    `monitor` stops it there is no bound.
     """
     from gpusched_dsl.compiling.lowering.ground import ground
     from gpusched_dsl.ir.solver_result import Status
     from gpusched_dsl.solving.solve import deadline_of, solve_problem
 
-    base = history.outcome.base
+    base = base or history.outcome.base
     if has_unfinished_jobs(history):
         return RunBound(None, UNFINISHED)
     if (history.outcome.world.status == FUTURE).any():
@@ -85,9 +89,8 @@ def relaxation_bound(history: RunHistory, most: int = 50_000_000, monitor: Monit
         return RunBound(None, f"the model over the complete horizon cannot be solved: {error.diagnostics[0].message}")
     if solved.status is not Status.OPTIMAL:
         return RunBound(None, f"the model over the complete horizon is {solved.status.value}")
-    found = RunBound(
-        solved.objective, "the linear relaxation of the model over the complete horizon, at its own prices"
-    )
+    prices = "its own prices" if base is history.outcome.base else "real prices"
+    found = RunBound(solved.objective, f"the linear relaxation of the model over the complete horizon, at {prices}")
     return RunBound(None, OTHER_PRICES) if found.is_refuted_by(history.outcome.total) else found
 
 
@@ -137,8 +140,7 @@ def _slack(history: RunHistory) -> float:
 
 def has_unfinished_jobs(history: RunHistory) -> bool:
     """Whether some jobs are unfinished or still to come."""
-    world = history.outcome.world
-    return bool(len(world.present())) or bool((np.isfinite(world.arrival) & (world.status == FUTURE)).any())
+    return bool(len(history.outcome.world.unfinished()))
 
 
 def _refuse_other_charges(history: RunHistory) -> None:

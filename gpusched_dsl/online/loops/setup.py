@@ -31,12 +31,16 @@ from gpusched_dsl.online.simulation.world import TOLERANCE
 
 @dataclass(frozen=True, slots=True)
 class WindowSlots:
-    """Numbers of slots: in the run, in a window, and until the next plan."""
+    """Numbers of slots: in the run, in a window, and until the next plan.
+
+    With `foresees` plans contain jobs that have not arrived: what a run could cost, not what a scheduler can do.
+    """
 
     root: str
     horizon: int
     lookahead: int
     every: int
+    foresees: bool = False
 
 
 @dataclass(frozen=True, eq=False)

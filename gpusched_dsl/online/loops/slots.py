@@ -76,7 +76,10 @@ class SlotLoop(SimulationLoop):
 
     def plan_elements(self) -> dict[str, Codes]:
         stop = min(self.slot + self.window.lookahead, self.window.horizon)
-        return {**super().plan_elements(), self.window.root: np.arange(self.slot, stop, dtype=np.int64)}
+        elements = {**super().plan_elements(), self.window.root: np.arange(self.slot, stop, dtype=np.int64)}
+        if self.window.foresees and self.jobs_root:
+            elements[self.jobs_root] = self.world.unfinished()
+        return elements
 
     def clock(self) -> LoopClock:
         clock = super().clock()

@@ -121,6 +121,11 @@ class World:
         """Jobs that are there and not finished."""
         return np.flatnonzero((self.status == WAITING) | (self.status == RUNNING))
 
+    def unfinished(self) -> Ints:
+        """Jobs that are there or will arrive, and are not finished."""
+        to_come = (self.status == FUTURE) & np.isfinite(self.arrival)
+        return np.flatnonzero(to_come | (self.status == WAITING) | (self.status == RUNNING))
+
     def remaining(self) -> Floats:
         """Return the remaining fraction of the work, as known to the planner: of the stated work, not of the real work.
 

@@ -89,15 +89,8 @@ def _gap_parts(result: RunResultData) -> list[tuple[str, str]]:
     texts = align(list(parts.parts.values()))
     return [
         (f"  {name.replace('_', ' ')}", f"{with_unit(text, result.money)}   {percent_text(value / parts.total)}: {why}")
-        for text, (name, value), why in zip(texts, parts.parts.items(), _WHY, strict=True)
+        for text, (name, value), why in zip(texts, parts.parts.items(), parts.meanings, strict=True)
     ]
-
-
-_WHY = (
-    "saved by simulating plans with the present jobs",
-    "then saved by knowing the real future",
-    "the rest above the bound",
-)
 
 
 def _jobs(result: RunResultData) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.ir.domains import decode
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import NEVER_CAME, UNFINISHED, relaxation_bound
+from gpusched_dsl.online.data.real_values import with_real_values
 from gpusched_dsl.online.journal.recorder import Recorder
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.setup import RunSetup
@@ -41,7 +42,7 @@ def check_windows(case: WindowCase, folder: Path | None = None) -> Told:
     if folder is not None:
         wrong += journalled(workspace, case, run, folder)
         wrong += estimated(workspace, case, run)
-        wrong += bounded(case, result)
+        wrong += bounded(workspace, case, result)
     return Told(wrong, False, len(run.steps), run.ended, run.total)
 
 
@@ -133,11 +134,16 @@ def journalled(workspace: Workspace, case: WindowCase, run: RunOutcome, folder: 
     return wrong
 
 
-def bounded(case: WindowCase, result: RunResult) -> list[str]:
-    """The relaxation of the whole horizon bounds a run that does all work and pays what the model says."""
+def bounded(workspace: Workspace, case: WindowCase, result: RunResult) -> list[str]:
+    """The relaxation of the whole horizon bounds a run that does all work and pays what the model says.
+
+    At forecasts it bounds nothing, at real prices it does, where the block says which these are.
+    """
     charged = {"energy", "lateness", *(["booting"] if case.boots else []), *(["starting"] if case.starts else [])}
-    other = case.outages or case.ends or case.stretch or case.delays or case.charged or case.forecast != case.actual
-    found = relaxation_bound(result.history)
+    base = with_real_values(workspace, RunConfig(), result.outcome.online, result.outcome.base)
+    at_forecasts = case.forecast != case.actual and base is result.outcome.base
+    other = case.outages or case.ends or case.stretch or case.delays or case.charged or at_forecasts
+    found = relaxation_bound(result.history, base)
     if other or not charged <= set(case.charges) or found.how in (UNFINISHED, NEVER_CAME):
         return []
     return [] if found.value is not None and not found.is_refuted_by(result.total) else [f"bound {found}"]
