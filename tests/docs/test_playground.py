@@ -23,9 +23,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "playground"
 CHROMIUM = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
-PAGE = """<!doctype html><title>Playground</title><div id="playground"><p>It does not run here.</p></div>
-<link rel="stylesheet" href="playground/playground.css">
-<script type="module" src="playground/playground.js"></script>"""
+PAGE = (ROOT / "docs" / "playground.md").read_text(encoding="utf-8")
 CALLS = """
 import json, sys
 sys.path[:] = [path for path in sys.path if "site-packages" not in path]
@@ -88,8 +86,13 @@ def page(tmp_path: Path) -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
     playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
-    (tmp_path / "playground").symlink_to(BUILT)
-    (tmp_path / "index.html").write_text(PAGE, encoding="utf-8")
+    for folder in ("_static", "docs"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "_static" / "playground").symlink_to(BUILT)
+    markup = re.search(r"^<div.*?(?=^$)", PAGE, re.MULTILINE | re.DOTALL)
+    assert markup is not None  # in a section, as Sphinx makes one of each heading
+    section = f'<section id="playground"><h1>Playground</h1>{markup[0]}<p>The rest.</p></section>'
+    (tmp_path / "docs" / "playground.html").write_text(f"<!doctype html>{section}", encoding="utf-8")
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -105,7 +108,7 @@ def page(tmp_path: Path) -> Iterator[Any]:
         )
         opened = context.new_page()
         opened.set_default_timeout(240_000)
-        opened.goto(address)
+        opened.goto(f"{address}docs/playground.html")
         yield opened
         browser.close()
     server.shutdown()
@@ -117,6 +120,9 @@ STATE = "document.querySelector('.state')?.textContent === "
 
 def test_in_chromium(page: Any) -> None:
     page.wait_for_function(STATE + "'no errors'")
+    assert page.is_visible("h1")
+    assert page.is_visible("text=The rest.")
+    assert page.evaluate("getComputedStyle(document.querySelector('.editor textarea')).position") == "absolute"
     assert not page.is_visible(".note")
     page.click("text=Solve")
     page.wait_for_selector(".solution p")

@@ -1,5 +1,5 @@
 // The page of the playground: an editor, its diagnostics, mathematics, and a solver. The model is in the link.
-const root = document.getElementById("playground");
+const root = document.getElementById("gsdsl-playground");
 const base = new URL("./", import.meta.url);
 const WAIT = 250; // ms after the last key
 
