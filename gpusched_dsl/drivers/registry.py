@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint
+from typing import Any
 
-from gpusched_dsl.drivers.protocol import ClusterFactory
+from gpusched_dsl.drivers.protocol import ClusterFactory, DrivenCluster
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.entry_points import entry_points
@@ -35,7 +37,27 @@ def driver(name: str, span: Span | None = None) -> ClusterFactory:
     try:
         found: ClusterFactory = point.load()
     except Exception as failure:  # another package's import may fail in any way
-        message = f"the driver `{name}` cannot be loaded: {failure}"
-        help = "install its package, or choose another driver"
-        raise DiagnosticError([Diagnostic("GSM5404", message, span, help=help)]) from failure
+        raise _unusable(name, span, f"cannot be loaded: {failure}") from failure
+    if not callable(found):
+        raise _unusable(name, span, f"cannot be used: `{point.value}` is no function")
     return found
+
+
+def make_cluster(name: str, section: Mapping[str, Any], span: Span | None = None) -> DrivenCluster:
+    """The cluster of a driver and its section. Raises DiagnosticError (GSM5404), and ValueError for a wrong entry."""
+    factory = driver(name, span)
+    try:
+        found = factory(section)
+    except (DiagnosticError, ValueError):
+        raise
+    except Exception as failure:  # another package's code may fail in any way
+        raise _unusable(name, span, f"cannot be used: {type(failure).__name__}: {failure}") from failure
+    missing = [part for part in ("observe", "act", "fields") if not hasattr(found, part)]
+    if missing:
+        raise _unusable(name, span, f"cannot be used: its {type(found).__name__} has no `{missing[0]}`")
+    return found
+
+
+def _unusable(name: str, span: Span | None, why: str) -> DiagnosticError:
+    help = "install or correct its package, or choose another driver"
+    return DiagnosticError([Diagnostic("GSM5404", f"the driver `{name}` {why}", span, help=help)])

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpusched_dsl.drivers.positions import Positions
 from gpusched_dsl.drivers.protocol import DrivenCluster
-from gpusched_dsl.drivers.registry import driver
+from gpusched_dsl.drivers.registry import make_cluster
 from gpusched_dsl.drivers.toml_reader import WRONG, TableReader, read_toml
 from gpusched_dsl.drivers.value_source import COMMON_FIELDS, ValueSource, read_source
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -116,7 +116,7 @@ def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[Dri
 
 def _make_cluster(name: str, section: Mapping[str, Any], top: TableReader, found: Diagnostics) -> DrivenCluster | None:
     try:
-        return driver(name, top.value_span("driver"))(section)
+        return make_cluster(name, section, top.value_span("driver"))
     except DiagnosticError as error:
         for diagnostic in error.diagnostics:
             found.add(diagnostic)
