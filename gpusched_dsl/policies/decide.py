@@ -48,7 +48,8 @@ class Decision:
     `price` is what the engine took the plan to cost, NaN where it does not price; the model prices it again.
     `statistics` are counts and seconds, such as `iterations` and `compile_seconds`. For the next plan: `again`, in how
     long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of parameters of jobs. `bound` is the
-    bound on the first objective of the model that the prices of the policy prove, None for other policies.
+    bound on the first objective of the model that the prices of the policy prove, None for other policies. `outside`
+    are values of the plan that the model has no elements for, so they are not in `values`.
     """
 
     values: Mapping[str, VariableValues]
@@ -59,6 +60,7 @@ class Decision:
     again: VariableValues | None = None
     remembered: Mapping[str, VariableValues] = field(default_factory=dict)
     bound: float | None = None
+    outside: Mapping[str, VariableValues] = field(default_factory=dict)
 
 
 def decide(
@@ -107,7 +109,10 @@ def _decide(
     began = time.perf_counter()
     if has_slots(policy):
         found = run_slotted(policy, store, limits, stop)
-        return Decision(found.values, time.perf_counter() - began, statistics=found.statistics, stopped=found.stopped)
+        return Decision(
+            found.values, time.perf_counter() - began, statistics=found.statistics, stopped=found.stopped,
+            outside=found.outside,
+        )  # fmt: skip
     if appends(policy):
         plan = run_queues(policy, store, limits, stop)
         statistics = {"unplaced": float(len(plan.unplaced))}

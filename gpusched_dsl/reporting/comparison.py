@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = "gsdsl-comparison/1"
 SHOWN = 3  # violated constraints in a remark
-LEFT_OUT = "the plan leaves out"  # the note of a broken plan that names jobs begins so
+LEFT_OUT, MISPLACED = "the plan leaves out", "the plan runs"  # notes of a broken plan that name jobs begin so
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,11 +308,11 @@ class Comparison(MethodComparison[ComparisonRow]):
 def _broken_rows_text(diagnostics: tuple[Diagnostic, ...]) -> str:
     """Return what a plan violates, or whom it leaves out, by name; the diagnostics have the rows and amounts."""
     notes = [note for finding in diagnostics for note in finding.notes]
-    left_out = [note for note in notes if note.startswith(LEFT_OUT)]
-    rows = " ".join(note for note in notes if note not in left_out)
+    of_jobs = [note for note in notes if note.startswith((LEFT_OUT, MISPLACED))]
+    rows = " ".join(note for note in notes if note not in of_jobs)
     names = list(dict.fromkeys(re.findall(r"`(\w+)(?:\[[^`]*\])?`", rows)))
-    if not names and left_out:
-        return left_out[0].removeprefix("the plan ")
+    if not names and of_jobs:
+        return of_jobs[0].removeprefix("the plan ")
     if not names:
         return "violates constraints of the model"
     names_text = ", ".join(f"`{name}`" for name in names[:SHOWN])

@@ -7,6 +7,7 @@ violates rows of the model; then a diagnostic lists the smallest relaxation of t
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.ir.deadline import active_deadline, grace, limit, remaining_share
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.ir.problem import Problem
@@ -27,7 +29,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.policies.compile_clock import CompileClock
 from gpusched_dsl.policies.decide import Decision, decide
-from gpusched_dsl.reporting.comparison import LEFT_OUT
+from gpusched_dsl.reporting.comparison import LEFT_OUT, MISPLACED
 from gpusched_dsl.solving.abandoned import CODE as ABANDONED
 from gpusched_dsl.solving.aggregated import MOST_NONZEROS, Entries, solve_built, store_columns
 from gpusched_dsl.solving.solution import ObjectiveResult, Solution
@@ -311,8 +313,7 @@ def _broken_rows(
     from gpusched_dsl.workflows.option_advice import find_fitting_setting
 
     found = violated_rows(problem, backend, WHY_SECONDS)
-    idle = _jobs_left_out(built, decision)
-    notes = tuple(note for note in (found.note, idle) if note)
+    notes = tuple(note for note in (found.note, *_notes_on_jobs(built, decision)) if note)
     setting = (
         find_fitting_setting(built, decision.values, set(found.families), backend, SearchClock(OPTION_SECONDS))
         if found.families
@@ -333,24 +334,37 @@ def _broken_rows(
     )
 
 
-def _jobs_left_out(built: Built, decision: Decision) -> str:
-    """A note that names the jobs that the plan leaves out, empty if there is none."""
+def _notes_on_jobs(built: Built, decision: Decision) -> tuple[str, str]:
+    """Notes that name the jobs that the plan runs where the model has no element, and those that it leaves out."""
     placement = built.scenario.model.placement
     at = None if placement is None else placement.position("job")
     if placement is None or at is None or placement.variable not in decision.values:
-        return ""
-    values, variable = decision.values[placement.variable], built.scenario.model.variables[placement.variable]
-    job_type = variable.indexing.variables[at].type
+        return "", ""
+    name, variables = placement.variable, built.scenario.model.variables[placement.variable].indexing.variables
+    job_type = variables[at].type
     if not isinstance(job_type, Element):
-        return ""
-    jobs = built.instance.store.sets[job_type.root].columns()[0]
-    out = np.setdiff1d(jobs, values.codes[at])
-    if not len(out):
-        return ""
-    labels = built.instance.store.universes[job_type.root].labels
-    names = ", ".join(f"`{labels[code]}`" for code in out[:LISTED_JOBS].tolist())
-    rest = f" and {len(out) - LISTED_JOBS:,} more" if len(out) > LISTED_JOBS else ""
-    return f"{LEFT_OUT} {names}{rest}"
+        return "", ""
+    store = built.instance.store
+    labels = store.universes[job_type.root].labels
+    outside, misplaced = decision.outside.get(name), ""
+    codes = decision.values[name].codes[at]
+    if outside is not None:
+        components = [store.component(variable.type) for variable in variables]
+        first = [
+            code[0] if component is None else component.labels[code[0]]
+            for component, code in zip(components, outside.codes, strict=True)
+        ]
+        names, element = _names(np.unique(outside.codes[at]), labels), f"`{name}[{','.join(map(str, first))}]`"
+        misplaced = f"{MISPLACED} {names} where the model does not permit it: there is no {element}"
+        codes = np.concatenate([codes, outside.codes[at]])
+    out = np.setdiff1d(store.sets[job_type.root].columns()[0], codes)
+    return misplaced, f"{LEFT_OUT} {_names(out, labels)}" if len(out) else ""
+
+
+def _names(codes: Ints, labels: Sequence[object]) -> str:
+    """Return the first few labels, and how many more there are."""
+    names = ", ".join(f"`{labels[code]}`" for code in codes[:LISTED_JOBS].tolist())
+    return f"{names} and {len(codes) - LISTED_JOBS:,} more" if len(codes) > LISTED_JOBS else names
 
 
 def _unused_start_warning(policy: CheckedPolicy) -> Diagnostic:

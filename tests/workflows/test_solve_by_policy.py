@@ -186,6 +186,16 @@ def test_a_chain_of_rows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert warning.notes[1] == "the plan leaves out `T1`"
 
 
+def test_jobs_that_run_after_their_due_dates_are_named() -> None:
+    """FIFO runs T3 in slot 2, and in the hard mode the model has no such element after its due date."""
+    text = 'import "gsdsl:price_aware/tests/policies.gsm"; scenario Late extends Baselines { due["T3"] = 1; }'
+    model = gs.loads(text)
+    [warning] = [w for w in model.solve("Late", method="FIFO").warnings if w.code == "GSM4015"]
+    assert warning.notes[-1].startswith("the plan runs `T3` where the model does not permit it: there is no `train[T3,")
+    assert warning.notes[-1].endswith(",2]`")
+    assert not any(note.startswith("the plan leaves out") for note in warning.notes)
+
+
 def test_bounds_that_a_plan_contradicts_are_named() -> None:
     """FIFO gives the node that does not train all 700 requests a minute; it takes 450 within its latency bound."""
     text = """

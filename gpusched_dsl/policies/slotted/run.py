@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,7 +26,8 @@ from gpusched_dsl.policies.slotted.rules import placing_of
 
 @dataclass(frozen=True, eq=False)
 class SlottedPlan:
-    """`values` fix the families of variables that the policy decides.
+    """`values` fix the families of variables that the policy decides; `outside` are those that the model has no element
+    for.
 
     `statistics` count what went wrong: jobs that were not started or end after the last slot, values that the model
     has no variable for (a job that trains when it must have ended), loads above what nodes take, slots whose serving
@@ -36,6 +37,7 @@ class SlottedPlan:
     values: Mapping[str, VariableValues]
     statistics: Mapping[str, float]
     stopped: bool = False
+    outside: Mapping[str, VariableValues] = field(default_factory=dict)
 
 
 def has_slots(policy: CheckedPolicy) -> bool:
@@ -63,7 +65,7 @@ def run_slotted(
         found.add(*_of_services(policy, policy.slots.serve, instance, result.plan))
     for fix in policy.slots.fixes:
         found.fix(fix)
-    return SlottedPlan(found.values, _statistics(instance, result, found), not result.is_complete)
+    return SlottedPlan(found.values, _statistics(instance, result, found), not result.is_complete, found.outside)
 
 
 def _of_jobs(
@@ -113,7 +115,7 @@ def _statistics(instance: SlottedInstance, result: SlottedResult, found: _Values
     return {
         "jobs_not_started": float((plan.node < 0).sum()),
         "jobs_beyond_the_last_slot": float(((plan.node >= 0) & (plan.last >= plan.job.shape[1])).sum()),
-        "values_without_variable": float(found.outside),
+        "values_without_variable": float(sum(len(missing.values) for missing in found.outside.values())),
         "slots_of_excess_load": float((plan.excess > 0).any(axis=0).sum()),
         "slots_not_proven_cheapest": float(result.unproven),
         "node_classes": float(cluster.length.shape[1]),
@@ -128,14 +130,15 @@ class _Values:
         self.store = replace(store, variables={}, point=np.zeros(0))
         self.ev = PlanEvaluator(policy.model, self.store, limits)
         self.values: dict[str, VariableValues] = {}
-        self.outside = 0
+        self.outside: dict[str, VariableValues] = {}
 
     def add(self, name: str, given: VariableValues) -> None:
-        """Add the entries of the family, count the missing ones, and let expressions read all of it."""
+        """Add the entries of the family, keep the missing ones apart, and let expressions read all of it."""
         variable = self.model.variables[name]
         frame = Frame(len(given.values), dict(zip(variable.indexing.variables, given.codes, strict=True)))
         inside = self.ev.in_index_list(variable.indexing, frame)
-        self.outside += int((~inside).sum())
+        if not inside.all():
+            self.outside[name] = VariableValues(tuple(c[~inside] for c in given.codes), given.values[~inside])
         self.values[name] = VariableValues(tuple(c[inside] for c in given.codes), given.values[inside])
         components = tuple(self.store.component(v.type) for v in variable.indexing.variables)
         indexed = self.ev.index_domain(variable.indexing, variable.span, conditions=False)
