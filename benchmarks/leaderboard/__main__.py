@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from benchmarks.leaderboard.entries import Entry, explained, read_entries
 from benchmarks.leaderboard.evaluate import bound_of, evaluate, examine, read_results, store
-from benchmarks.leaderboard.page import PAGE, PERFORMANCE, ROOT, render, render_runs, traps, with_runs
+from benchmarks.leaderboard.page import PAGE, PERFORMANCE, ROOT, render, render_runs, traps, unexplained, with_runs
 from benchmarks.leaderboard.page import board_of as board
 from benchmarks.leaderboard.tracks import Frozen, Track, read_frozen, read_tracks, write_frozen
 
@@ -95,14 +95,15 @@ def run(tracks: Sequence[Track], entries: Sequence[Entry], *, missing: bool) -> 
 
 
 def write_pages() -> int:
-    """Render both pages; return 1 if a trap has no warning."""
+    """Render both pages; return 1 if a trap has neither a warning nor a reason."""
     tracks, entries, frozen, results = read_tracks(), read_entries(), read_frozen(), read_results()
     PAGE.write_text(render(tracks, entries, frozen, results), encoding="utf-8")
     page = PERFORMANCE.read_text(encoding="utf-8")
     PERFORMANCE.write_text(with_runs(page, render_runs(tracks, entries, frozen, results)), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)} and {PERFORMANCE.relative_to(ROOT)}")
-    for entry, track in (found := traps(tracks, board(tracks, frozen, results), explained(entries))):
-        print(f"trap without a warning: {entry} on {track}")
+    found = unexplained(traps(tracks, board(tracks, frozen, results)), explained(entries))
+    for trap in found:
+        print(f"{trap.entry} costs {trap.ratio:.2f} times the best on {trap.track}, without a warning or a reason")
     return int(bool(found))
 
 

@@ -27,7 +27,7 @@ Kind = Literal["policy", "solver", "program"]
 class Entry:
     """A method. `families` names the tracks it enters by family; `tracks` restricts it to these. `seconds` is the time
     limit of a decision. `file`: of a program, or of a policy that is not in the library. `costly`: why the method may
-    cost much where the cluster is not under load.
+    cost much more than the best.
     """
 
     name: str
@@ -97,5 +97,5 @@ def read_entries() -> list[Entry]:
 
 
 def explained(entries: Sequence[Entry]) -> set[str]:
-    """Return the names of entries whose high costs without load have a documented reason."""
+    """Return the names of entries whose high costs have a documented reason."""
     return {entry.name for entry in entries if entry.costly}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 
@@ -87,21 +88,34 @@ def with_results(tracks: Sequence[Track], results: pl.DataFrame) -> list[Track]:
     return [replace(track, seeds=tuple(seeds)) for track in tracks if (seeds := counted.get(track.name))]
 
 
-def traps(tracks: Sequence[Track], board: Board, explained: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Return entry and track of myopic methods that cost more than `TRAP` times the least, without the warning.
+@dataclass(frozen=True)
+class Trap:
+    """A method that costs `ratio` times as much as the best of a track; `warned`: with GSM7009."""
 
-    Entries in `explained` have another documented reason for such costs.
-    """
+    entry: str
+    track: str
+    ratio: float
+    warned: bool
+
+
+def traps(tracks: Sequence[Track], board: Board) -> list[Trap]:
+    """Return the methods and tracks that cost more than `TRAP` times the least, by method, then by track."""
     found = []
     for track in tracks:
-        cells = {entry: cell for (entry, name), cell in board.items() if name == track.name and cell.score is not None}
-        least = min((cell.score or np.inf for cell in cells.values()), default=np.inf)
+        scores = {entry: cell.score for (entry, name), cell in board.items() if name == track.name}
+        finished = {entry: score for entry, score in scores.items() if score is not None}
+        least = min(finished.values(), default=np.inf)
         found += [
-            (entry, track.name)
-            for entry, cell in cells.items()
-            if cell.myopic and not cell.warned and entry not in explained and (cell.score or 0.0) > TRAP * least
+            Trap(entry, track.name, score / least, board[entry, track.name].warned)
+            for entry, score in finished.items()
+            if score > TRAP * least
         ]
-    return found
+    return sorted(found, key=lambda trap: trap.entry)
+
+
+def unexplained(found: Sequence[Trap], explained: Collection[str]) -> list[Trap]:
+    """Return the traps without a warning of methods without a documented reason."""
+    return [trap for trap in found if not trap.warned and trap.entry not in explained]
 
 
 def render(tracks: Sequence[Track], entries: Sequence[Entry], frozen: dict[str, Frozen], results: pl.DataFrame) -> str:
@@ -216,35 +230,26 @@ def render_runs(
     """Return the tables of complete runs: mean costs, and paired differences to the best method of the track."""
     tracks = with_results(tracks, results)
     board = board_of(tracks, frozen, results)
-    unwarned = traps(tracks, board)
     costly = {each.name: each.costly for each in entries if each.costly}
-    trapped = _trapped(tracks, board)
+    found = traps(tracks, board)
     text = _text("runs").format(
-        count=len(tracks), methods=len({entry for entry, _ in board}), trap=number_text(TRAP), traps=len(trapped),
-        warned=len(trapped) - len(unwarned), silent=len(traps(tracks, board, costly)),
+        count=len(tracks), methods=len({entry for entry, _ in board}), trap=number_text(TRAP), traps=len(found),
+        cells=sum(cell.score is not None for cell in board.values()), warned=sum(trap.warned for trap in found),
+        silent=len(unexplained(found, costly)), seeds=max((len(track.seeds) for track in tracks), default=0),
     )  # fmt: skip
-    lines = [
-        text.rstrip("\n"),
-        "",
-        _row(["trap", "track", "times the best", "why"]),
-        _row(["---"] * 2 + ["--:", "---"]),
-    ]
-    for entry, track in sorted(trapped):
-        best = _best(next(each for each in tracks if each.name == track), board)
-        ratio = (board[entry, track].score or 0.0) / (board[best or entry, track].score or 1.0)
-        why = "under load (GSM7009)" if (entry, track) not in unwarned else costly.get(entry, "**no warning**")
-        lines.append(_row([entry, f"`{track}`", f"{ratio:.2f}", why]))
+    lines = [text.rstrip("\n"), "", _row(["method", "times the best", "why"]), _row(["---"] * 3)]
+    for entry, group in groupby(found, key=lambda trap: trap.entry):
+        of_entry = list(group)
+        ratios = [f"`{trap.track}` {trap.ratio:.2f}" + (" !" if trap.warned else "") for trap in of_entry]
+        whys = [costly[entry]] if entry in costly else []
+        if any(trap.warned for trap in of_entry):
+            whys.append("single decisions, under load (GSM7009)")
+        lines.append(_row([entry, ", ".join(ratios), "; ".join(whys) or "**no reason**"]))
     for family, title in FAMILIES.items():
         members = [track for track in tracks if track.family == family]
         if members:
             lines += ["", f"### {title}", "", *_cost_rows(members, entries, frozen, board)]
     return "\n".join(lines) + "\n"
-
-
-def _trapped(tracks: Sequence[Track], board: Board) -> list[tuple[str, str]]:
-    """Return entry and track of the myopic methods that cost more than twice the least."""
-    silent = {key: Cell(c.costs, c.scores, False, c.myopic, c.refused) for key, c in board.items()}
-    return traps(tracks, silent)
 
 
 def _cost_rows(tracks: Sequence[Track], entries: Sequence[Entry], frozen: dict[str, Frozen], board: Board) -> list[str]:

@@ -12,10 +12,13 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
+
 HERE = Path(__file__).resolve().parent
 MODELS = HERE.parents[3] / "models"
 A100_PRICE = 32.7726 / 8  # $ per hour of a GPU: on-demand list price of AWS p4d.24xlarge
-ELASTICFLOW_JOBS = 90
+ELASTICFLOW_JOBS = 90  # of the smaller track
+HEAVY_GAP = 8000  # seconds between arrivals on one node
 Row = dict[str, str]
 
 
@@ -58,27 +61,27 @@ def gavel() -> None:
     write("gavel_jobs.csv", "job submitted_h due_h weight_usd_per_h", rows)
 
 
-def elasticflow(jobs_file: Path, speeds_file: Path) -> None:
-    """The first jobs with their due dates; times on one, two, four and eight A100 by the measured throughputs."""
+def elasticflow(jobs_file: Path, speeds_file: Path, name: str, most: int | None) -> None:
+    """The first jobs (None: all) with their due dates; times on 1, 2, 4 and 8 A100 by measured throughputs."""
     speeds = {
         (row["model"], row["global_batch_size"], row["num_gpus"]): float(row["iterations_per_s"])
         for row in read(speeds_file)
         if row["gpu_type"] == "A100"
     }
-    source = sorted(read(jobs_file), key=lambda row: float(row["submission_time"]))[:ELASTICFLOW_JOBS]
+    source = sorted(read(jobs_file), key=lambda row: float(row["submission_time"]))[:most]
     first = float(source[0]["submission_time"])
     jobs: list[tuple[object, ...]] = []
     times: list[tuple[object, ...]] = []
     for place, row in enumerate(source, 1):
-        name = f"{row['model_name']}-{place}"
+        job = f"{row['model_name']}-{place}"
         came, due = float(row["submission_time"]) - first, float(row["deadline"]) - first
-        jobs.append((name, number(came), number(due), number(2 * A100_PRICE * int(row["num_gpu"]))))
+        jobs.append((job, number(came), number(due), number(2 * A100_PRICE * int(row["num_gpu"]))))
         for gpus in ("1", "2", "4", "8"):
             speed = speeds.get((row["model_name"], row["batch_size"], gpus))
             if speed:
-                times.append((name, "A100", gpus, number(float(row["num_iteration"]) / speed)))
-    write("elasticflow_jobs.csv", "job submitted_s due_s weight_usd_per_h", jobs)
-    write("elasticflow_times.csv", "job type gpus seconds", times)
+                times.append((job, "A100", gpus, number(float(row["num_iteration"]) / speed)))
+    write(f"{name}_jobs.csv", "job submitted_s due_s weight_usd_per_h", jobs)
+    write(f"{name}_times.csv", "job type gpus seconds", times)
 
 
 def shockwave(file: Path) -> None:
@@ -91,10 +94,37 @@ def shockwave(file: Path) -> None:
     write("shockwave.csv", "job submitted_s gpus seconds weight_usd_per_h", rows)
 
 
+def heavy(nodes: int, seed: int) -> None:
+    """Ten jobs for each node on the VM types of Azure, by the rule that README.md states."""
+    draw = np.random.default_rng(seed)
+    count = 10 * nodes
+    base = 3600 * np.exp(draw.uniform(np.log(2), np.log(96), count))  # on one K80
+    faster, power = draw.uniform(0.6, 1.1, count), draw.uniform(0.6, 0.95, count)
+    came = np.concatenate([[0.0], draw.exponential(HEAVY_GAP / nodes, count - 1)]).cumsum()
+    slack, weight = draw.uniform(1, 3, count), 3600 * 2 * draw.uniform(0.0015, 0.0075, count)
+    gpus = np.arange(1, 5)
+    times = base[:, None, None] * np.stack([np.ones(count), faster], axis=1)[:, :, None] / gpus ** power[:, None, None]
+    due = came + slack * times.min(axis=(1, 2))
+    names = [f"job{place}" for place in range(1, count + 1)]
+    columns = (names, *([number(value) for value in each] for each in (came, due, weight)))
+    write(f"heavy_{nodes}_jobs.csv", "job submitted_s due_s weight_usd_per_h", list(zip(*columns, strict=True)))
+    types = (("NC6", 0, 1), ("NC12", 0, 2), ("NC24", 0, 4), ("NV6", 1, 1), ("NV12", 1, 2), ("NV24", 1, 4))
+    rows: list[tuple[object, ...]] = [
+        (name, vm_type, used, number(times[place, model, used - 1]))
+        for place, name in enumerate(names)
+        for vm_type, model, size in types
+        for used in range(1, size + 1)
+    ]
+    write(f"heavy_{nodes}_times.csv", "job type gpus seconds", rows)
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     copies()
     gavel()
-    elasticflow(Path(sys.argv[1]), Path(sys.argv[2]))
+    elasticflow(Path(sys.argv[1]), Path(sys.argv[2]), "elasticflow", ELASTICFLOW_JOBS)
+    elasticflow(Path(sys.argv[1]), Path(sys.argv[2]), "elasticflow_all", None)
+    heavy(10, seed=1)
+    heavy(20, seed=1)
     shockwave(Path(sys.argv[3]))
