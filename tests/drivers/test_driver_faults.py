@@ -12,7 +12,7 @@ from drive_files import CLUSTER, run_driver, write_files
 from simulated_cluster import EPOCH, SimulatedCluster
 
 from gpusched_dsl.drivers.drive import ACTIONS, JOURNAL
-from gpusched_dsl.drivers.protocol import Action, ActionKind, ClusterUnavailable, JobState
+from gpusched_dsl.drivers.protocol import Action, ActionKind, ClusterUnavailable, JobState, Observation
 from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -160,6 +160,22 @@ def test_jobs_are_shown_late_or_not_for_a_while(tmp_path: Path) -> None:
         (EPOCH + 27, lambda: cluster.hidden.clear()),
     ]
     run_driver(path, cluster, ROUNDS)
+    check_agreement(path, cluster)
+
+
+@pytest.mark.parametrize("late", [(3, 5, 8), (2, 3, 4, 9, 10), tuple(range(2, 30, 2))])
+def test_the_cluster_shows_an_earlier_state_again(late: tuple[int, ...], tmp_path: Path) -> None:
+    """As a cache would: what has happened since then comes late, and what had happened before comes twice."""
+    cluster, path = new_cluster(), write_files(tmp_path)
+    observe, shown = cluster.observe, list[Observation]()
+
+    def from_a_cache() -> Observation:
+        now = observe()
+        shown.append(shown[-1] if len(shown) + 1 in late else now)
+        return shown[-1]
+
+    cluster.observe = from_a_cache  # type: ignore[method-assign]
+    run_driver(path, cluster, 2 * ROUNDS)
     check_agreement(path, cluster)
 
 
