@@ -1,4 +1,8 @@
-"""A real kube-apiserver with etcd for tests, on the loopback interface; `build_kubernetes.sh` makes the programs."""
+"""A real kube-apiserver with etcd for tests, on the loopback interface; `build_kubernetes.sh` makes the programs.
+
+Kueue's published resource definitions are newer than that server: a current server of definitions (without the core
+of Kubernetes) serves them, with their rules in CEL, and kube-apiserver passes requests on to it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,18 +24,19 @@ from typing import Any
 import pytest
 
 from gpusched_dsl.drivers.kubernetes.api import KubernetesApi, ObjectChanged
-from gpusched_dsl.drivers.protocol import ClusterUnavailable
+from gpusched_dsl.drivers.kubernetes.workloads import GROUP as KUEUE
 
 HERE = Path(__file__).resolve().parent
 DEPLOY = HERE.parents[1] / "deploy"
 FOLDER = Path(os.environ.get("GSDSL_KUBERNETES", "~/.cache/gsdsl-tests/kubernetes")).expanduser() / "bin"
 PROGRAMS = {name: shutil.which(name, path=f"{FOLDER}{os.pathsep}{os.environ['PATH']}")
-            for name in ("etcd", "kube-apiserver")}  # fmt: skip
+            for name in ("etcd", "kube-apiserver", "apiextensions-apiserver")}  # fmt: skip
 ABSENT = [name for name, path in PROGRAMS.items() if path is None]
 ABSENT += ["the Python package kubernetes"] if find_spec("kubernetes") is None else []
 NEEDS_KUBERNETES = pytest.mark.skipif(
     bool(ABSENT), reason=f"no {', '.join(ABSENT)}: tests/drivers/build_kubernetes.sh makes the programs"
 )
+DEFINITIONS = "apiextensions-apiserver"
 DRIVER = "system:serviceaccount:gpusched-dsl:gpusched-dsl"
 Json = dict[str, Any]
 
@@ -67,23 +72,42 @@ class KubernetesService:
             f"--token-auth-file={folder}/tokens.csv", "--disable-admission-plugins=ServiceAccount",
             "--service-cluster-ip-range=10.0.0.0/24", "--service-account-issuer=https://test",
             f"--service-account-key-file={folder}/key.pem", f"--service-account-signing-key-file={folder}/key.pem",
+            f"--requestheader-client-ca-file={folder}/front.pem", "--requestheader-allowed-names=front-proxy",
+            "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-", f"--proxy-client-cert-file={folder}/proxy.pem",
+            f"--proxy-client-key-file={folder}/proxy.key",
         )  # fmt: skip
         self.wait_until_ready()
 
-    def wait_until_ready(self, seconds: float = 240.0) -> None:
+    def start_definitions(self) -> None:
+        """Start the server of definitions. It asks kube-apiserver who a user is and what he may do."""
+        known = str(self.folder / "admin.yaml")
+        self.start(
+            DEFINITIONS, f"--etcd-servers=http://127.0.0.1:{self.port + 1}", "--bind-address=127.0.0.1",
+            f"--secure-port={self.port + 3}", f"--cert-dir={self.folder}/definitions", f"--kubeconfig={known}",
+            f"--authentication-kubeconfig={known}", f"--authorization-kubeconfig={known}",
+            "--enable-priority-and-fairness=false",  # these two need a newer core
+            "--disable-admission-plugins=ValidatingAdmissionPolicy,MutatingAdmissionPolicy",
+        )  # fmt: skip
+
+    def wait_until_ready(self) -> None:
+        self._wait("kube-apiserver", lambda: self.admin.get("/api/v1/namespaces/kube-system"))
+
+    def _wait(self, name: str, request: Callable[[], Any], seconds: float = 240.0) -> None:
+        """Wait until a request to a server succeeds."""
         end, why = time.monotonic() + seconds, ""
         while time.monotonic() < end:
-            if (code := self.processes["kube-apiserver"].poll()) is not None:
+            if (code := self.processes[name].poll()) is not None:
                 why = f"it ended with {code}"
                 break
             try:
-                self.admin.get("/api/v1/namespaces/kube-system")
+                request()
                 return
             except Exception as failure:
                 why = str(failure)
             time.sleep(0.5)
-        log = (self.folder / "kube-apiserver.log").read_text(errors="replace")[-3000:]
-        pytest.fail(f"kube-apiserver did not start: {why}\n{log}")
+        log = (self.folder / f"{name}.log").read_text(errors="replace")[-3000:]
+        pytest.fail(f"{name} does not answer: {why}\n{log}")
 
     def kill(self, name: str) -> None:
         started = self.processes.pop(name)
@@ -91,7 +115,7 @@ class KubernetesService:
         started.wait(10)
 
     def end(self) -> None:
-        for name in ("kube-apiserver", "etcd"):
+        for name in (DEFINITIONS, "kube-apiserver", "etcd"):
             if name in self.processes:
                 self.kill(name)
 
@@ -105,20 +129,28 @@ class KubernetesService:
             self.admin.create(f"{root}{place}/{plural}", thing)
 
     def define_kueue(self) -> None:
-        """Add Kueue's published resource definitions, and wait until they are served."""
+        """Add Kueue's published resource definitions, and wait until kube-apiserver serves their objects."""
+        self.start_definitions()
+        direct = KubernetesApi.connect(str(self.folder / "definitions.yaml"), None, 30.0)
         with gzip.open(HERE / "kueue_definitions.json.gz") as file:
             definitions = json.load(file)
+        root = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        self._wait(DEFINITIONS, lambda: direct.get(root))
         for definition in definitions:
-            self.apply(definition)
-        end = time.monotonic() + 60
+            direct.create(root, definition)
+        where = {"name": "definitions", "namespace": "default"}
+        self.apply({"apiVersion": "v1", "kind": "Service", "metadata": where,
+                    "spec": {"type": "ExternalName", "externalName": "localhost"}})  # fmt: skip
+        for version in ("v1beta1", "v1beta2"):
+            self.apply({
+                "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+                "metadata": {"name": f"{version}.kueue.x-k8s.io"},
+                "spec": {"group": "kueue.x-k8s.io", "version": version, "insecureSkipTLSVerify": True,
+                         "groupPriorityMinimum": 1000, "versionPriority": 10,
+                         "service": {**where, "port": self.port + 3}},
+            })  # fmt: skip
         for plural in ("workloads", "admissionchecks", "resourceflavors"):
-            while True:
-                try:
-                    list(self.admin.list(f"/apis/kueue.x-k8s.io/v1beta2/{plural}"))
-                    break
-                except ClusterUnavailable:
-                    assert time.monotonic() < end
-                    time.sleep(0.3)
+            self._wait(DEFINITIONS, lambda plural=plural: list(self.admin.list(f"{KUEUE}/{plural}")))
 
     def add_node(self, name: str, gpus: int, labels: dict[str, str] | None = None) -> None:
         """Add a node, and play its kubelet's report."""
@@ -137,13 +169,13 @@ class KubernetesService:
 def kubernetes_service(folder: Path, *, port: int = 0) -> Iterator[KubernetesService]:
     """An API server that runs until the end of the block."""
     service = KubernetesService(folder, port or free_port())
-    subprocess.run(
-        ["openssl", "genrsa", "-out", str(folder / "key.pem"), "2048"], check=True, capture_output=True, timeout=60
-    )
+    _make_keys(folder)
     tokens = f'admin-token,admin,admin,"system:masters"\ndriver-token,{DRIVER},driver\n'
     (folder / "tokens.csv").write_text(tokens, encoding="utf-8")
-    for user in ("admin", "driver"):
-        (folder / f"{user}.yaml").write_text(_kubeconfig(service.port, f"{user}-token"), encoding="utf-8")
+    for name, port, user in (
+        ("admin", service.port, "admin"), ("driver", service.port, "driver"), ("definitions", service.port + 3, "admin")
+    ):  # fmt: skip
+        (folder / f"{name}.yaml").write_text(_kubeconfig(port, f"{user}-token"), encoding="utf-8")
     try:
         client, peer = f"http://127.0.0.1:{service.port + 1}", f"http://127.0.0.1:{service.port + 2}"
         service.start(
@@ -157,14 +189,25 @@ def kubernetes_service(folder: Path, *, port: int = 0) -> Iterator[KubernetesSer
         service.end()
 
 
+def _make_keys(folder: Path) -> None:
+    """A key for service accounts, and the certificate by which kube-apiserver shows itself to the other server."""
+    for words in (
+        "genrsa -out key.pem 2048",
+        "req -x509 -newkey rsa:2048 -nodes -keyout front.key -out front.pem -subj /CN=front -days 30",
+        "req -newkey rsa:2048 -nodes -keyout proxy.key -out proxy.csr -subj /CN=front-proxy",
+        "x509 -req -in proxy.csr -CA front.pem -CAkey front.key -CAcreateserial -out proxy.pem -days 30",
+    ):
+        subprocess.run(["openssl", *words.split()], cwd=folder, check=True, capture_output=True, timeout=120)
+
+
 def free_port() -> int:
-    """The first of three ports that nobody uses now."""
+    """The first of four ports that nobody uses now."""
     while True:
         with socket.socket() as first:
             first.bind(("127.0.0.1", 0))
             port: int = first.getsockname()[1]
         try:
-            for other in (port, port + 1, port + 2):
+            for other in range(port, port + 4):
                 with socket.socket() as tried:
                     tried.bind(("127.0.0.1", other))
             return port
