@@ -41,7 +41,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubernetesServ
 def nothing_left(service: KubernetesService) -> Iterator[None]:
     yield
     for root in (JOBS, PODS):
-        service.admin.delete(root, {"gracePeriodSeconds": 0})
+        # without a policy a Job waits for the garbage collector, which does not run here
+        service.admin.delete(root, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
 
 
 def template(gpus: int, seconds: float, **more: Any) -> Json:
