@@ -142,7 +142,7 @@ def _track_table(tracks: Sequence[Track], frozen: dict[str, Frozen], board: Boar
     for track in tracks:
         best = _best(track, board)
         bound = _mean_bound(track, frozen)
-        score = "-" if best is None else f"{board[best, track.name].score:.3f}"
+        score = "-" if best is None else _score_text(board[best, track.name], is_best=False)
         seeds = len(track.seeds) if track.generated or track.drawn else "-"
         lines.append(
             f"| `{track.name}` | {track.title}: {track.text} | {seeds} | {_money(bound)} | {score} | {best or '-'} |"
