@@ -19,7 +19,7 @@ project = "gsdsl"
 author = "the gsdsl authors"
 copyright = "the gsdsl authors, Apache-2.0"
 release = version = __version__
-language = "en_GB"
+language = "en"  # the British catalogue of Sphinx lacks texts of the search page
 
 extensions = ["myst_parser", "mathml"]
 source_suffix = {".md": "markdown"}

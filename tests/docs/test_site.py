@@ -111,7 +111,10 @@ def test_screens(site: Path, browser: Any, width: int) -> None:
 def test_search_finds_pages_without_a_server(site: Path, browser: Any) -> None:
     page = browser.new_context().new_page()
     page.set_default_timeout(120_000)
+    failures: list[str] = []
+    page.on("pageerror", lambda error: failures.append(str(error)))
     page.goto((site / "search.html").as_uri() + "?q=lookahead")
-    page.wait_for_selector("#search-results li a")
+    page.wait_for_function("/found \\d+ pages/.test(document.getElementById('search-results').innerText)")
+    assert set(failures) <= {"Failed to fetch"}  # the text around the words, which needs a server
     found = page.eval_on_selector_all("#search-results li a", "links => links.map(link => link.textContent)")
     assert any("Looking ahead" in title or "Planning over time" in title for title in found)
