@@ -63,7 +63,9 @@ def add_export_options(parser: Parser) -> None:
         "--to",
         choices=TARGETS,
         required=True,
-        help="LP or MPS text, the problem as JSON, or the formulation as mathematics",
+        help="lp, mps: text for other solvers; json: the problem, which `gsdsl solve` reads; python, python-scip: a "
+        "script on the package of HiGHS or SCIP, which runs without gsdsl; latex, markdown: the formulation as "
+        "mathematics; or a format of an installed package",
     )
     parser.add_argument("-o", "--out", type=path, metavar="FILE", help="output file (default: standard output)")
     parser.add_argument(
