@@ -17,6 +17,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.source import Span
 
 FREEZE = "freeze"  # the file in the folder that stops all actions
+PATHS = ("kubeconfig", "token_file", "commands")  # entries of drivers that are paths
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[Dri
     name = top.need("driver", str, 'name it: `driver = "slurm"`') or ""
     model = top.need("model", str, 'name the file of the scenario: `model = "cluster.gsm"`') or ""
     folder = path.parent.resolve()
-    section = top.get(name, dict, {}) or {}
+    section = _with_paths(top.get(name, dict, {}) or {}, folder)
     if cluster is None and name:
         cluster = _make_cluster(name, section, top, found)
     fields = COMMON_FIELDS | (cluster.fields if cluster is not None else frozenset())
@@ -112,6 +113,12 @@ def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[Dri
     found.raise_if_errors()
     assert cluster is not None
     return settings, cluster
+
+
+def _with_paths(section: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+    """The section of a driver, with its files found from the folder of the cluster file."""
+    found = {key: section[key] for key in PATHS if isinstance(section.get(key), str)}
+    return {**section, **{key: str(folder / Path(path).expanduser()) for key, path in found.items()}}
 
 
 def _make_cluster(name: str, section: Mapping[str, Any], top: TableReader, found: Diagnostics) -> DrivenCluster | None:

@@ -137,3 +137,24 @@ def test_records_of_others_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError, match=r"line 1 is damaged") as refused:
         run_driver(path, SimulatedCluster({"g1": 4, "g2": 4}), 1)
     assert refused.value.diagnostics[0].code == "GSM5409"
+
+
+def test_the_files_of_a_driver_are_found_from_the_cluster_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("kubernetes", reason="the extra `kubernetes` is not installed")
+    text = CLUSTER.replace('"simulated"', '"kueue"').replace("comment", "job_name")
+    path = write_files(tmp_path, cluster=text + '\n[kueue]\nkubeconfig = "keys/config"\n')
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with pytest.raises(DiagnosticError) as raised:
+        read_settings(path)
+    (found,) = raised.value.diagnostics
+    assert found.message == f"`kubeconfig` names no file: `{tmp_path / 'keys' / 'config'}`"
+    assert isinstance(found.primary, Span)
+    assert found.primary.text == '"keys/config"'
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "config").write_text(
+        '{"apiVersion": "v1", "kind": "Config", "current-context": "a",'
+        ' "clusters": [{"name": "a", "cluster": {"server": "https://127.0.0.1:1"}}],'
+        ' "users": [{"name": "a", "user": {}}], "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}]}'
+    )
+    assert read_settings(path)[0].driver == "kueue"

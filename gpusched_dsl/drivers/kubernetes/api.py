@@ -159,6 +159,8 @@ def _sender(kubeconfig: str | None, context: str | None, timeout: float) -> Send
 
 def _load(config: Any, settings: Any, kubeconfig: str | None, context: str | None) -> None:
     """Raises ValueError with `key: reason`."""
+    if kubeconfig is not None and not Path(kubeconfig).is_file():
+        raise ValueError(f"kubeconfig: names no file: `{kubeconfig}`")
     inside = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
     try:
         if kubeconfig is None and context is None and inside.exists():
