@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any
 
@@ -91,7 +92,7 @@ class DaskEngine:
             while pending and not stop():
                 for future in self._take_finished(list(pending)):
                     key = pending.pop(future)
-                    result = _result_of(future)
+                    result = self._fetch(future)
                     future.release()
                     if isinstance(result, Failure) and result.kind == DIED and starts[key] < self._attempts:
                         pending[self._submit(function, messages[key], starts, shared)] = key
@@ -99,7 +100,8 @@ class DaskEngine:
                         yield Done(key, result, starts[key])
         finally:
             if self._is_connected:
-                self._client.cancel(list(pending))
+                with suppress(CancelledError, OSError):  # the scheduler may end now
+                    self._client.cancel(list(pending))
 
     @property
     def _is_connected(self) -> bool:
@@ -112,8 +114,6 @@ class DaskEngine:
             self._cluster.close()
 
     def _wait_for_workers(self, stop: Stop) -> None:
-        from time import monotonic, sleep
-
         end = monotonic() + WORKER_SECONDS
         while not self.workers and not stop():
             if monotonic() > end:
@@ -137,6 +137,16 @@ class DaskEngine:
                 future = self._client.submit(unchanged, shared.data, key=f"gsdsl-shared-{shared.key}", pure=False)
             self._shared = shared.key, future
         return self._shared[1]
+
+    def _fetch(self, future: Any) -> bytes | Failure:
+        """Return the result of a finished task; raise DiagnosticError (GSM5309) if the scheduler is gone."""
+        try:
+            return _result_of(future)
+        except (CancelledError, OSError) as failure:  # the connection may be lost between the end of a task and here
+            sleep(POLL_SECONDS)  # until the client has noticed
+            if not self._is_connected:
+                raise DiagnosticError([_lost()]) from failure
+            return Failure(DIED, f"its result cannot be fetched: {failure}")
 
     def _take_finished(self, pending: list[Any]) -> list[Any]:
         """Return the futures that are done, after a moment if there are none.

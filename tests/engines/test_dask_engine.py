@@ -138,7 +138,9 @@ def test_tasks_end_with_a_killed_client(engine: DaskEngine, tmp_path: Path) -> N
 
 def test_the_engines_give_the_same_results(engine: DaskEngine, tmp_path: Path) -> None:
     plan = plan_of(write_files(tmp_path))
-    in_process = list(results_of(run_in(tmp_path / "one", plan)))
+    first = run_in(tmp_path / "one", plan)
+    assert [record.diagnostics for record in first.records.values() if record.failed] == []
+    in_process = list(results_of(first))
     with LocalEngine(2) as local:
         assert list(results_of(run_in(tmp_path / "two", plan, local))) == in_process
     done = run_in(tmp_path / "three", plan, engine)
