@@ -64,8 +64,15 @@ test("the extension starts the configured server with the settings, and stops it
   }
 });
 
+test("the built extension needs nothing but the editor and Node", () => {
+  const built = fs.readFileSync(path.join(ROOT, manifest.main), "utf8");
+  const needed = new Set([...built.matchAll(/\brequire\("([^"]+)"\)/g)].map((found) => found[1].replace("node:", "")));
+  assert.ok(needed.delete("vscode"));
+  for (const name of needed) assert.ok(Module.isBuiltin(name), name);
+});
+
 test("the settings of the manifest are those that the extension sends", () => {
-  const source = fs.readFileSync(path.join(ROOT, manifest.main), "utf8");
+  const source = fs.readFileSync(path.join(ROOT, "src/extension.js"), "utf8");
   for (const name of Object.keys(manifest.contributes.configuration.properties)) {
     assert.ok(source.includes(`"${name.replace("gsdsl.", "")}"`), name);
   }
