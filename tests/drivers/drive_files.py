@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from simulated_cluster import SimulatedCluster
 
-from gpusched_dsl.drivers.drive import DriveOptions, DriveSummary, config_of, drive, mapping_of
+from gpusched_dsl.drivers.drive import ACTIONS, DriveOptions, DriveSummary, config_of, drive, mapping_of
 from gpusched_dsl.drivers.mapping import JobMapping
+from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.settings import DriveSettings, read_settings
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -83,3 +85,11 @@ def run_driver(
     found = [] if told is None else told
     options = DriveOptions(acts, rounds, stop, cluster.now, cluster.sleep, on_observation=on_observation)
     return drive(workspace, settings, cluster, options, report=found.append)
+
+
+def wait_for_actions(path: Path, count: int, seconds: float = 240.0) -> None:
+    """Wait until a process that drives the cluster of a file has begun so many actions in all."""
+    until = time.monotonic() + seconds
+    while sum("action" in line for line in read_records(path.parent / "shadow" / ACTIONS)) < count:
+        assert time.monotonic() < until, (path.parent / "drive.log").read_text()[-3000:]
+        time.sleep(0.05)

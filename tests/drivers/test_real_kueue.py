@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from action_delay import action_delay
+from drive_files import wait_for_actions
 from kubernetes_service import DEPLOY, NEEDS_KUBERNETES, KubernetesService, kubernetes_service
 from kueue_stand_in import KueueStandIn, conditions, true
 
@@ -24,7 +26,7 @@ from gpusched_dsl.drivers.kubernetes.workloads import BOOST, GROUP, NODES, check
 from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, ClusterUnavailable, JobState
 from gpusched_dsl.drivers.records import read_records
 
-pytestmark = [pytest.mark.slow, NEEDS_KUBERNETES]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), NEEDS_KUBERNETES]
 NODE_NAMES = tuple(f"g{n}" for n in range(1, 9))
 GPUS = 4
 MODEL = f"""import "gsdsl:trace_replay/policies.gsm";
@@ -151,7 +153,7 @@ def test_two_hundred_workloads_are_admitted_in_the_order_of_the_model(
     process = start_driver(path, "--act")
     try:
         with KueueStandIn(service.admin, most if quota == "exact" else most * 100, seconds=1.0) as kueue:
-            done = wait_until_finished(service, count, 600, tmp_path / "drive.log")
+            done = wait_until_finished(service, count, 1200, tmp_path / "drive.log")
     finally:
         stop(process)
     order = [f"w{number}" for number in sorted(range(count), key=lambda n: lengths[n])]
@@ -294,19 +296,44 @@ def test_killed_drivers_and_a_killed_api_server(service: KubernetesService, tmp_
         submit(service, f"w{number}", 2, 600 + number)
     path = write_files(service, tmp_path)
     with KueueStandIn(service.admin, 1000, seconds=3.0) as kueue:
-        for pause in (12.0, 9.0):
+        for actions in (3, 12):
             process = start_driver(path, "--act")
-            time.sleep(pause)
+            wait_for_actions(path, actions)
             process.kill()
             process.wait(10)
         process = start_driver(path, "--act")
         try:
-            time.sleep(8.0)
+            wait_for_actions(path, 18)
             service.kill("kube-apiserver")
             time.sleep(3.0)
             service.start_server()
-            wait_until_finished(service, count, 400, tmp_path / "drive.log")
+            wait_until_finished(service, count, 800, tmp_path / "drive.log")
         finally:
             stop(process)
     assert sorted(kueue.admitted) == sorted(f"w{number}" for number in range(count))
     assert kueue.evicted == []
+
+
+def test_from_event_to_action_takes_less_than_a_second(service: KubernetesService, tmp_path: Path) -> None:
+    """100 nodes and 400 Workloads, of which 399 run by the plan; the last one comes, and its check is answered."""
+    more = [f"h{number}" for number in range(9, 101)]
+    for name in more:
+        service.add_node(name, GPUS, {"gpu": "h200"})
+    kueue = KueueStandIn(service.admin, 1000, 1e9)
+    for number in range(399):
+        submit(service, f"w{number}", 1, 3600)
+
+    def before(number: int) -> None:
+        if number == 4:
+            submit(service, "last", 1, 3600)
+        kueue.step()
+
+    path = write_files(service, tmp_path)
+    names = ", ".join([*NODE_NAMES, *more])
+    (tmp_path / "cluster.gsm").write_text(MODEL.replace(", ".join(NODE_NAMES), names))
+    try:
+        delay = action_delay(path, [process.pid for process in service.processes.values()], 4, before)
+    finally:
+        for name in more:
+            service.admin.delete(f"/api/v1/nodes/{name}", {})
+    assert delay < 1.0  # with the plan

@@ -21,7 +21,7 @@ from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, Job
 from gpusched_dsl.drivers.reconcile import WantedState, difference
 from gpusched_dsl.drivers.records import read_records
 
-pytestmark = [pytest.mark.slow, NEEDS_KUBERNETES]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), NEEDS_KUBERNETES]
 NODE_NAMES = tuple(f"g{n}" for n in range(1, 9))
 Json = dict[str, Any]
 

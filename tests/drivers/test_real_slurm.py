@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from action_delay import action_delay
+from drive_files import wait_for_actions
 from slurm_service import NEEDS_SLURM, PATH, PROGRAMS, SlurmService, slurm_service
 
 from gpusched_dsl.drivers.drive import HISTORY, ORIGIN
@@ -32,7 +34,7 @@ from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.drivers.slurm.commands import Commands
 from gpusched_dsl.drivers.slurm.rest import RestInterface
 
-pytestmark = [pytest.mark.slow, NEEDS_SLURM]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), NEEDS_SLURM]
 NODES, GPUS = 8, 4
 MODEL = f"""import "gsdsl:trace_replay/policies.gsm";
 scenario Cluster for TraceReplay {{
@@ -355,9 +357,9 @@ def test_killed_drivers_and_a_killed_controller(service: SlurmService, tmp_path:
     """
     path = write_files(tmp_path)
     names = [submit(service, gpus, seconds) for gpus, seconds in trace(60)]
-    for pause in (3.0, 5.0, 4.0, 6.0):
+    for actions in (1, 9, 15, 30):
         process = driver(service, path, "--act")
-        time.sleep(pause)
+        wait_for_actions(path, actions)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait(10)
     process = driver(service, path, "--act")
@@ -424,3 +426,17 @@ def test_a_shadow_run_and_its_report(service: SlurmService, tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     assert "compared: 30 jobs" in done.stdout
     assert page.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_from_event_to_action_takes_less_than_a_second(service: SlurmService, tmp_path: Path) -> None:
+    """400 jobs: eleven run, the others need a whole node and wait, and the last one fits beside a running job."""
+    for number in range(399):
+        submit(service, 1 if number < 5 else GPUS, 1000 if number < 5 else 2000)
+
+    def before(number: int) -> None:
+        if number == 5:
+            submit(service, 1, 1000)
+
+    path = write_files(tmp_path, CLUSTER.replace('"FIFO"', '"SJFSkipping"'))
+    delay = action_delay(path, [service.running["slurmctld"].pid], 5, before)
+    assert delay < 1.0  # with the plan
