@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
+
+_LINE_END = re.compile("\n")
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +23,7 @@ class Source:
     _line_starts: list[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        starts = [0]
-        starts.extend(i + 1 for i, c in enumerate(self.text) if c == "\n")
-        object.__setattr__(self, "_line_starts", starts)
+        object.__setattr__(self, "_line_starts", [0, *(found.end() for found in _LINE_END.finditer(self.text))])
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, both counted from 1, of a character offset."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.blocks import check_campaign, check_online, check_policy, check_test
-from gpusched_dsl.language.checking import check_model
-from gpusched_dsl.language.checking.flatten import ModelKey, StatementMemos, flatten
+from gpusched_dsl.language.checking import check_model, variants
+from gpusched_dsl.language.checking.flatten import ModelKey, StatementMemos
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.language_server.words import BlockWords
 
 NamedBlock: TypeAlias = tree.ModelBlock | tree.Scenario | tree.Test | tree.Policy | tree.Online | tree.Campaign
 
@@ -42,7 +43,7 @@ class BlockChecks:
     def __init__(self) -> None:
         self._found: dict[str, tuple[_Concerned, tuple[Diagnostic, ...]]] = {}
         self._models: dict[str, tuple[_Concerned, Workspace]] = {}
-        self._words: dict[int, tuple[tree.TopLevelBlock, frozenset[str]]] = {}
+        self._words = BlockWords()
         self._memos: StatementMemos = {}
 
     def check(self, workspace: Workspace, first: NamedBlock | None = None) -> Iterator[tuple[Diagnostic, ...]]:
@@ -81,8 +82,7 @@ class BlockChecks:
         for gone in [key for key in self._memos if key[0] not in workspace.models]:
             del self._memos[gone]
         self._found = {key: found for key, found in self._found.items() if key in keys}
-        alive = {id(block) for file in workspace.files for block in file.blocks}
-        self._words = {key: words for key, words in self._words.items() if key in alive}
+        self._words.keep([block for file in workspace.files for block in file.blocks])
 
     def _reuse_models(
         self, workspace: Workspace, known: dict[str, list[NamedBlock]], names: frozenset[str], lost: frozenset[str]
@@ -113,46 +113,12 @@ class BlockChecks:
         found: dict[int, tree.TopLevelBlock] = {id(block): block}
         pending: list[tree.TopLevelBlock] = [block]
         while pending:
-            for word in self._words_of(pending.pop()) & known.keys():
+            for word in self._words.of(pending.pop()) & known.keys():
                 for other in known[word]:
                     if id(other) not in found:
                         found[id(other)] = other
                         pending.append(other)
         return tuple(sorted(found.values(), key=id))
-
-    def _words_of(self, block: tree.TopLevelBlock) -> frozenset[str]:
-        """All words of a block that may be names."""
-        known = self._words.get(id(block))
-        if known is None:
-            known = self._words[id(block)] = block, frozenset(_words(block))
-        return known[1]
-
-
-def _words(block: tree.TopLevelBlock) -> Iterator[str]:
-    pending: list[object] = [block]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, tree.Identifier | tree.Name):
-            yield node.text
-        elif isinstance(node, tree.Text):
-            yield node.value
-        elif isinstance(node, tuple):
-            pending.extend(node)
-        elif isinstance(node, tree.Node):
-            pending.extend(getattr(node, name) for name in _fields(node))
-
-
-_KNOWN_FIELDS: dict[str, tuple[str, ...]] = {}
-
-
-def _fields(node: tree.Node) -> tuple[str, ...]:
-    """The names of the fields of a node that can hold names."""
-    kind = type(node).__name__
-    known = _KNOWN_FIELDS.get(kind)
-    if known is None:
-        left_out = ("span",)
-        known = _KNOWN_FIELDS[kind] = tuple(f.name for f in fields(node) if f.name not in left_out)
-    return known
 
 
 def _key(block: NamedBlock) -> str:
@@ -180,7 +146,7 @@ def _findings(workspace: Workspace, block: NamedBlock) -> tuple[Diagnostic, ...]
     found = Diagnostics()
     match block:
         case tree.ModelBlock():
-            for options in _choices(workspace, block.name.text):
+            for options in variants(workspace, block.name.text):
                 check_model(workspace, block.name.text, options, found)
         case tree.Scenario():
             check_scenario(workspace, block.name.text, {}, found)
@@ -193,16 +159,6 @@ def _findings(workspace: Workspace, block: NamedBlock) -> tuple[Diagnostic, ...]
         case tree.Campaign():
             check_campaign(workspace, block, found, _methods(workspace), _measures())
     return tuple(found)
-
-
-def _choices(workspace: Workspace, name: str) -> Iterator[dict[str, str]]:
-    """The defaults of the options of a model, and each other choice."""
-    yield {}
-    flat = flatten(workspace, name, {}, Diagnostics())
-    for option, decl in (flat.option_decls if flat is not None else {}).items():
-        for choice in decl.choices:
-            if choice.text != decl.default.text:
-                yield {option: choice.text}
 
 
 def _methods(workspace: Workspace) -> Collection[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label
@@ -13,6 +13,7 @@ from gpusched_dsl.language.source import Span
 
 Ordered: TypeAlias = tree.SetDecl | tree.ParamDecl | tree.LetDecl | tree.VarDecl | tree.RandomDecl | tree.PolicyStage
 Needs: TypeAlias = Mapping[str, Mapping[str, Span]]
+NamedPlaces: TypeAlias = tuple[tuple[str, Span], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +24,23 @@ class Order:
     circular: Mapping[str, Span]
 
 
-def order(declarations: list[Ordered], diagnostics: Diagnostics, also: Mapping[str, str] | None = None) -> Order:
+def order(
+    declarations: list[Ordered],
+    diagnostics: Diagnostics,
+    also: Mapping[str, str] | None = None,
+    memo: NameMemo | None = None,
+) -> Order:
     """Sort declarations by their dependencies, keeping the order of the text if possible.
 
     The bounds of a variable are left out: they are read when everything else is known. `also` are further names that
-    declarations give, with the name of the declaration that gives them.
+    declarations give, with the name of the declaration that gives them. `memo` keeps the names of declarations.
     """
     given_by = also or {}
     by_name = {d.name.text: d for d in declarations}
     needs: dict[str, dict[str, Span]] = {}
     for name, declaration in by_name.items():
         needs[name] = {}
-        for word, span in _names_in(_definition(declaration), frozenset()):
+        for word, span in needed_names(declaration) if memo is None else memo.names(declaration, needed_names):
             used = given_by.get(word, word)
             if used in by_name and not (used == name and is_recursive(declaration)):
                 needs[name].setdefault(used, span)
@@ -133,6 +139,17 @@ def _only_in_bounds(declaration: Ordered, used: str) -> bool:
 
 
 # --- the names in a declaration --------------------------------------------------------------------------------------
+
+
+class NameMemo(Protocol):
+    """Keeps the names of declarations for the next check of a model."""
+
+    def names(self, declaration: Ordered, read: Callable[[Ordered], NamedPlaces]) -> NamedPlaces: ...
+
+
+def needed_names(declaration: Ordered) -> NamedPlaces:
+    """The names that must be known before a declaration, with their places."""
+    return tuple(_names_in(_definition(declaration), frozenset()))
 
 
 def _definition(declaration: Ordered) -> list[object]:

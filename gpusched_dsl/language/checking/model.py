@@ -80,11 +80,12 @@ def _check(
 def check_workspace(workspace: HasModels, diagnostics: Diagnostics) -> None:
     """Checks every model with the defaults of its options and with every other choice of each of them."""
     for name in workspace.models:
-        for options in _variants(workspace, name):
+        for options in variants(workspace, name):
             check_model(workspace, name, options, diagnostics)
 
 
-def _variants(workspace: HasModels, name: str) -> Iterator[dict[str, str]]:
+def variants(workspace: HasModels, name: str) -> Iterator[dict[str, str]]:
+    """Yield the options of a model by default (none is named), and each other choice."""
     yield {}
     flat = flatten(workspace, name, {}, Diagnostics())
     for option, decl in (flat.option_decls if flat is not None else {}).items():
@@ -157,7 +158,7 @@ class _ModelChecker:
                 if implied is not None:
                     names.add(implied.name.text)
                     found.append(implied)
-        result = order(found, self.diagnostics)
+        result = order(found, self.diagnostics, memo=self.memo)
         self.symbols.poisoned.update(result.circular)
         self.symbols.upcoming.update({d.name.text: d.name.span for d in found})
         self._begin_memo()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.checking.dependencies import NamedPlaces, Ordered
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
@@ -87,11 +88,20 @@ class StatementMemo:
         self.reads = Reads()
         self._before: dict[tuple[int, str], _Entry] = {}
         self._now: dict[tuple[int, str], _Entry] = {}
+        self._needed_before: dict[int, tuple[tree.Node, NamedPlaces]] = {}
+        self._needed_now: dict[int, tuple[tree.Node, NamedPlaces]] = {}
         self._names: Mapping[str, object] = {}
         self._changed: set[str] = set()
 
+    def names(self, declaration: Ordered, read: Callable[[Ordered], NamedPlaces]) -> NamedPlaces:
+        """The names in a declaration, which are read once; asked before `begin`."""
+        known = self._needed_before.get(id(declaration)) or (declaration, read(declaration))
+        self._needed_now[id(declaration)] = known
+        return known[1]
+
     def begin(self, names: Mapping[str, object]) -> None:
         """Start a check; `names` are all names with what is known of them before it."""
+        self._needed_before, self._needed_now = self._needed_now, {}
         self._before, self._now = self._now, {}
         keys = self._names.keys() | names.keys()
         self._changed = {k for k in keys if self._names.get(k, _MISSING) != names.get(k, _MISSING)}
