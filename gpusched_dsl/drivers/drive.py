@@ -104,19 +104,32 @@ def drive(
     parts = live_parts(workspace, config_of(settings), start=start.isoformat())
     mapping = mapping_of(settings, parts, start)
     if options.acts:
-        _prepare(cluster)
+        _prepare(cluster, settings.interval, options, report)
     return _Drive(settings, cluster, options, report, on_record, parts, mapping).run(defect)
 
 
-def _prepare(cluster: DrivenCluster) -> None:
-    """Raises DiagnosticError: GSM5405 without an answer of the cluster, GSM5407 if it refuses."""
-    if isinstance(cluster, PreparedCluster):
+def _prepare(cluster: DrivenCluster, interval: float, options: DriveOptions, report: Report) -> None:
+    """Prepare the cluster, again until it answers. Raises DiagnosticError: GSM5407 if it refuses, GSM5405 if it has not
+    answered when the run is stopped.
+    """
+    if not isinstance(cluster, PreparedCluster):
+        return
+    attempts = 0
+    while True:
+        attempts += 1
         try:
             cluster.prepare()
-        except ClusterUnavailable as failure:
-            raise DiagnosticError([Diagnostic("GSM5405", f"the cluster cannot be prepared: {failure}")]) from failure
+            return
         except ActionRefused as refusal:
             raise DiagnosticError([Diagnostic("GSM5407", f"the cluster cannot be prepared: {refusal}")]) from refusal
+        except ClusterUnavailable as failure:
+            told = Diagnostic("GSM5405", f"the cluster cannot be prepared: {failure}", severity=Severity.WARNING)
+            if attempts == 1:
+                report(told)
+            if attempts != options.rounds and not options.stop():
+                options.wait(interval)
+            if attempts == options.rounds or options.stop():
+                raise DiagnosticError([replace(told, severity=Severity.ERROR)]) from failure
 
 
 def mapping_of(settings: DriveSettings, parts: LiveParts, start: datetime) -> JobMapping:

@@ -12,7 +12,7 @@ from drive_files import CLUSTER, run_driver, write_files
 from simulated_cluster import EPOCH, SimulatedCluster
 
 from gpusched_dsl.drivers.drive import ACTIONS, JOURNAL
-from gpusched_dsl.drivers.protocol import Action, ActionKind, ClusterUnavailable, JobState, Observation
+from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, ClusterUnavailable, JobState, Observation
 from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -129,6 +129,38 @@ def test_the_controller_restarts(tmp_path: Path) -> None:
     check_agreement(path, cluster)
     assert [d.code for d in told] == ["GSM5405", "GSM5405"]
     assert told[0].message == "the cluster cannot be observed: no answer"
+
+
+class PreparedLate(SimulatedCluster):
+    """A cluster that must be prepared, and answers this from some time on."""
+
+    prepared = 0
+
+    def prepare(self) -> None:
+        if self.down:
+            raise ClusterUnavailable("no answer")
+        if self.refuse(Action(ActionKind.HOLD, "")) is not None:
+            raise ActionRefused("not yours")
+        self.prepared += 1
+
+
+def test_the_cluster_does_not_answer_when_the_command_starts(tmp_path: Path) -> None:
+    cluster, path, told = PreparedLate({"g1": 4, "g2": 4}), write_files(tmp_path), list[Diagnostic]()
+    cluster.jobs, cluster.down = new_cluster().jobs, True
+    cluster.at = [(EPOCH + 12, lambda: setattr(cluster, "down", False))]
+    run_driver(path, cluster, ROUNDS, told=told)
+    check_agreement(path, cluster)
+    assert cluster.prepared == 1
+    assert [(d.code, d.message) for d in told] == [("GSM5405", "the cluster cannot be prepared: no answer")]
+    cluster.down = True
+    with pytest.raises(DiagnosticError, match="cannot be prepared: no answer"):
+        run_driver(path, cluster, 3)
+    with pytest.raises(DiagnosticError, match="cannot be prepared: no answer"):
+        run_driver(path, cluster, ROUNDS, stop=lambda: True)
+    cluster.down, cluster.refuse = False, lambda action: "not yours"
+    with pytest.raises(DiagnosticError, match="cannot be prepared: not yours") as refused:
+        run_driver(path, cluster, ROUNDS)
+    assert refused.value.diagnostics[0].code == "GSM5407"
 
 
 @pytest.mark.slow
