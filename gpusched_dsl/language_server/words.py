@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import fields
-from functools import cache
 
 from gpusched_dsl.language import tree
 
@@ -40,7 +38,7 @@ def _title(block: tree.TopLevelBlock) -> str:
 
 def _parts(block: tree.TopLevelBlock) -> Iterator[object]:
     """The statements of a block, and its other fields."""
-    for name in _fields(type(block)):
+    for name in _fields(block):
         value = getattr(block, name)
         if isinstance(value, tuple):
             yield from value
@@ -59,10 +57,9 @@ def _words(part: object) -> Iterator[str]:
         elif isinstance(node, tuple):
             pending.extend(node)
         elif isinstance(node, tree.Node):
-            pending.extend(getattr(node, name) for name in _fields(type(node)))
+            pending.extend(getattr(node, name) for name in _fields(node))
 
 
-@cache
-def _fields(kind: type[tree.Node]) -> tuple[str, ...]:
+def _fields(node: tree.Node) -> list[str]:
     """The names of the fields of a node that can hold names."""
-    return tuple(each.name for each in fields(kind) if each.name != "span")
+    return [name for name in node.__dataclass_fields__ if name != "span"]
