@@ -97,6 +97,12 @@ def flatten(
     return FlatModel(model.name.text, model.name.span, statements, choices, decls, merger.names, model.doc)
 
 
+def declared_options(workspace: HasModels, model_name: str) -> dict[str, tree.OptionDecl]:
+    """Return the options of a model and of those that it extends; none if it is unknown."""
+    chain = _chain(workspace, model_name, Diagnostics())
+    return {} if chain is None else _options(chain, Diagnostics())
+
+
 def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tree.ModelBlock] | None:
     """Return the model after those that it extends, the root first."""
     models = workspace.models

@@ -18,7 +18,7 @@ from gpusched_dsl.language.checking import declarations
 from gpusched_dsl.language.checking.decompositions import check_decomposition
 from gpusched_dsl.language.checking.dependencies import Ordered, order
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
-from gpusched_dsl.language.checking.flatten import FlatModel, HasModels, flatten
+from gpusched_dsl.language.checking.flatten import FlatModel, HasModels, declared_options, flatten
 from gpusched_dsl.language.checking.goals import (
     check_check,
     check_constraint,
@@ -87,8 +87,7 @@ def check_workspace(workspace: HasModels, diagnostics: Diagnostics) -> None:
 def variants(workspace: HasModels, name: str) -> Iterator[dict[str, str]]:
     """Yield the options of a model by default (none is named), and each other choice."""
     yield {}
-    flat = flatten(workspace, name, {}, Diagnostics())
-    for option, decl in (flat.option_decls if flat is not None else {}).items():
+    for option, decl in declared_options(workspace, name).items():
         for choice in decl.choices:
             if choice.text != decl.default.text:
                 yield {option: choice.text}

@@ -10,7 +10,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.checking.extends import SCENARIO, chain_of
-from gpusched_dsl.language.checking.flatten import HasModels, flatten
+from gpusched_dsl.language.checking.flatten import HasModels, declared_options
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment
@@ -121,8 +121,7 @@ def _check(
     model_name = _model_name(workspace, chain, diagnostics)
     if model_name is None:
         return None
-    flat = flatten(workspace, model_name.text, {}, Diagnostics())
-    known = set() if flat is None else set(flat.option_decls)
+    known = set(declared_options(workspace, model_name.text))
     options = _options(chain, settings, known, diagnostics)
     choices = {option: choice.text for option, choice in options.items()}
     spans = {option: choice.span for option, choice in options.items()}
