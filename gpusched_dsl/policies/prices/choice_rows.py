@@ -71,6 +71,27 @@ def choice_rows_of(problem: Problem) -> ChoiceRows | None:
     return ChoiceRows(rows, most, exact, columns, factor, first, others, coupling, chosen, by_column[others])
 
 
+def choice_costs(problem: Problem, choices: ChoiceRows) -> tuple[Floats, Floats]:
+    """Return the costs of `columns`, divided by `factor`, and of `others`, as if the objective were minimised."""
+    sign = 1.0 if problem.objectives[0].sense == "minimize" else -1.0
+    costs = sign * problem.objectives[0].costs(problem.columns)
+    return costs[choices.columns] / choices.factor, costs[choices.others]
+
+
+def all_duals(problem: Problem, choices: ChoiceRows, prices: Floats) -> Floats:
+    """Return dual values of all rows for prices of the coupling rows: each choice gets the best one for these.
+
+    Prices are those of the minimum; dual values are `d objective / d side` whatever the sense.
+    """
+    sign = 1.0 if problem.objectives[0].sense == "minimize" else -1.0
+    duals = np.zeros(problem.rows)
+    duals[choices.coupling] = prices
+    reduced = choice_costs(problem, choices)[0] - choices.chosen @ prices
+    least = np.minimum.reduceat(reduced, choices.first[:-1])
+    duals[choices.rows] = np.where(choices.exact, least, np.minimum(least, 0.0))
+    return np.asarray(sign * duals)
+
+
 def _are_choices(problem: Problem, rows: slice, entries: slice) -> bool:
     columns = problem.matrix.columns[entries]
     lower, upper = problem.row_lower[rows], problem.row_upper[rows]

@@ -21,7 +21,7 @@ from scipy import sparse
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.policies.prices.choice_rows import ChoiceRows
+from gpusched_dsl.policies.prices.choice_rows import ChoiceRows, all_duals, choice_costs
 
 PRECISION = 1e-6  # of the value, relative
 STEPS = 300
@@ -57,9 +57,7 @@ class _Ascent:
 
     def __post_init__(self) -> None:
         problem, choices = self.problem, self.choices
-        sign = 1.0 if problem.objectives[0].sense == "minimize" else -1.0
-        costs = sign * problem.objectives[0].costs(problem.columns)
-        self.sign, self.cost, self.other_cost = sign, costs[choices.columns] / choices.factor, costs[choices.others]
+        self.cost, self.other_cost = choice_costs(problem, choices)
         self.lower, self.upper = problem.row_lower[choices.coupling], problem.row_upper[choices.coupling]
         count = len(choices.rows)
         self.group = np.arange(count) * min(GROUPS, count) // max(count, 1)
@@ -68,7 +66,8 @@ class _Ascent:
         self.scale = self._scale()
 
     def run(self) -> Floats | None:
-        best, box, nulls = np.zeros(len(self.choices.coupling)), 1.0, 0
+        problem, choices = self.problem, self.choices
+        best, box, nulls = np.zeros(len(choices.coupling)), 1.0, 0
         at_best = self._evaluate(best)
         for _ in range(STEPS):
             checkpoint()
@@ -91,7 +90,7 @@ class _Ascent:
                 box *= SHRINKS if nulls % NULLS == 0 else 1.0
             if here.value > at_best.value:
                 best, at_best = prices, here
-        return self._all_duals(best)
+        return all_duals(problem, choices, best)
 
     # --- the Lagrangian ----------------------------------------------------------------------------------------------
 
@@ -178,12 +177,3 @@ class _Ascent:
         count = np.bincount(both.col, minlength=both.shape[1])
         found = total / np.maximum(count, 1)
         return np.asarray(np.where(found > 0, found, max(1.0, float(costs.mean()) if len(costs) else 1.0)))
-
-    def _all_duals(self, prices: Floats) -> Floats:
-        choices = self.choices
-        duals = np.zeros(self.problem.rows)
-        duals[choices.coupling] = prices
-        reduced = self.cost - choices.chosen @ prices
-        least = np.minimum.reduceat(reduced, choices.first[:-1])
-        duals[choices.rows] = np.where(choices.exact, least, np.minimum(least, 0.0))
-        return np.asarray(self.sign * duals)

@@ -20,6 +20,7 @@ LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000
 SHARE = 0.2  # of the time limit
 # Of problems this large a solver does no more in the rest of the time than to solve the relaxation once again.
 HUGE_NONZEROS, HUGE_SHARE = 500_000, 0.4
+LEAST_COLUMNS = 50_000  # of problems that are sifted: smaller ones are solved as fast without
 AT_BOUND = 1e-9
 MOST_SECONDS = 60.0  # without a time limit, or with a long one, for completing a start
 
@@ -84,7 +85,9 @@ def find_mip_start(
     mip_start = MipStart(start)
     if start is not None:
         mip_start = _complete(problem, backend, options, start, monitor)
-    if not mip_start.interrupted and _search_is_wanted(problem, backend, options, mip_start, improves):
+    if not mip_start.interrupted and options.heuristic == "auto" and _is_supported(problem, backend):
+        mip_start = _sift(problem, backend, options, mip_start, monitor)
+    if mip_start.answer is None and _search_is_wanted(problem, backend, options, mip_start, improves):
         mip_start = _search(problem, backend, options, mip_start, monitor)
     return mip_start
 
@@ -145,6 +148,24 @@ def _complete(
     if completion.point is None:
         return MipStart(interrupted=stopped, seconds=budget.seconds, warnings=(_dropped_warning(completion.broken),))
     return MipStart(completion.point, _value(problem, completion.point), interrupted=stopped, seconds=budget.seconds)
+
+
+def _sift(
+    problem: Problem, backend: Backend, options: SolveOptions, mip_start: MipStart, monitor: Monitor | None
+) -> MipStart:
+    """Solve a problem of many choices on a few of its columns; the same start if it is another problem."""
+    if problem.columns < LEAST_COLUMNS:
+        return mip_start
+    from gpusched_dsl.solving.sifting import sift
+
+    start = None if mip_start.objective is None else mip_start.point
+    sifted = sift(problem, backend, options, start, monitor)
+    if sifted is None or (sifted.point is None and not sifted.interrupted):
+        return mip_start
+    return MipStart(
+        sifted.point, sifted.objective, sifted.bound, sifted.proved, sifted.interrupted,
+        mip_start.seconds + sifted.seconds, mip_start.warnings,
+    )  # fmt: skip
 
 
 def _search(

@@ -2,54 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from choice_programs import random_program
 from priced_models import instance, opened, relaxed_optimum
 
-from gpusched_dsl.ir.domains import IntervalDomain
-from gpusched_dsl.ir.matrix import Matrix
-from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.policies.prices import values
 from gpusched_dsl.policies.prices.choice_rows import choice_rows_of
 from gpusched_dsl.policies.prices.dual_ascent import ascend
 from gpusched_dsl.policies.prices.relaxation import relaxation_of
 from gpusched_dsl.policies.prices.safe_bound import safe_bound
 from gpusched_dsl.policies.prices.values import with_prices
-
-
-def random_program(seed: int, sense: str) -> Problem:
-    """Choices with two to four ways each, coupled by capacities that another column with a price can raise."""
-    random = np.random.default_rng(seed)
-    choices, kinds = int(random.integers(2, 40)), int(random.integers(1, 4))
-    ways = random.integers(2, 5, choices)
-    owner = np.repeat(np.arange(choices), ways)
-    count = len(owner)
-    kind, use = random.integers(0, kinds, count), random.integers(1, 4, count)
-    dense = np.zeros((choices + kinds + 1, count + kinds))
-    dense[owner, np.arange(count)] = random.integers(1, 4, count) if seed % 2 else 1.0
-    dense[choices + kind, np.arange(count)] = use
-    dense[choices + np.arange(kinds), count + np.arange(kinds)] = -4.0
-    dense[-1, count:] = 1.0
-    exact = random.random(choices) < 0.2
-    rows, columns = np.nonzero(dense)
-    starts = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(dense)))))
-    sign = 1.0 if sense == "minimize" else -1.0
-    costs = sign * np.concatenate((-random.random(count) * use, random.random(kinds)))
-    unbounded = random.random(kinds) < 0.3
-    upper = np.concatenate((np.ones(count), np.where(unbounded, np.inf, float(choices))))
-    families = ((0, choices, "once"), (choices, kinds, "capacity"), (choices + kinds, 1, "few"))
-    return Problem(
-        "random",
-        (Family("x", 0, IntervalDomain(0, count + kinds - 1)),),
-        np.zeros(count + kinds),
-        upper,
-        np.zeros(count + kinds, dtype=np.bool_),
-        tuple(Family(name, first, IntervalDomain(0, size - 1)) for first, size, name in families),
-        Matrix(starts, columns.astype(np.int32), dense[rows, columns]),
-        np.concatenate((np.where(exact, 1.0, -np.inf), np.full(kinds, -np.inf), [-np.inf])),
-        np.concatenate((np.ones(choices), random.random(kinds) * 3, [float(choices) / 3])),
-        (Objective(sense, (Term(None, np.arange(count + kinds, dtype=np.int32), costs, 2.5),)),),
-    )
 
 
 @pytest.mark.parametrize("seed", range(60))
