@@ -78,7 +78,14 @@ def check(tracks: Sequence[Track], entries: Sequence[Entry]) -> int:
 
 
 def run(tracks: Sequence[Track], entries: Sequence[Entry], *, missing: bool) -> None:
-    """Run entries on their tracks, one seed of all tracks after the other, and store each result."""
+    """Run entries on their tracks, one seed of all tracks after the other, and store each result.
+
+    Entries whose package is not installed are left out.
+    """
+    for entry in entries:
+        if not entry.is_installed:
+            print(f"{entry.name}: not run, it needs the package {entry.package}", flush=True)
+    entries = [entry for entry in entries if entry.is_installed]
     known = set(read_results().select("track", "seed", "entry").iter_rows()) if missing else set()
     for place in range(max(len(track.seeds) for track in tracks)):  # one seed of all before the next
         for track in tracks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
 import sys
 import tomllib
@@ -27,7 +28,7 @@ Kind = Literal["policy", "solver", "program"]
 class Entry:
     """A method. `families` names the tracks it enters by family; `tracks` restricts it to these. `seconds` is the time
     limit of a decision. `file`: of a program, or of a policy that is not in the library. `costly`: why the method may
-    cost much more than the best.
+    cost much more than the best. `package`: what must be installed to run it.
     """
 
     name: str
@@ -40,6 +41,11 @@ class Entry:
     seconds: float | None = None
     gap: float = 1e-4
     costly: str = ""
+    package: str = ""
+
+    @property
+    def is_installed(self) -> bool:
+        return not self.package or importlib.util.find_spec(self.package) is not None
 
     @property
     def path(self) -> Path:

@@ -61,6 +61,12 @@ def test_results_are_of_entries_and_tracks() -> None:
         assert seed in TRACKS[track].seeds
 
 
+def test_entries_need_their_package() -> None:
+    assert Entry("A", "a test", (), package="polars").is_installed
+    assert not Entry("A", "a test", (), package="no_such_package").is_installed
+    assert ENTRIES["ATC"].is_installed
+
+
 def test_no_trap_without_a_warning_or_a_reason() -> None:
     """Each method that costs more than 1.5 times the best was warned of, or has a documented reason."""
     board = board_of(list(TRACKS.values()), FROZEN, read_results())
