@@ -17,6 +17,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ class KubernetesService:
     port: int
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def admin(self) -> KubernetesApi:
         return KubernetesApi.connect(str(self.folder / "admin.yaml"), None, 30.0)
 
