@@ -34,7 +34,7 @@ from gpusched_dsl.solving.primal.restriction import has_point, restrict, solve_p
 LEAST_PER_CHOICE = 8  # columns of a choice on average: with fewer, most are kept
 MOST_COUPLING = 500  # rows with prices: a sample must have many more choices
 SAMPLED = 1_000  # choices
-KEPT = (3, 9)  # columns of each choice, in two rounds
+LEAST_KEPT, KEPT = 2, (3.0, 9.0)  # columns of each choice: at least, and on average in each of two rounds
 SHARE = 0.25  # of the gap is left to the solver: the bound has nearly all columns, its point only few
 
 
@@ -162,14 +162,18 @@ class _Sifting:
             self.bound = found
             self.budget.report(self.objective, self.bound)
 
-    def _keep_cheapest(self, prices: Floats, count: float) -> None:
-        """Also keep `count` columns for each choice on average: those that cost least more than the best of theirs.
+    def _keep_cheapest(self, prices: Floats, mean: float) -> None:
+        """Also keep `mean` columns of each choice on average: those that cost least more than the best of their choice.
 
-        A choice with small costs is the one that can move at little cost, and keeps more than others.
+        A choice with small costs is one that can move at little cost, and keeps more than others. Each choice keeps at
+        least two: HiGHS's presolve is slow where many columns of a row are in no other row.
         """
         reduced = self.costs - self.choices.chosen @ prices
         excess = (reduced - np.minimum.reduceat(reduced, self.choices.first[:-1])[self.choice_of]) * self.most
-        number = min(round(count * len(self.choices.rows)), len(excess)) - 1
+        order = np.lexsort((reduced, self.choice_of))
+        rank = np.arange(len(order)) - self.choices.first[self.choice_of[order]]
+        excess[order[rank < LEAST_KEPT]] = -1.0
+        number = min(round(mean * len(self.choices.rows)), len(excess)) - 1
         self.kept |= excess <= np.partition(excess, number)[number]
 
     def _solve_kept(self) -> None:

@@ -27,6 +27,7 @@ GAP = 0.05
 def small_problems_are_sifted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sifting, "LEAST_PER_CHOICE", 1)
     monkeypatch.setattr(sifting, "SAMPLED", 4)
+    monkeypatch.setattr(sifting, "LEAST_KEPT", 1)
     monkeypatch.setattr(sifting, "KEPT", (1.2, 2.0))
     monkeypatch.setattr(starts, "LEAST_COLUMNS", 1)
 
