@@ -150,8 +150,8 @@ class KubernetesService:
                          "groupPriorityMinimum": 1000, "versionPriority": 10,
                          "service": {**where, "port": self.port + 3}},
             })  # fmt: skip
-        for plural in ("workloads", "admissionchecks", "resourceflavors"):
-            self._wait(DEFINITIONS, lambda plural=plural: list(self.admin.list(f"{KUEUE}/{plural}")))
+        plurals = ("workloads", "admissionchecks", "resourceflavors")
+        self._wait(DEFINITIONS, lambda: [list(self.admin.list(f"{KUEUE}/{plural}")) for plural in plurals])
 
     def add_node(self, name: str, gpus: int, labels: dict[str, str] | None = None) -> None:
         """Add a node, and play its kubelet's report."""
