@@ -92,7 +92,7 @@ class KubernetesService:
         )  # fmt: skip
 
     def wait_until_ready(self) -> None:
-        self._wait("kube-apiserver", lambda: self.admin.get("/api/v1/namespaces/kube-system"))
+        self._wait("kube-apiserver", lambda: self.admin.get("/api/v1/namespaces/default"))  # it is made last
 
     def _wait(self, name: str, request: Callable[[], Any], seconds: float = 240.0) -> None:
         """Wait until a request to a server succeeds."""
