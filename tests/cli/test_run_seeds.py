@@ -98,6 +98,7 @@ def test_wrong_seeds_in_python(noisy: Path) -> None:
         model.run(seeds=[1, 2], journal=noisy.with_suffix(".db"))
 
 
+@pytest.mark.slow
 def test_figures_are_complete_documents(gsdsl: Run, noisy: Path, tmp_path: Path) -> None:
     assert gsdsl("run", noisy, "--figures", tmp_path / "one").code == 0
     names = sorted(file.name for file in (tmp_path / "one").iterdir())

@@ -29,6 +29,7 @@ def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
     time.tzset()
 
 
+@pytest.mark.slow
 def test_a_run_over_midnight(tmp_path: Path) -> None:
     """Two jobs end before midnight and one after it. The page has the cluster, both methods and the bound."""
     path = write_files(tmp_path, cluster=DAILY)

@@ -58,6 +58,7 @@ def test_what_is_impossible_is_explained_and_repaired(capsys: pytest.CaptureFixt
     assert "optimal" in said(capsys, *again, "--set-file", "bigger.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_queues_are_compared_over_the_day(capsys: pytest.CaptureFixture[str]) -> None:
     assert "EDF: earliest due date first" in said(capsys, "policies", "cluster.gsm")
@@ -69,6 +70,7 @@ def test_queues_are_compared_over_the_day(capsys: pytest.CaptureFixture[str]) ->
     assert len(Path("table.csv").read_text().splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_a_run_is_recorded_resumed_and_looked_at(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = ("run", "cluster.gsm", "--scenario", "Monday", "--method", "EDF", "--journal", "run.db")
     text = said(capsys, *run, "--html", "run.html", "--json", "run.json")

@@ -50,6 +50,7 @@ def test_duals_and_data_frames() -> None:
     assert gs.load(STUDY).solve("Limited").objective >= result.objective - 1e-9
 
 
+@pytest.mark.slow
 def test_figures_and_formulas(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

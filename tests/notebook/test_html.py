@@ -102,6 +102,7 @@ def test_a_large_figure_becomes_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert base64.b64decode(content).startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_runs_and_answers() -> None:
     model = gs.loads(THREE)
     result = model.run("Three", online="EveryEvent", method="Greedy")

@@ -389,6 +389,7 @@ def kill_again_and_again(path: Path, kills: int, seed: int) -> int:
         return len(journal)
 
 
+@pytest.mark.slow
 def test_kills_lose_nothing(tmp_path: Path) -> None:
     assert kill_again_and_again(tmp_path / "run.db", 20, 1) > 100
 

@@ -87,6 +87,7 @@ def test_arrivals_repeat_blocks_of_the_past(tmp_path: Path) -> None:
     assert not np.array_equal(blocks_of_arrivals(future, 2, 4000).time, drawn.time)
 
 
+@pytest.mark.slow
 def test_jobs_that_overtake_delay_the_start(tmp_path: Path) -> None:
     """Without arrivals `d` starts when `b` has ended. Shorter jobs overtake it, and no draw of a known job changes."""
     loop = live_loop(tmp_path, "Live", "SJF")
