@@ -33,7 +33,8 @@ from gpusched_dsl.solving.primal.restriction import has_point, restrict, solve_p
 
 LEAST_PER_CHOICE = 8  # columns of a choice on average: with fewer, most are kept
 MOST_COUPLING = 500  # rows with prices: a sample must have many more choices
-SAMPLED = 1_000  # choices
+SAMPLED = 1_000  # choices, at least
+MOST_SKIPPED = 25  # one choice in so many is in the sample, at least: of more choices, 1,000 are less alike
 LEAST_KEPT, KEPT = 2, (3.0, 9.0)  # columns of each choice: at least, and on average in each of two rounds
 SHARE = 0.25  # of the gap is left to the solver: the bound has nearly all columns, its point only few
 
@@ -100,7 +101,7 @@ class _Sifting:
             self.objective = objective_value(self.problem.objectives[0], self.point).value
 
     def run(self) -> Sifted:
-        every = max(1, len(self.choices.rows) // SAMPLED)
+        every = max(1, min(len(self.choices.rows) // SAMPLED, MOST_SKIPPED))
         prices = self._prices(self.choice_of % every == 0, 1.0 / every)
         if prices is not None:
             self._improve_bound(prices)
