@@ -42,7 +42,13 @@ class SlurmService:
         """Run a command of Slurm and return its output."""
         program = str(PROGRAMS.get(command[0]) or shutil.which(command[0], path=PATH))
         done = subprocess.run(
-            [program, *command[1:]], capture_output=True, text=True, env=self.environment, check=False, timeout=60
+            [program, *command[1:]],
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            check=False,
+            timeout=60,
+            cwd=self.folder,
         )
         assert done.returncode == 0 or not check, done.stderr
         return done.stdout.strip()

@@ -138,14 +138,13 @@ def test_tasks_end_with_a_killed_client(engine: DaskEngine, tmp_path: Path) -> N
 
 def test_the_engines_give_the_same_results(engine: DaskEngine, tmp_path: Path) -> None:
     plan = plan_of(write_files(tmp_path))
-    first = run_in(tmp_path / "one", plan)
-    assert [record.diagnostics for record in first.records.values() if record.failed] == []
-    in_process = list(results_of(first))
+    runs = [run_in(tmp_path / "one", plan)]
     with LocalEngine(2) as local:
-        assert list(results_of(run_in(tmp_path / "two", plan, local))) == in_process
-    done = run_in(tmp_path / "three", plan, engine)
-    assert list(results_of(done)) == in_process
-    assert not any(record.failed for record in done.records.values())
+        runs.append(run_in(tmp_path / "two", plan, local))
+    runs.append(run_in(tmp_path / "three", plan, engine))
+    for each in runs:
+        assert [record.diagnostics for record in each.records.values() if record.failed] == []
+    assert list(results_of(runs[0])) == list(results_of(runs[1])) == list(results_of(runs[2]))
 
 
 def test_a_scheduler_at_an_address(engine: DaskEngine, tmp_path: Path) -> None:
