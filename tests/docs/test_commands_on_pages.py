@@ -1,0 +1,55 @@
+"""Every command on every page names a command and options that exist; parts such as FILE and N may stand for others."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+from gpusched_dsl.cli.arguments.parse import UsageError, parse
+
+ROOT = Path(__file__).resolve().parents[2]
+INTENDED = ("gsdsl slove", "--gapp", "gsdsl COMMAND", "--to NAME")
+LINES = re.compile(r"^(?:    |\$ |)(gsdsl [a-z][^\n#]*)", re.MULTILINE)
+INLINE = re.compile(r"`(gsdsl [a-z]+ [^`\n]+)`")
+BLOCK = re.compile(r"^```(?:sh|console|)\n(.*?)^```$|((?:^    gsdsl [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    for page in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+    ):
+        text = page.read_text(encoding="utf-8")
+        blocks = "\n".join(found[1] or found[2] for found in BLOCK.finditer(text))
+        for line in (*LINES.findall(blocks), *INLINE.findall(text)):
+            if not re.search(r"[|\[\]\\]|\.\.\.", line.replace("1..", "")) and not any(i in line for i in INTENDED):
+                yield page.stem, line.strip()
+
+
+def test_the_words_of_commands_exist() -> None:
+    checked = list(commands())
+    wrong = []
+    for page, line in checked:
+        words = list(takewhile(lambda word: word not in (">", ">>", "<", "&", "&&"), shlex.split(line)[1:]))
+        try:
+            parse(words)
+        except UsageError as error:
+            if re.search("unknown|choice|unexpected", str(error)):
+                wrong.append(f"{page}: {line}: {error}")
+        except SystemExit:  # --help
+            pass
+    assert wrong == []
+    assert len(checked) > 200
+
+
+@pytest.mark.parametrize("line", ["slove a.gsm", "solve a.gsm --gapp 1", "export a.gsm --to pdf"])
+def test_wrong_words_are_found(line: str) -> None:
+    with pytest.raises(UsageError, match=r"unknown|choice"):
+        parse(shlex.split(line))
