@@ -52,7 +52,7 @@ class KubernetesService:
 
     @cached_property
     def admin(self) -> KubernetesApi:
-        return KubernetesApi.connect(str(self.folder / "admin.yaml"), None, 30.0)
+        return KubernetesApi.connect(str(self.folder / "admin.yaml"), None, 300.0)
 
     @property
     def kubeconfig(self) -> Path:
