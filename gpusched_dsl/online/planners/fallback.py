@@ -48,7 +48,10 @@ def plan_with_fallback(
 
 
 def _idleness(request: PlanningRequest, plan: Plan, span: Span | None) -> DiagnosticError | None:
-    """Return the error of a policy's plan that runs nothing and violates the model; solvers verify their plans."""
+    """Return the error of a policy's plan that runs nothing and violates a row of the model by itself, else None.
+
+    Solvers verify their plans.
+    """
     if plan.objective is not None or is_large(request.instance):
         return None
     if any((values.values != 0).any() for values in plan.values.values()):
