@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.arrays import Bools, Codes, unique
 
 Scalar = str | int
 
@@ -260,7 +260,7 @@ class Packing:
         lows, extents = tuple(low for low, _ in ends), tuple(high - low + 1 for low, high in ends)
         if math.prod(extents) < 1 << 62:
             return Packing(lows, extents, math.prod(extents))
-        ranks = tuple(np.unique(c) for c in columns)
+        ranks = tuple(unique(c) for c in columns)
         extents = tuple(map(len, ranks))
         if math.prod(extents) >= 1 << 62:
             raise OverflowError("index ranges too wide to pack")

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.arrays import Codes, unique
 
 # Components that are looked at: so many, and one more for so many columns of all elements.
 FEW = 200
@@ -42,7 +42,7 @@ def components_of(quotient: Quotient) -> list[Component]:
     if len(parts) > FEW + quotient.full_columns // A_COMPONENT:
         what = f"one element of `{quotient.root}` splits into {len(parts):,} components, too many to examine"
         raise Obstacle(what, quotient.problem.column_family(int(parts[0][0])).span)
-    used = np.unique(rows)
+    used = unique(rows)
     rows_of = used[np.argsort(label[count + used], kind="stable")]
     names = label[count + rows_of]
     result = []

@@ -60,7 +60,7 @@ from gpusched_dsl.compiling.aggregation.slots import ElementSlots, slots_of
 from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 
@@ -139,7 +139,7 @@ class _Counts:
     def _rows(self) -> list[NewRows]:
         local, kinds, size = self.local, self.slots.kinds, self.local.size
         own = local.own
-        plain = np.unique(np.concatenate((self.effects.rows, kinds.exclusions, kinds.tied)))
+        plain = unique(np.concatenate((self.effects.rows, kinds.exclusions, kinds.tied)))
         none = sparse.csr_matrix((len(plain), local.shared.shape[1]))
         rows = local.summed_rows(plain, own[plain], none, local.lower[plain] * size, local.upper[plain] * size)
         beside = kinds.with_shared

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from gpusched_dsl.compiling.aggregation.local import Local
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s, unique
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class _Search:
         changes = greater >= 0
         state, before = np.where(changes, greater, lesser), np.where(changes, lesser, -1)
         none, up, down = self._needs(column, state, entries)
-        return EffectColumns(column, state, before, none, up, down, np.unique(self.row[entries]))
+        return EffectColumns(column, state, before, none, up, down, unique(self.row[entries]))
 
     def _choose_effects(self, able: Bools) -> Bools:
         """Return the effects among columns that could depend on each other: unbounded, fractional, later ones first."""

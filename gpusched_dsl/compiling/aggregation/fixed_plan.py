@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.aggregation.support import families_of, in_order, ob
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 
@@ -121,7 +121,7 @@ class _FixedPlan:
         number = np.repeat(mine, counts)
         touched = self._keys(row_of[entry], np.where(local[row_of[entry]], elements[number], -1))
         every = self._keys(*self._every(np.flatnonzero(~local | ~self._implied_rows()), quotient.row_class))
-        lines = np.unique(np.concatenate((touched, every)))
+        lines = unique(np.concatenate((touched, every)))
         rows, owners = lines // self.width, lines % self.width - 1
         found = [(np.searchsorted(lines, touched), number, self._of_element(entry))]
         # Entries of other columns, from the rows.

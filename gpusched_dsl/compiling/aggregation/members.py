@@ -19,7 +19,7 @@ from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, prefer
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
-from gpusched_dsl.ir.domains import Universe
+from gpusched_dsl.ir.domains import Packing, Universe
 from gpusched_dsl.ir.problem import Family
 
 
@@ -140,9 +140,12 @@ def _number_tuples(columns: Sequence[Codes], size: int) -> tuple[Codes, int]:
     """Equal tuples by equal numbers."""
     if not columns:
         return np.zeros(size, dtype=np.int64), 1
-    _, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    which = which.reshape(-1).astype(np.int64)
-    return which, int(which.max(initial=-1)) + 1
+    try:
+        keys = Packing.of(columns).keys(columns)
+    except OverflowError:
+        _, keys = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    known, which = np.unique(keys.reshape(-1), return_inverse=True)
+    return which.reshape(-1).astype(np.int64), len(known)
 
 
 def _template(

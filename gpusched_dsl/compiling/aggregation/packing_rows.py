@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from gpusched_dsl.compiling.aggregation.local import Local
 from gpusched_dsl.compiling.aggregation.sum_bounds import sum_bounds
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 
@@ -122,7 +122,7 @@ class _Kinds:
         carrier = np.zeros(self.columns, dtype=np.bool_)
         carrier[on] = True
         carrier[self.state & ~self.integer_state & (self.path >= 0)] = True
-        paths = np.unique(self.path[carrier])
+        paths = unique(self.path[carrier])
         carrier |= np.isin(self.path, paths[paths >= 0])
         return carrier
 

@@ -15,7 +15,7 @@ import numpy as np
 from gpusched_dsl.compiling.aggregation.parts import Spread
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints, unique
 from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
@@ -196,7 +196,7 @@ class _Kept:
         light = np.flatnonzero(~heavy)
         rows, which = rows_of(column[light])
         width = len(quotient.classes.of)
-        pairs = np.unique(rows * width + element[light][which])
+        pairs = unique(rows * width + element[light][which])
         self.light_rows, self.light_owners = pairs // width, pairs % width
 
         found_rows, found_owners = [self.light_rows], [self.light_owners]
@@ -204,7 +204,7 @@ class _Kept:
         waiting = np.ones(quotient.problem.rows, dtype=np.bool_)
         for number in np.argsort(-self.sizes, kind="stable").tolist():
             leader = int(first[number])
-            touched = np.unique(rows_of(used[table[leader, :-1] != 0])[0])
+            touched = unique(rows_of(used[table[leader, :-1] != 0])[0])
             own = idle[quotient.row_class[idle] == quotient.classes.of[leader]]
             quiet = own[waiting[own]]
             quiet = quiet[~np.isin(quiet, touched)]

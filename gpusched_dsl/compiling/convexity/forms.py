@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.convexity.polynomials import Polynomials
 from gpusched_dsl.compiling.convexity.quotients import divide, ratios
 from gpusched_dsl.compiling.convexity.semidefinite import SymmetricMatrices, semidefinite, square_roots
 from gpusched_dsl.compiling.passes.expectation_forms import scale
-from gpusched_dsl.ir.arrays import Codes, Int32s
+from gpusched_dsl.ir.arrays import Codes, Int32s, unique
 from gpusched_dsl.ir.definitions import (
     Affines,
     Definition,
@@ -69,7 +69,7 @@ def quotients(groups: TermGroups, terms: FactoredTerms, bounds: Bounds) -> Form:
     fit = np.flatnonzero(semidefinite(parts.squares))
     accepted = usable[fit]
     of, roots = square_roots(parts.squares.take(fit))
-    has = np.unique(of)
+    has = unique(of)
     # The forms of each quotient, and behind them its denominator.
     arguments = together(terms.affines(roots), below.take(fit[has]))
     order = np.argsort(np.concatenate((of, has)), kind="stable")

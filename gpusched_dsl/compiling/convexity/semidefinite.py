@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from gpusched_dsl.compiling.convexity.polynomials import ONE, Polynomials
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 
 ZERO = 1e-10
 LARGEST = 2000  # more columns that hang together are not looked at, unless by diagonals
@@ -119,7 +119,7 @@ class SymmetricMatrices:
     def dense(self, which: Codes) -> Iterator[tuple[Codes, Floats]]:
         """Some of the matrices as dense ones, those of one size together."""
         number = np.full(self.count, -1, dtype=np.int64)
-        for size in np.unique(self.sizes[which]).tolist():
+        for size in unique(self.sizes[which]).tolist():
             alike = which[self.sizes[which] == size]
             step = max(1, CHUNK // max(1, size * size))
             for first in range(0, len(alike), step):  # over chunks, not over matrices

@@ -20,7 +20,7 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_element
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, unique
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import quotient
 from gpusched_dsl.ir.definitions.scheduling import loads_fit, none_overlap
@@ -358,7 +358,7 @@ class Evaluator(References):
         domain = self.domain(expr.domain)
         codes = self.codes(expr.operand, frame)
         if self._has_order_of_root(expr.domain):
-            elements = np.unique(domain.columns()[0])
+            elements = unique(domain.columns()[0])
             place = np.minimum(np.searchsorted(elements, codes), max(len(elements) - 1, 0))
             place = np.where(elements[place] == codes, place, -1) if len(elements) else np.full(codes.shape, -1)
         else:

@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION
 from gpusched_dsl.compiling.evaluation.random_parts import is_random
 from gpusched_dsl.compiling.evaluation.references import References
-from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.arrays import Codes, Floats, unique
 from gpusched_dsl.language.checked import Expected, RandomRef, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checking.walk import Part, children
 
@@ -50,11 +50,11 @@ def outcomes(ev: References, expr: Expected, frame: Frame, first: int) -> Outcom
     """
     rows, elements = _involved_elements(ev, expr, frame)
     numbers = _Numbers(ev)
-    keys = np.unique(rows * numbers.count + elements)
+    keys = unique(rows * numbers.count + elements)
     rows, elements = keys // numbers.count, keys % numbers.count
     supports = [law.atoms for law in numbers.laws]
     law = numbers.law_of[elements]
-    if any(supports[n] is None for n in np.unique(law).tolist()):
+    if any(supports[n] is None for n in unique(law).tolist()):
         return None
     found = [support if support is not None else (np.zeros(0), np.zeros(0)) for support in supports]
     starts = np.concatenate(([0], np.cumsum([len(values) for values, _ in found]))).astype(np.int64)

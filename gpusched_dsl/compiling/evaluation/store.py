@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, unique
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.domains import Component, Domain, Universe
 from gpusched_dsl.language.checked import Element, ValueType
@@ -51,7 +51,7 @@ class RandomLaws:
     def each(self, position: Codes, function: Callable[..., Floats], *arrays: Floats) -> Floats:
         """`function(law, arrays...)` for the law at every position, called once for each distinct law."""
         which = self.which[position]
-        used = np.unique(which)
+        used = unique(which)
         if len(used) == 1:
             return np.broadcast_to(function(self.laws[int(used[0])], *arrays), which.shape)
         result = np.empty(len(which))

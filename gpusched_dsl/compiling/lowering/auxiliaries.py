@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.analysis.ranges import image_of
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s, unique
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, unary_starts
 from gpusched_dsl.ir.domains import Domain, IntervalDomain
 from gpusched_dsl.ir.matrix import stack
@@ -187,7 +187,7 @@ class AuxiliaryColumns:
         """The families that some columns belong to, for people: `train`, or `train, serve`."""
         families = [f for f in (*self._declared, *self.families) if f.size]
         firsts = np.array([f.first for f in families])
-        used = np.unique(np.searchsorted(firsts, columns, side="right") - 1)
+        used = unique(np.searchsorted(firsts, columns, side="right") - 1)
         own = [families[int(u)] for u in used[:3]]
         text = " or ".join(f.name if f in self._declared else f"({f.doc or f.name})" for f in own)
         return text + (" ..." if len(used) > 3 else "")

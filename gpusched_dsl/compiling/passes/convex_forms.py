@@ -50,7 +50,7 @@ from gpusched_dsl.compiling.passes.steps import (
     Target,
     compose_numberings,
 )
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.definitions import (
     Definition,
     ExponentialPerspective,
@@ -200,7 +200,7 @@ class _Round:
         self.rewriting.drop(groups.take(form.accepted).entries)
         self.rewriting.add_affines(groups.readers[form.rest_of], scale(form.rest, groups.signs[form.rest_of]))
         owners = self.readers.owner[groups.readers]
-        for owner in np.unique(owners[form.accepted]).tolist():  # families of the model, not their entries
+        for owner in unique(owners[form.accepted]).tolist():  # families of the model, not their entries
             accepted = form.accepted[owners[form.accepted] == owner]
             name, span = self._name(groups.take(accepted), owner, part)
             entries = np.flatnonzero(owners[form.groups] == owner)
@@ -225,7 +225,7 @@ class _Round:
         self.rewriting.add(readers, results, groups.signs[of])
 
     def _index(self, owner: int, readers: Codes) -> Domain:
-        if owner < self.readers.first_objective and len(np.unique(readers)) == len(readers):
+        if owner < self.readers.first_objective and len(unique(readers)) == len(readers):
             return index_of_rows(self.problem.constraints[owner], readers)
         return ScalarDomain() if len(readers) == 1 else IntervalDomain(1, len(readers))
 

@@ -28,7 +28,7 @@ from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import index_of_rows, with_conditions, with_rows, without_rows
 from gpusched_dsl.compiling.passes.rows import RowBuilder, numbers_within
 from gpusched_dsl.compiling.passes.steps import INDICATOR, Analysis, Note, PassResult, Target
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s, unique
 from gpusched_dsl.ir.definitions import Affines, within_steps
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.matrix import Matrix
@@ -168,7 +168,7 @@ def _rewrite(problem: Problem, given: _IndicatorRows, done: Bools) -> PassResult
     )  # fmt: skip
     builder = ProblemBuilder(with_conditions(changed, ~done))
     for needed in (True, False):
-        columns = np.unique(part.column[part.impossible & (part.value == needed)])
+        columns = unique(part.column[part.impossible & (part.value == needed)])
         builder.bound(columns, 0.0 if needed else 1.0, 0.0 if needed else 1.0)
     for family in problem.constraints:
         inside = (rows >= family.first) & (rows < family.stop)

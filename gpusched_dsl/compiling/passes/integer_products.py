@@ -29,7 +29,7 @@ from gpusched_dsl.compiling.passes.product_factors import GuardedFactors
 from gpusched_dsl.compiling.passes.product_rows import add_products
 from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -141,7 +141,7 @@ def _lattice(analysis: Analysis, factors: Affines, units: Bools | Floats) -> tup
 
 def _check(analysis: Analysis, definition: Product, low: Floats, high: Floats, needed: Codes) -> None:
     """Raises DiagnosticError (GSM3202) where an end of a range is missing."""
-    ends = (np.unique(needed[np.isinf(end[needed])]) for end in (low, high))
+    ends = (unique(needed[np.isinf(end[needed])]) for end in (low, high))
     below, above = ends
     if len(below) or len(above):
         found = missing_bounds(

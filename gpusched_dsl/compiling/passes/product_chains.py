@@ -16,7 +16,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.product_factors import literals_of
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
-from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.arrays import Codes, unique
 from gpusched_dsl.ir.definitions import Affines, Product
 from gpusched_dsl.ir.matrix import stack
 from gpusched_dsl.ir.problem import Problem
@@ -44,7 +44,7 @@ class ProductChains:
             inner = np.flatnonzero((single >= 0) & (np.where(single >= 0, block[single], -1) >= 0))
             current.append(_expand(product, inner, block, entry, current))
             column = single[inner]
-            for k in np.unique(block[column]):
+            for k in unique(block[column]):
                 merged[k][entry[column[block[column] == k]]] = True
             binary = np.logical_and.reduceat(literals_of(analysis, product), product.starts[:-1])
             fit = np.flatnonzero(binary & once[product.results])
@@ -80,7 +80,7 @@ def _expand(product: Product, inner: Codes, block: Codes, entry: Codes, known: l
     constants = np.concatenate([p.arguments.constants for p in pool])
     first, length = np.arange(product.arguments.count), np.ones(product.arguments.count, dtype=np.int64)
     column = product.arguments.single[inner]
-    for k in np.unique(block[column]):
+    for k in unique(block[column]):
         at, of = inner[block[column] == k], entry[column[block[column] == k]]
         first[at] = offsets[k + 1] + known[k].starts[of]
         length[at] = known[k].starts[of + 1] - known[k].starts[of]

@@ -18,7 +18,7 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
@@ -87,7 +87,7 @@ def _merge_parallel(problem: Problem, considered: Bools) -> tuple[Problem, Codes
     np.minimum.at(high, first, upper[order])
     scales = np.ones(problem.rows)
     scales[rows] = scale
-    leads = np.unique(first[twins[rows[order]] >= 0])
+    leads = unique(first[twins[rows[order]] >= 0])
     factor = scales[leads]
     begin, end = low[leads] * factor, high[leads] * factor
     row_lower[leads], row_upper[leads] = np.where(factor > 0, begin, end), np.where(factor > 0, end, begin)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, names_read_by_decisions
-from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.arrays import Codes, unique
 from gpusched_dsl.ir.domains import Domain, Packing, Universe
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.source import Span
@@ -99,7 +99,7 @@ def _refine(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> Co
     starts = np.concatenate(([0], np.cumsum(counts)))[:-1]
     entries = np.zeros(len(of), dtype=np.int64)  # which set of entries an element has
     known = 0
-    for count in np.unique(counts).tolist():
+    for count in unique(counts).tolist():
         elements = np.flatnonzero(counts == count)
         rows = starts[elements][:, None] + np.arange(count)
         table = np.concatenate((key[rows], value[rows]), axis=1)

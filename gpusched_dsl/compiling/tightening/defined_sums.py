@@ -29,7 +29,7 @@ from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Targ
 from gpusched_dsl.compiling.tightening.column_sets import LOOKUP
 from gpusched_dsl.compiling.tightening.row_sides import ROUNDING, plain_rows
 from gpusched_dsl.compiling.tightening.unused_columns import removable_columns
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Objective, Problem
 
@@ -148,7 +148,7 @@ def _substitute(problem: Problem, sums: _Sums) -> tuple[Problem, Bools]:
     changed = with_rows(replace(problem, objectives=tuple(terms)), sums.rows, matrix, *ends)
     defined = np.zeros(problem.columns, dtype=np.bool_)
     defined[sums.columns] = True
-    reading = np.unique(changed.matrix.row_of[defined[changed.matrix.columns]]).astype(np.int64)
+    reading = unique(changed.matrix.row_of[defined[changed.matrix.columns]]).astype(np.int64)
     if len(reading):
         matrix, constants = sums.substitute_into(changed.matrix.take(reading), problem.columns)
         sides = changed.row_lower[reading] - constants, changed.row_upper[reading] - constants

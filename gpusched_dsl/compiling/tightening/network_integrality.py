@@ -37,7 +37,7 @@ import numpy as np
 from gpusched_dsl.compiling.lowering.spreading import reached_rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.nested_rows import Nesting, Nonzeros, nest
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.problem import Problem
 
 # Columns with more entries are not looked at: rows within rows are rarely nested deeper.
@@ -168,7 +168,7 @@ def _one_sided(rows: int, entries: Nonzeros, nesting: Nesting) -> Codes:
     graph = coo_array((np.ones(len(begin), dtype=np.int8), (begin, end)), shape=(2 * rows, 2 * rows))
     _, part = connected_components(graph, directed=False)
     broken = part[:rows] == part[rows:]
-    return np.unique(ends.columns[broken[ends.rows]]).astype(np.int64)
+    return unique(ends.columns[broken[ends.rows]]).astype(np.int64)
 
 
 def _is_integer_or_infinite(values: Floats) -> Bools:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosen
 from gpusched_dsl.ir.distributions import Distribution
@@ -47,7 +47,7 @@ class PartialExpectation(Definition):
 
     def evaluate(self, arguments: Floats) -> Floats:
         result = np.empty(self.size)
-        for number in np.unique(self.which):
+        for number in unique(self.which):
             entries = np.flatnonzero(self.which == number)
             result[entries] = self.laws[number].partial_expectation(arguments[entries])
         return result

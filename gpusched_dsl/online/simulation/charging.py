@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints, unique
 from gpusched_dsl.ir.domains import ScalarDomain, TupleDomain
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
 from gpusched_dsl.online.simulation.assignments import AllocationReader
@@ -64,7 +64,7 @@ def gpus_in_use(at: Ints, share: Floats, places: int) -> Ints:
     whole = share > 1.0 - SMALL
     gpus = np.bincount(at, weights=np.where(whole, share, 0.0), minlength=places)
     shared = np.ceil(np.bincount(at, weights=np.where(whole, 0.0, share), minlength=places) - SMALL)
-    for size in np.unique(np.round(share[~whole], 9)).tolist():
+    for size in unique(np.round(share[~whole], 9)).tolist():
         alike = np.bincount(at[np.abs(share - size) <= SMALL], minlength=places)
         shared = np.maximum(shared, np.ceil(alike / np.floor(1.0 / size + SMALL)))
     found: Ints = np.rint(gpus + shared).astype(np.int64)

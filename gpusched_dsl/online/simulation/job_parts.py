@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints, unique
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def changed_jobs(before: JobParts, after: JobParts) -> tuple[Ints, Ints]:
     both = before.of_jobs(after.job), after.of_jobs(before.job)
     width = 1 + int(max(part.place.max(initial=0) for part in both))
     old, new = (part.job * width + part.place for part in both)
-    moved: Ints = np.unique(np.setxor1d(old, new) // width)
+    moved: Ints = unique(np.setxor1d(old, new) // width)
     _, at_old, at_new = np.intersect1d(old, new, return_indices=True)
     other = both[0].uses[at_old] != both[1].uses[at_new]
     return moved, np.setdiff1d(both[1].job[at_new[other]], moved)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints, unique
 from gpusched_dsl.online.simulation.assignments import Allocations
 from gpusched_dsl.online.simulation.job_parts import JobParts, changed_jobs
 from gpusched_dsl.online.simulation.ledger import Ledger
@@ -213,7 +213,7 @@ class World:
         self.request[jobs] = np.inf
         self.running = self.running[self.status[self.running] == RUNNING]
         self.parts = self.parts.take(self.status[self.parts.job] == RUNNING)
-        self.used_places = np.unique(self.parts.place)
+        self.used_places = unique(self.parts.place)
         idle = np.ones(len(self.place_kind), dtype=np.bool_)
         idle[self.used_places] = False
         self.place_kind[idle] = -1
@@ -325,7 +325,7 @@ class World:
 
     def halt_on(self, places: Ints) -> Ints:
         """Halt the jobs of places that go down, gangs with a part there too."""
-        hit = np.unique(self.parts.job[np.isin(self.parts.place, places)])
+        hit = unique(self.parts.job[np.isin(self.parts.place, places)])
         self.halt(hit)
         return hit
 

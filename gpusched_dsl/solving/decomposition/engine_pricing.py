@@ -21,7 +21,7 @@ from gpusched_dsl.engines.arrays import pack, unpack
 from gpusched_dsl.engines.failures import failure_diagnostic
 from gpusched_dsl.engines.protocol import KEY_LENGTH, Done, Engine, Failure, Shared, Work
 from gpusched_dsl.engines.shared_data import latest
-from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.arrays import Codes, Floats, unique
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -104,7 +104,7 @@ def _equal_shares(parts: BlockStructure, count: int) -> Codes:
     """Return where shares of about equally many columns begin and end, in numbers of blocks."""
     before = np.searchsorted(parts.block, np.arange(parts.blocks.count + 1))
     wanted = np.linspace(0, before[-1], count + 1)
-    return np.unique(np.searchsorted(before, wanted)).astype(np.int64)
+    return unique(np.searchsorted(before, wanted)).astype(np.int64)
 
 
 def _answer_of(done: Done) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from gpusched_dsl.backends.highs.quiet import QuietHighs
-from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.arrays import Codes, Floats, unique
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 
@@ -56,7 +56,7 @@ class SharedPieces:
             low[filled] = np.minimum.reduceat(labels, a.indptr[filled])
             high[filled] = np.maximum.reduceat(labels, a.indptr[filled])
         inside = np.where(low == high, low, -1)
-        self.numbers = np.unique(label[integer])
+        self.numbers = unique(label[integer])
         self._columns = _group(label, self.numbers)
         self._rows = _group(inside, self.numbers)
         self._by_column = a.tocsc()
@@ -85,7 +85,7 @@ class SharedPieces:
     def pieces_using(self, uses: Codes) -> Codes:
         """Return the numbers of the pieces with rows of these uses."""
         rows = np.flatnonzero(np.isin(self._parts.use_of, uses))
-        columns = np.unique(self._parts.a[rows].indices)
+        columns = unique(self._parts.a[rows].indices)
         numbers = [n for n, own in enumerate(self._columns) if np.isin(own, columns).any()]
         return np.array(numbers, dtype=np.int64)
 
@@ -107,7 +107,7 @@ class SharedPieces:
             rows = _rows_of(self._by_column, columns)
             extra = self._movable(rows, columns)
             columns = np.concatenate((columns, extra))
-            rows = np.unique(np.concatenate((rows, _rows_of(self._by_column, extra))))
+            rows = unique(np.concatenate((rows, _rows_of(self._by_column, extra))))
             start = None if broken else values[columns]
             found = self._solve(columns, rows, (used, used), values, start, watch, BETTER_GAP)
             if found is not None:
@@ -120,7 +120,7 @@ class SharedPieces:
     def _movable(self, rows: Codes, columns: Codes) -> Codes:
         """Return the continuous columns of these rows that occur in no other rows."""
         a = self._parts.a
-        near = np.setdiff1d(np.unique(a[rows].indices), columns)
+        near = np.setdiff1d(unique(a[rows].indices), columns)
         near = near[~self._parts.integer[near]]
         counts = np.diff(self._by_column.indptr)[near]
         return np.asarray(near[counts == 1])
@@ -181,4 +181,4 @@ def _group(label: Codes, numbers: Codes) -> list[Codes]:
 
 
 def _rows_of(by_column: sp.csc_array, columns: Codes) -> Codes:
-    return np.unique(by_column[:, columns].indices).astype(np.int64)
+    return unique(by_column[:, columns].indices).astype(np.int64)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints, unique
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
@@ -158,11 +158,11 @@ class Neighbourhoods:
             free[new_columns] = True
             count += len(new_columns)
             at, _ = entries(rows.column_starts, ring)
-            touched = np.unique(rows.rows[at])
+            touched = unique(rows.rows[at])
             touched = touched[~seen_rows[touched]]
             seen_rows[touched] = True
             at, _ = entries(rows.starts, touched)
-            ring = np.unique(rows.columns[at]).astype(np.int64)
+            ring = unique(rows.columns[at]).astype(np.int64)
             ring = ring[~seen[ring]]
             seen[ring] = True
         return free

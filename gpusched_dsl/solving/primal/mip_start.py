@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints, unique
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import Violation, verify
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
@@ -131,7 +131,7 @@ def _repair(
         (activity < problem.row_lower - rows.tolerance) | (activity > problem.row_upper + rows.tolerance)
     )
     at, _ = entries(rows.starts, broken)
-    first_columns = np.unique(rows.columns[at]).astype(np.int64)
+    first_columns = unique(rows.columns[at]).astype(np.int64)
     binary = problem.integer & (problem.lower >= 0) & (problem.upper <= 1)
     distance = np.where(binary & has_value, np.where(filled > 0.5, -1.0, 1.0), 0.0)
     last_size = 0
@@ -164,9 +164,9 @@ def _columns_around(rows: PropagationRows, columns: Ints, count: int, rings: int
     ring = columns
     for _ in range(rings):
         at, _ = entries(rows.column_starts, ring)
-        touched = np.unique(rows.rows[at])
+        touched = unique(rows.rows[at])
         at, _ = entries(rows.starts, touched)
-        found = np.unique(rows.columns[at]).astype(np.int64)
+        found = unique(rows.columns[at]).astype(np.int64)
         ring = found[~near[found]]
         near[ring] = True
     return near

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.ir.arrays import Ints, unique
 from gpusched_dsl.ir.domains import Component
 from gpusched_dsl.ir.problem import Problem
 
@@ -28,7 +28,7 @@ class Direction:
     elements: Ints = field(init=False)
 
     def __post_init__(self) -> None:
-        self.elements = np.unique(self.codes)
+        self.elements = unique(self.codes)
 
     def draw(self, size: int, random: np.random.Generator) -> Ints:
         """About `size` columns: those of some elements."""

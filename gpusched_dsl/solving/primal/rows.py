@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints, unique
 from gpusched_dsl.ir.problem import Problem
 
 
@@ -77,7 +77,7 @@ def entries(starts: Ints, of: NDArray[np.integer]) -> tuple[Ints, Ints]:
 def distinct_numbers(numbers: NDArray[np.integer], size: int) -> Int32s:
     """The distinct numbers below `size`, rising; few are sorted, many are marked."""
     if len(numbers) * 16 < size:
-        return np.unique(numbers).astype(np.int32, copy=False)
+        return unique(numbers).astype(np.int32, copy=False)
     seen = np.zeros(size, dtype=np.bool_)
     seen[numbers] = True
     return np.flatnonzero(seen).astype(np.int32)
