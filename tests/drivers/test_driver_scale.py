@@ -8,8 +8,8 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from drive_files import MODEL, run_driver, write_files
-from simulated_cluster import SimulatedCluster
+from drive_files import CLUSTER, MODEL, run_driver, write_files
+from simulated_cluster import EPOCH, SimulatedCluster
 
 from gpusched_dsl.drivers.protocol import Action, JobState
 
@@ -71,3 +71,35 @@ def test_memory_does_not_grow_with_events(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert summary.events >= 9_900
     assert sizes[1] - sizes[0] < 3_000_000  # the journal keeps the ids of events, some 300 bytes each
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_memory_by_job(tmp_path: Path) -> None:
+    """5,000 jobs come, run and end, 10,000 events. The run remembers each of them, by some kilobytes and no more."""
+    text = CLUSTER.replace("changes_per_hour = 1000", "changes_per_hour = 1000000")
+    cluster, path = SimulatedCluster(dict(NODES)), write_files(tmp_path, LARGE, text)
+    sizes: list[int] = []
+    observe = cluster.observe
+    rounds = 0
+
+    def turn():  # type: ignore[no-untyped-def]
+        nonlocal rounds
+        for name in [job.name for job in cluster.jobs.values() if job.state.has_ended]:
+            del cluster.jobs[name]  # as Slurm forgets it
+        for number in range(50 * rounds, 50 * (rounds + 1)):
+            cluster.submit(str(number), 1, 3, at=cluster.time - EPOCH - 1, comment="length=3")
+        rounds += 1
+        if rounds in (60, 100):
+            gc.collect()
+            sizes.append(tracemalloc.get_traced_memory()[0])
+        return observe()
+
+    cluster.observe = turn  # type: ignore[method-assign]
+    tracemalloc.start()
+    try:
+        summary = run_driver(path, cluster, 101)
+    finally:
+        tracemalloc.stop()
+    assert summary.events >= 9_900
+    assert (sizes[1] - sizes[0]) / 2_000 < 4_000  # bytes by job
