@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -81,60 +79,6 @@ def test_data_are_checked_when_a_file_is_saved(tmp_path: Path) -> None:
         assert [d.code for d in found if str(d.code).startswith("GSM2")]
 
     with_server(tmp_path, talk, checkData=True)
-
-
-def large_text(lines: int) -> str:
-    """One model of so many lines, with sums, units and conditions in its constraints."""
-    parts = ["model Large {", "  set Jobs;", "  set Nodes;"]
-    for i in range(lines // 5):
-        parts += [
-            f"  param hours{i}[Jobs] in h >= 0;",
-            f"  var on{i}[j in Jobs, n in Nodes] binary;",
-            f"  let load{i}[n in Nodes] in h = sum[j in Jobs] hours{i}[j] * on{i}[j, n];",
-            f"  constraint once{i}[j in Jobs]: sum[n in Nodes] on{i}[j, n] <= 1;",
-            f"  constraint full{i}[n in Nodes]: load{i}[n] <= 8[h];",
-        ]
-    return "\n".join([*parts, "}", ""])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["one model", "many blocks"])
-def test_a_keystroke_in_2000_lines_is_answered_in_100_ms(kind: str, tmp_path: Path) -> None:
-    """The processor time of the server from a change to its diagnostics: it does not depend on other processes."""
-    if kind == "one model":
-        text = large_text(2000)
-    else:
-        text = "".join(
-            large_text(100).replace("Large", f"M{i}") + f"scenario S{i} for M{i} {{ Jobs = {{ a, b }}; }}\n"
-            for i in range(20)
-        )
-    assert text.count("\n") > 1950
-
-    async def talk(client: Client) -> None:
-        uri = client.open("large.gsm", text)
-        await client.diagnostics(uri)
-        server = client.lsp._server
-        assert server is not None
-        spent: list[float] = []
-        middle = text.index("constraint once9[")
-        place = text.index("<= 1", middle) + 4
-        for typed in ("0", "0 +", "0 + ", "0 + 1"):
-            before = processor_time(server.pid)
-            client.change(uri, text[:place] + typed + text[place:])
-            found = await client.diagnostics(uri)
-            spent.append(processor_time(server.pid) - before)
-            assert bool(found) == typed.rstrip().endswith("+")
-        assert statistics.median(spent) < 0.1, spent
-
-    with_server(tmp_path, talk)
-
-
-def processor_time(pid: int) -> float:
-    """The processor time of a process in seconds."""
-    if not Path(f"/proc/{pid}/stat").exists():
-        pytest.skip("needs /proc")
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_without_the_package_the_command_says_what_to_install() -> None:
