@@ -7,6 +7,8 @@ what a case that misses it would have needed is known too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from benchmarks.registry import RESOLVE, Arm, Case, Target
 
 BY_GSDSL = "benchmarks.scale.by_gsdsl"
@@ -28,9 +30,15 @@ def _plan(name: str, file: str, scenario: str, seconds: float, gap: float, memor
 
 
 def _capacity(
-    nodes: int, seconds: float, gap: float = 1e-4, memory: float = 8, megabytes: float | None = None, repeats: int = 1
+    nodes: int,
+    seconds: float,
+    gap: float = 1e-4,
+    memory: float = 8,
+    megabytes: float | None = None,
+    repeats: int = 1,
+    seeds: Sequence[int] = SEEDS,
 ) -> Case:
-    folders = {f"seed {seed}": f"{nodes}x{seed}" for seed in SEEDS}
+    folders = {f"seed {seed}": f"{nodes}x{seed}" for seed in seeds}
     return Case(
         name=f"capacity_{nodes}",
         title=f"capacity planning as printed, {nodes:,} nodes x {10 * nodes:,} jobs",
@@ -103,7 +111,8 @@ CASES = (
     _capacity(40, 1.5, repeats=3),
     _capacity(100, 4, repeats=3),
     _capacity(400, 20),
-    _capacity(1000, 90, gap=1e-3, memory=4, megabytes=4096),
+    _capacity(1000, 12, gap=1e-3, memory=4, megabytes=1500),
+    _capacity(10_000, 90, gap=5e-3, memory=16, seeds=(1,)),
     WHOLE,
     SHARING,
     _week(50, 90, 0.009),
