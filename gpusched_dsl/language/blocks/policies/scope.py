@@ -11,6 +11,7 @@ from gpusched_dsl.language.checked import (
     Element,
     IndexVar,
     Iterator,
+    NamedSet,
     Numeric,
     TypedIndexing,
 )
@@ -68,10 +69,9 @@ def clock(model: CheckedModel, decisions: Decisions | None, span: Span) -> dict[
     now = Constant(span=span, type=Numeric(False, clock_unit(model)), value=0.0)
     lets: dict[str, CheckedLet | CheckedParam] = {}
     lets[NOW] = CheckedLet(NOW, span, now.type, TypedIndexing(), now, "the time of the decision")
-    slot = None if decisions is None else _slot(model, decisions, decisions.job)
-    if slot is not None and len(slot.domain.types) == 1:
+    jobs = None if decisions is None else _all_jobs(model, decisions, span)
+    if jobs is not None:
         left = Constant(span=span, type=Numeric(), value=1.0)
-        jobs = TypedIndexing((Iterator((IndexVar("_", slot.type, span),), slot.domain, span),))
         lets[REMAINING] = CheckedLet(REMAINING, span, left.type, jobs, left, "the remaining part of the work")
     return lets
 
@@ -83,8 +83,8 @@ def job_facts(model: CheckedModel, decisions: Decisions | None, span: Span) -> d
     """
     if decisions is None:
         return {}
-    slot = _slot(model, decisions, decisions.job)
-    if len(slot.domain.types) != 1 or not isinstance(slot.type, Element):
+    jobs = _all_jobs(model, decisions, span)
+    if jobs is None or not isinstance(decisions.job.type, Element):
         return {}
     uses, lasts = decisions.placement.value("uses"), decisions.placement.value("lasts")
     time = clock_unit(model)
@@ -92,8 +92,18 @@ def job_facts(model: CheckedModel, decisions: Decisions | None, span: Span) -> d
     found = [(ARRIVED, time, "time of arrival"), (ATTAINED, amount, "GPU time that the job has had")]
     if lasts is not None and slot_of(decisions) is None and decisions.place is None:
         found.append((SHORTEST, unit_in(lasts), "time to the end in the fastest way"))
-    jobs = TypedIndexing((Iterator((IndexVar("_", slot.type, span),), slot.domain, span),))
     return {name: CheckedParam(name, span, Numeric(False, unit), "real", jobs, doc=doc) for name, unit, doc in found}
+
+
+def _all_jobs(model: CheckedModel, decisions: Decisions, span: Span) -> TypedIndexing | None:
+    """Return an index over the jobs of the decisions: of their set, or of the root set where tuples index decisions."""
+    slot = _slot(model, decisions, decisions.job)
+    domain = slot.domain
+    if len(domain.types) != 1:
+        if not isinstance(slot.type, Element):
+            return None
+        domain = NamedSet(span=span, types=(slot.type,), name=slot.type.root)
+    return TypedIndexing((Iterator((IndexVar("_", slot.type, span),), domain, span),))
 
 
 def _slot(model: CheckedModel, decisions: Decisions, index: IndexVar) -> SubscriptSlot:
