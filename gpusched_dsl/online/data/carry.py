@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.evaluation.store import MISSING, Columns, Param, Val
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
 from gpusched_dsl.ir.domains import Domain, IntervalDomain, ScalarDomain, TupleDomain
-from gpusched_dsl.language.checked import Element, VariableRef
+from gpusched_dsl.language.checked import Element, LetRef, ParamRef, VariableRef
 from gpusched_dsl.language.checked_online import CheckedCarry, CheckedOnline
 from gpusched_dsl.language.checking.walk import Part as CorePart
 from gpusched_dsl.language.checking.walk import children
@@ -47,14 +47,19 @@ class CurrentPlan:
 
 def variables_read(expr: CorePart, online: CheckedOnline) -> frozenset[str]:
     """Return the variables that an expression reads, also through `let`s."""
-    from gpusched_dsl.language.checked import LetRef
+    return names_read([expr], online, VariableRef)
 
+
+def names_read(
+    values: Sequence[CorePart], online: CheckedOnline, kind: type[VariableRef] | type[ParamRef]
+) -> frozenset[str]:
+    """Return the variables or parameters that expressions read, also through `let`s."""
     found: set[str] = set()
     lets: set[str] = set()
-    open_: list[CorePart] = [expr]
+    open_ = list(values)
     while open_:
         part = open_.pop()
-        if isinstance(part, VariableRef):
+        if isinstance(part, kind):
             found.add(part.name)
         elif isinstance(part, LetRef) and part.name not in lets:
             lets.add(part.name)

@@ -16,12 +16,13 @@ from gpusched_dsl.compiling.build import read_data
 from gpusched_dsl.data.chunks import DataChunk
 from gpusched_dsl.data.sources.python_values import pieces_of
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.language.checked import CheckedParam, IndexRef, LetRef, Numeric, ParamRef
+from gpusched_dsl.language.checked import CheckedParam, IndexRef, Numeric, ParamRef
 from gpusched_dsl.language.checked_online import CheckedOnline
-from gpusched_dsl.language.checking.walk import Part, children
+from gpusched_dsl.language.checking.walk import Part
 from gpusched_dsl.language.units import convertible, number_factor
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.data.carry import names_read
 from gpusched_dsl.online.run_config import RunConfig
 
 
@@ -62,20 +63,9 @@ def expected_values(online: CheckedOnline) -> dict[str, str]:
     return {expected: names[0] for expected, names in found.items() if len(names) == 1 and names[0] != expected}
 
 
-def _params_read(values: Sequence[Part], online: CheckedOnline) -> set[str]:
-    """Return the parameters of the model that expressions read, also through `let`s."""
-    found: set[str] = set()
-    lets: set[str] = set()
-    open_ = list(values)
-    while open_:
-        part = open_.pop()
-        if isinstance(part, ParamRef):
-            found.add(part.name)
-        elif isinstance(part, LetRef) and part.name not in lets:
-            lets.add(part.name)
-            open_.append(online.model.lets[part.name].value)
-        open_.extend(children(part))
-    return found & online.base.params.keys()
+def _params_read(values: Sequence[Part], online: CheckedOnline) -> frozenset[str]:
+    """Return the parameters of the model that expressions read."""
+    return names_read(values, online, ParamRef) & online.base.params.keys()
 
 
 def _are_alike(expected: CheckedParam, actual: CheckedParam) -> bool:
