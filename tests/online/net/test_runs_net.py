@@ -10,6 +10,7 @@ from net_cases import drawn
 from net_hunt import EVENTS, TYPED, WINDOWS, hunt
 from net_roads import check
 from net_simulator import Simulation
+from typed_cases import drawn_typed
 from window_cases import WindowCase, drawn_window, text_of
 from window_roads import check_windows
 
@@ -38,6 +39,11 @@ def test_random_runs_on_nodes_of_several_types(tmp_path: Path) -> None:
     assert counts["cases"] == 30
     assert counts["finished"] >= 20, counts
     assert counts["replayed"] >= 1, counts
+
+
+@pytest.mark.parametrize("seed", [7_700_287])  # `next_choice` goes on with the ways of `otherwise`
+def test_typed_runs_that_were_found(seed: int) -> None:
+    assert TYPED.check(drawn_typed(seed), None).wrong == []
 
 
 def test_random_windows(tmp_path: Path) -> None:

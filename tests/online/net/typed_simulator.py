@@ -49,7 +49,7 @@ class TypedSimulation(Simulation):
         for number in queue:
             if number in where:
                 continue
-            found = self.place(given[number].ways)
+            found = self.place(given[number])
             if found is None and case.rules[-1] == "wait":
                 break
             if found is not None:
@@ -65,8 +65,9 @@ class TypedSimulation(Simulation):
                 self.jobs[number].request = self.now + case.again * given[number].time(way)
         return where
 
-    def place(self, ways: list[Way]) -> tuple[int, Way] | None:
+    def place(self, given: TypedGiven) -> tuple[int, Way] | None:
         """A node for the best way; if there is none, as the rules say."""
+        ways = given.ways
         if not ways:
             return None
         found = self.node_for(ways[0])
@@ -78,7 +79,7 @@ class TypedSimulation(Simulation):
                 if fits:
                     return fits[0], way
         if self.case.rules[0] == "next_choice":
-            for way in ways[1:]:
+            for way in given.listed[1:]:
                 found = self.node_for(way)
                 if found is not None:
                     return found, way
@@ -174,6 +175,7 @@ class TypedGiven:
         self.preferred = [few[number] for number in order]
         spare = in_order([(number, (self.time(way),)) for number, way in enumerate(every)])
         self.ways = self.preferred or [every[number] for number in spare]
+        self.listed = [*self.ways, *(every[number] for number in spare if every[number] not in self.ways)]
 
     def way_keys(self, way: Way) -> tuple[float, ...]:
         time, cost = self.time(way), way[1] * self.case.rent[way[0]] * self.time(way)
