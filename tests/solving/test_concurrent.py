@@ -307,7 +307,18 @@ def refusing(one: Problem, monitor: Exchange) -> SolverResult:
 
 
 def test_a_solver_that_refuses_the_problem_leaves_it_to_the_others() -> None:
-    solved = solve_problem(SMALL, at_once(a=refusing, b=ends_with(optimum(1, 0, objective=1.0))), EXACT)
+    refused = threading.Event()
+
+    def refuses(one: Problem, monitor: Exchange) -> SolverResult:
+        refused.set()
+        return refusing(one, monitor)
+
+    def solves_then(one: Problem, monitor: Exchange) -> SolverResult:
+        assert refused.wait(60)
+        time.sleep(0.2)  # until the refusal is known: a solver that is stopped earlier has no error
+        return optimum(1, 0, objective=1.0)
+
+    solved = solve_problem(SMALL, at_once(a=refuses, b=solves_then), EXACT)
     assert (solved.status, [m.error for m in solved.members]) == ("optimal", ["not this one", ""])
     with pytest.raises(DiagnosticError) as caught:
         solve_problem(SMALL, at_once(a=refusing, b=refusing), EXACT)
