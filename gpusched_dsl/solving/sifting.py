@@ -110,16 +110,15 @@ class _Sifting:
                     break
                 self._keep_cheapest(prices, count)
                 self._solve_kept()
-        stopped = self.budget.stop_requested
         proved = self._is_proved
-        return Sifted(self.point, self.objective, self.bound, proved, stopped and not proved, self.budget.seconds)
+        stopped = self.budget.stop_requested and not proved
+        return Sifted(self.point, self.objective, self.bound, proved, stopped, self.budget.seconds)
 
     @property
     def _is_proved(self) -> bool:
         if self.objective is None or self.bound is None:
             return False
-        gap = relative_gap(self.objective, self.bound)
-        return gap is not None and gap <= self.options.gap
+        return relative_gap(self.objective, self.bound) <= self.options.gap
 
     def _prices(self, used: Bools, part: float) -> Floats | None:
         """Return the dual values of the coupling rows, with some columns and a part of what couples them."""

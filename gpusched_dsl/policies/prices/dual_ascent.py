@@ -66,8 +66,7 @@ class _Ascent:
         self.scale = self._scale()
 
     def run(self) -> Floats | None:
-        problem, choices = self.problem, self.choices
-        best, box, nulls = np.zeros(len(choices.coupling)), 1.0, 0
+        best, box, nulls = np.zeros(len(self.choices.coupling)), 1.0, 0
         at_best = self._evaluate(best)
         for _ in range(STEPS):
             checkpoint()
@@ -90,7 +89,7 @@ class _Ascent:
                 box *= SHRINKS if nulls % NULLS == 0 else 1.0
             if here.value > at_best.value:
                 best, at_best = prices, here
-        return all_duals(problem, choices, best)
+        return all_duals(self.problem, self.choices, best)
 
     # --- the Lagrangian ----------------------------------------------------------------------------------------------
 
