@@ -38,5 +38,5 @@ def use_engine(engine: Engine) -> Iterator[EngineUse]:
 
 
 def active_engine() -> EngineUse | None:
-    """Return the engine of the innermost `using` of this thread; None without one."""
+    """Return the engine of the innermost `use_engine` of this thread; None without one."""
     return _active.get()
