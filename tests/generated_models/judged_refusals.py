@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from algebras import Unsupported
 from enumerated_optimum import has_no_end
@@ -12,24 +13,33 @@ from model_tree import (
     Choice,
     Compare,
     Decided,
+    Different,
     Divided,
     Expected,
     Extreme,
+    Logic,
     Model,
     Node,
+    Not,
     Num,
     Over,
     PerHour,
     Piecewise,
+    Quantified,
     Ref,
+    Scheduled,
     Smooth,
+    SpecialOrdered,
     Square,
+    Truth,
     walk,
 )
 
 # What may be said instead of an answer: decomposition is asked for and there are no blocks, the backend lacks
 # something, a bound is missing, the values between which a condition changes are not known.
 REFUSALS = {"GSM3201", "GSM3203", "GSM4003", "GSM4006", "GSM4013", "GSM3202", "GSM3205"}
+# A constraint with one of these is more than rows.
+LOGIC = (Choice, Different, Logic, Not, Quantified, Scheduled, SpecialOrdered, Truth)
 _NAMED = re.compile(r"if `(\w+)` has an? (upper|lower) bound")
 
 
@@ -53,7 +63,7 @@ def false_claim(model: Model, backend: str, decompose: str, code: str, message: 
         case "GSM3201":
             return "" if _has_product(model) else "no product has two factors that are not whole"
         case "GSM3205":
-            return "" if _has_continuous_condition(model) else "all conditions read whole decisions"
+            return "" if _has_condition_without_step(model) else "all conditions read whole decisions"
         case "GSM3202":
             return _false_bound(model, message)
     return "not a code of refusals"
@@ -69,8 +79,11 @@ def _false_bound(model: Model, message: str) -> str:
         return f"{name} is no variable that could lack a bound"
     if (found.upper if side == "upper" else found.lower) is not None:
         return f"{name} has an {side} bound"
+    # Bounds are propagated through rows: one that follows only from which conditions can hold is not found.
+    rows = tuple(c for c in model.constraints if not any(isinstance(n, LOGIC) for n in walk(c.body)))
     try:
-        return "" if has_no_end(model, name, upper=side == "upper") else f"the constraints bound {name}"
+        no_end = has_no_end(replace(model, constraints=rows), name, upper=side == "upper")
+        return "" if no_end else f"the constraints bound {name}"
     except Unsupported:
         return ""
 
@@ -101,8 +114,13 @@ def _has_no_integers(model: Model) -> bool:
     return any(not v.kind or (v.kind != "binary" and (v.lower is None or v.upper is None)) for v in model.variables)
 
 
-def _has_continuous_condition(model: Model) -> bool:
-    return any(isinstance(node, Compare) and _is_fractional(model, node) for node in walk(model))
+def _has_condition_without_step(model: Model) -> bool:
+    """Whether a condition reads a continuous decision, or a logarithm or the like, whose values have no step."""
+    conditions = [node for node in walk(model) if isinstance(node, Compare)]
+    return any(
+        _is_fractional(model, node) or any(isinstance(part, Smooth) for part in _read(model, node))
+        for node in conditions
+    )
 
 
 def _is_fractional(model: Model, node: Node) -> bool:

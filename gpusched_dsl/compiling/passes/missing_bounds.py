@@ -48,7 +48,7 @@ def missing_bounds(
                 f"`{what}` can only be made linear if `{family.name}` has {_article(side)} {side} bound",
                 span,
                 secondary=(Label(family.span, f"no {side} bound declared here"),) if family.span is not None else (),
-                notes=(f"`{name}` has none: the constraints do not imply one either",),
+                notes=(f"`{name}` has none: bound propagation through the constraints finds none either",),
                 help=f"state {_article(side)} {side} bound in the declaration of `{family.name}`, as tight as possible"
                 + otherwise,
             )
