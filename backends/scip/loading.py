@@ -7,7 +7,11 @@ under a condition are in the file too.
 
 from __future__ import annotations
 
+import locale
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 INFINITE = 1e20  # SCIP's own
 FARTHEST = 1e12  # a column without a bound is taken to go so far
+_LOCALE = threading.Lock()
 HELP = "state the data in larger units, so that numbers stay within a few powers of ten of 1"
 
 
@@ -37,12 +42,32 @@ def load(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
         write_mps(problem, file, names=False)
         take()
         try:
-            model.readProblem(str(file))
+            with _plain_numbers():
+                model.readProblem(str(file))
         except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
             raise DiagnosticError([_refusal(problem, failure)]) from failure
     variables = _by_number(model.getVars(), problem.columns)
     add_terms(model, variables, problem)
     return model, variables
+
+
+@contextmanager
+def _plain_numbers() -> Iterator[None]:
+    """Read numbers as in the locale "C".
+
+    PySCIPOpt does that too, but comes back by `locale.getlocale`, which calls "C.UTF-8" "en_US.UTF-8": where a program
+    has set its locale from the environment of a container, that is `unsupported locale setting`.
+    """
+    with _LOCALE:  # it is that of the process
+        before = locale.setlocale(locale.LC_NUMERIC)
+        if before == "C":
+            yield
+            return
+        locale.setlocale(locale.LC_NUMERIC, "C")
+        try:
+            yield
+        finally:
+            locale.setlocale(locale.LC_NUMERIC, before)
 
 
 def _by_number(named: list[Any], count: int) -> list[Any]:
