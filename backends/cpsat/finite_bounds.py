@@ -88,7 +88,9 @@ def _refusal(problem: Problem, side: str, column: int) -> Diagnostic:
         f"`cpsat` needs {article} {side} bound of `{entry_name(family, column)}`",
         family.span,
         f"no {side} bound declared here",
-        notes=("bound propagation through the constraints finds none either; CP-SAT computes with integers of 64 bits",),
+        notes=(
+            "bound propagation through the constraints finds none either; CP-SAT computes with integers of 64 bits",
+        ),
         help=f"state {article} {side} bound in the declaration of `{family.name}`, or choose another backend, such as "
         "`highs` or `scip`",
     )

@@ -15,6 +15,7 @@ from gpusched_dsl.drivers.protocol import Action, ActionRefused, ClusterUnavaila
 from gpusched_dsl.drivers.reconcile import Contradiction, Difference
 from gpusched_dsl.drivers.records import RecordFile
 from gpusched_dsl.drivers.settings import GuardSettings
+from gpusched_dsl.online.live.seen_names import SeenNames
 
 HOUR = 3600.0
 Tell = Callable[[str, str], None]  # code, message
@@ -37,7 +38,7 @@ class Actuator:
     done: int = 0
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
     _times: deque[float] = field(default_factory=deque)
-    _told: set[str] = field(default_factory=set)
+    _told: SeenNames = field(default_factory=SeenNames)
     _shadow: dict[str, Any] = field(default_factory=dict)
     _number: int = 0
 
@@ -123,6 +124,9 @@ class Actuator:
                 self._shadow[action.job] = signature
                 self.done += 1
                 self.on_action(action)
+        if len(self._shadow) > 2 * len(actions) + 1000:  # jobs that have left
+            wanted = {action.job for action in actions}
+            self._shadow = {job: signature for job, signature in self._shadow.items() if job in wanted}
 
     def _begin(self, action: Action, *, shadow: bool) -> int:
         self._number += 1

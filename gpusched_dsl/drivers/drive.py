@@ -330,7 +330,7 @@ class _Drive:
             if kinds is not None and kind >= 0:
                 types[node] = str(kinds[kind])
         present = (str(jobs[job]) for job in world.present().tolist())
-        return WantedState(allocations, tuple(present), len(loop.steps), types)
+        return WantedState(allocations, tuple(present), loop.step_count, types)
 
     def _tell(self, code: str, message: str, severity: Severity = Severity.WARNING) -> None:
         self._report(Diagnostic(code, message, severity=severity))

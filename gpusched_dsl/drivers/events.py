@@ -12,6 +12,7 @@ from typing import Any
 from gpusched_dsl.drivers.protocol import JobState, Observation, ObservedJob
 from gpusched_dsl.drivers.value_source import NoValue
 from gpusched_dsl.online.live.messages import VERSION
+from gpusched_dsl.online.live.seen_names import SeenNames
 
 RESTART = "restart "
 GONE_AFTER = 2  # observations without a job before it counts as ended
@@ -24,7 +25,7 @@ class KnownState:
     """What the run was told: jobs that have arrived and not ended, those that have ended, nodes that are down."""
 
     present: set[str] = field(default_factory=set)
-    ended: set[str] = field(default_factory=set)
+    ended: SeenNames = field(default_factory=SeenNames)
     down: set[str] = field(default_factory=set)
     restarts: dict[str, int] = field(default_factory=dict)
     changes: int = 0  # of nodes and of progress, for unique ids
@@ -37,6 +38,7 @@ class KnownState:
                 self.present.add(str(job))
             case "completion" | "withdrawal":
                 self.present.discard(str(job))
+                self.restarts.pop(str(job), None)
                 self.ended.add(str(job))
             case "progress" if str(content["id"]).startswith(RESTART):
                 self.restarts[str(job)] = int(str(content["id"]).split()[-1])

@@ -50,7 +50,7 @@ def restore_loop(parts: LiveParts, journal: Journal) -> LiveEventLoop:
     recorded, quarantined = split_quarantined(journal.external())
     taken = [one for one in recorded if one.id not in quarantined]
     for _, batch in groupby(taken, key=lambda one: one.batch):
-        if len(loop.steps) >= len(journal):
+        if loop.step_count >= len(journal):
             break
         for one in batch:
             loop.apply(loop.check(event_of(one.content)), one.time)

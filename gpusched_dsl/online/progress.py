@@ -63,5 +63,5 @@ class ProgressReader:
         total = sum(v for name, v in tuple(world.ledger.totals.items()) if name not in self.others)
         return RunProgress(
             world.now, self.unit, int((world.status == DONE).sum()), len(world.present()), to_come, total, self.money,
-            len(self.loop.steps), time.perf_counter() - self.began,
+            self.loop.step_count, time.perf_counter() - self.began,
         )  # fmt: skip

@@ -271,6 +271,8 @@ def job_of_live(loop: LiveEventLoop, job: str | int) -> int:
     labels = [str(label) for label in loop.base.store.universes[loop.jobs_root].labels]
     if str(job) in labels:
         return labels.index(str(job))
+    if job in loop.forgotten:
+        raise no_plan_error(f"`{job}` has ended", "choose a job that has not ended")
     help = did_you_mean(str(job), labels) or "name a job that has arrived"
     raise DiagnosticError([Diagnostic("GSM6021", f"unknown job `{job}`", help=help)])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.online.data.base import Base
 
@@ -44,6 +44,10 @@ class PolicyMemory:
         """Append a job of which nothing is remembered."""
         for name, values in self.values.items():
             self.values[name] = np.append(values, np.nan)
+
+    def keep_jobs(self, kept: Ints) -> None:
+        """Forget what is remembered of all other jobs."""
+        self.values = {name: values[kept] for name, values in self.values.items()}
 
     def copy(self) -> PolicyMemory:
         return PolicyMemory({name: values.copy() for name, values in self.values.items()})

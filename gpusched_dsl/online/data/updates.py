@@ -49,6 +49,11 @@ def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]
     return rebuild(base, ready), len(universe.labels)
 
 
+def with_only(base: Base, part: InstanceView) -> Base:
+    """The base with only the elements of a part. Raises DiagnosticError as a build does."""
+    return rebuild(base, {name: base.given(name, part) for name in base.model.data_order if name in base.input_names})
+
+
 def with_values(base: Base, changes: Mapping[str, Sequence[tuple[tuple[str | int, ...], float | str]]]) -> Base:
     """The base with other values of some parameters at some keys.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpusched_dsl.online.journal.chain import DamagedRecord, Json, link, root, unpack
@@ -14,7 +14,7 @@ from gpusched_dsl.online.journal.store import TABLES, open_view, recognise
 
 @dataclass(slots=True)
 class Head:
-    """The end of a journal: its last digests, the number of reported steps, ids of events."""
+    """The end of a journal: its last digests, and the number of reported steps."""
 
     header: Json
     steps: int = 0
@@ -23,7 +23,6 @@ class Head:
     event_digest: bytes = b""
     reported: int = 0
     finished: bool = False
-    ids: dict[str, int] = field(default_factory=dict)  # of external events, to their numbers
 
 
 def verify(path: Path, stack: ExitStack) -> tuple[sqlite3.Connection, Head]:
@@ -87,7 +86,6 @@ def _check_events(connection: sqlite3.Connection, head: Head, header: bytes) -> 
         before = _link(before, number, content, digest, f"event {number}")
         if unpack(content)["id"] != name:
             raise DamagedRecord(f"event {number} has another id than its record")
-        head.ids[name] = number
     if number != head.events or before != head.event_digest:
         raise DamagedRecord(f"it has {number} events, but {head.events} were recorded")
 

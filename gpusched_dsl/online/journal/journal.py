@@ -157,8 +157,9 @@ class Journal:
 
     def find_external(self, id: str) -> External | None:
         """Return the external event with this id; None if none was accepted."""
-        seq = self._head.ids.get(id)
-        return None if seq is None else self._external(seq)
+        with self._converted_errors():
+            row = self._connection.execute("SELECT seq FROM event WHERE id = ?", (id,)).fetchone()
+        return None if row is None else self._external(row[0])
 
     def _external(self, seq: int) -> External:
         with self._converted_errors():
@@ -227,7 +228,7 @@ class Journal:
             step_rows.append((step.seq, step.time, content, step_digest))
         digest, number, rows = head.event_digest, head.events, []
         for event in events:
-            if event.id in head.ids or not math.isfinite(event.time):
+            if self.find_external(event.id) is not None or not math.isfinite(event.time):
                 raise ValueError(f"event {event.id!r} was accepted before, or has no time")
             number += 1
             fields = {"id": event.id, "time": event.time, "content": event.content, "batch": event.batch}
@@ -245,8 +246,6 @@ class Journal:
                 "UPDATE head SET steps = ?, step_digest = ?, events = ?, event_digest = ?, told = ?",
                 (last, step_digest, number, digest, head.reported),
             )
-        for row in rows:
-            head.ids[row[1]] = row[0]
         head.events, head.event_digest = number, digest
         head.steps, head.step_digest = last, step_digest
 

@@ -70,6 +70,7 @@ class SimulationLoop:
         self.columns: tuple[Codes, ...] = ()  # of the allocations in effect, in codes of the part
         self.allocated_jobs: Ints = np.zeros(0, dtype=np.int64)
         self.steps: list[RunStep] = []
+        self.forgotten_steps = 0  # before those
         self.diagnostics = RunDiagnostics()
         self.events = 0
         self.last_plan_time = -np.inf
@@ -84,6 +85,11 @@ class SimulationLoop:
 
     def _count(self, root: str) -> int:
         return len(self.base.store.universes[root].labels) if root else 1
+
+    @property
+    def step_count(self) -> int:
+        """The number of plans so far."""
+        return self.forgotten_steps + len(self.steps)
 
     @property
     def unit(self) -> str:
@@ -167,7 +173,7 @@ class SimulationLoop:
             self.controllers = self.controllers.after_plan(part, self.jobs_root, self._nodes())
         if is_new and self.journal is not None:
             variables = self.setup.kept_variables
-            self.journal.write(step_of(run_plan, self.codes, variables, len(self.steps), self.world.now, why))
+            self.journal.write(step_of(run_plan, self.codes, variables, self.step_count, self.world.now, why))
         self.instance, self.last_plan_time = instance, self.world.now
         self._clock_time = time.perf_counter()
         seconds = planned - built if is_new else plan.seconds
@@ -195,7 +201,7 @@ class SimulationLoop:
         return part, PlanningRequest(
             instance,
             self.policy_now(),
-            len(self.steps),
+            self.step_count,
             self.config.seed,
             running,
             known=self.known(part),
@@ -219,7 +225,7 @@ class SimulationLoop:
         """Return the recorded plan of this step in codes of the part; None where a plan has to be computed."""
         if self.journal is None:
             return None
-        plan = read_plan(self.journal, self.codes, len(self.steps), self.world.now, self.world.tolerance())
+        plan = read_plan(self.journal, self.codes, self.step_count, self.world.now, self.world.tolerance())
         return None if plan is None else self.codes.plan_inner(plan, part)
 
     def _store_plan(self, plan: Plan, controllers: ControllerState | None = None) -> None:
@@ -266,7 +272,7 @@ class SimulationLoop:
 
     def record_step(self, result: PlanningResult, changes: PlanChanges) -> None:
         """Append the line of this plan to the record."""
-        self.steps.append(result.step(len(self.steps), self.world, changes))
+        self.steps.append(result.step(self.step_count, self.world, changes))
         self.on_plan(self)
 
     def charge_stated(self, times: float, slots: tuple[str, Codes] | None = None) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
+from typing import NoReturn
 
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.magnitudes import LARGEST
 from gpusched_dsl.online.live.event_data import base_with_job, base_with_values
-from gpusched_dsl.online.live.labels import find_code, job_code, node_code, refuse
+from gpusched_dsl.online.live.labels import Label, find_code, job_code, node_code, refuse
 from gpusched_dsl.online.live.messages import (
     AnyEvent,
     Arrival,
@@ -32,21 +34,28 @@ class Candidate:
     base: Base | None
 
 
-def check_event(event: AnyEvent, base: Base, online: CheckedOnline, world: World) -> Candidate:
-    """Return the event with the data after it. Raises DiagnosticError (GSM5207, GSM7007, and as data are checked)."""
+def check_event(
+    event: AnyEvent, base: Base, online: CheckedOnline, world: World, forgotten: Container[Label] = ()
+) -> Candidate:
+    """Return the event with the data after it; `forgotten` are the labels of jobs that ended and that the data lack.
+
+    Raises DiagnosticError (GSM5207, GSM7007, and as data are checked).
+    """
     root, placement = online.jobs_root, online.base.placement
     assert placement is not None
     changed: Base | None = None
+    if isinstance(event, Completion | Progress | Withdrawal | Arrival) and event.job in forgotten:
+        _refuse_ended(event)
     match event:
         case Arrival():
             if find_code(base, root, event.job) is None:
                 changed = base_with_job(base, online, event)
             elif world.status[job_code(base, root, event.job)] != FUTURE:
-                refuse(f"job `{event.job}` is already present", "use one label for all events of a job")
+                _refuse_ended(event)
         case Completion() | Progress() | Withdrawal():
             code = job_code(base, root, event.job)
             if world.status[code] not in (WAITING, RUNNING):
-                refuse(f"job `{event.job}` is not present", "it has not arrived, or has already ended")
+                _refuse_ended(event)
             if isinstance(event, Progress) and event.done is not None and not event.done <= LARGEST:
                 help = "write `done` in the unit of `work` in the block"
                 refuse(f"job `{event.job}` has done {event.done:g}; the largest possible value is {LARGEST:g}", help)
@@ -56,3 +65,9 @@ def check_event(event: AnyEvent, base: Base, online: CheckedOnline, world: World
             changed = base_with_values(base, event)
             period_of(online, changed)
     return Candidate(event, base, changed)
+
+
+def _refuse_ended(event: Arrival | Completion | Progress | Withdrawal) -> NoReturn:
+    if isinstance(event, Arrival):
+        refuse(f"job `{event.job}` is already present", "use one label for all events of a job")
+    refuse(f"job `{event.job}` is not present", "it has not arrived, or has already ended")

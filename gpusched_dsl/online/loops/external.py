@@ -13,6 +13,8 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.data.carry import CurrentPlan
+from gpusched_dsl.online.data.updates import with_only
 from gpusched_dsl.online.live.clock import LiveClock
 from gpusched_dsl.online.live.decisions import decision_of
 from gpusched_dsl.online.live.labels import Label, find_code, job_code, node_code
@@ -30,8 +32,11 @@ from gpusched_dsl.online.live.messages import (
     content_of,
     event_of,
 )
+from gpusched_dsl.online.live.seen_names import SeenNames
+from gpusched_dsl.online.loops import forgetting
 from gpusched_dsl.online.loops.event_check import Candidate, check_event
 from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.forgetting import ended_long_ago, reads_ended_jobs, without_jobs
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.restoring import LoopState
 from gpusched_dsl.online.loops.setup import period_of
@@ -39,7 +44,7 @@ from gpusched_dsl.online.planners.failures import is_of_solving
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.realisation import realisation_of, redraw, stretch_beyond
-from gpusched_dsl.online.simulation.world import GONE
+from gpusched_dsl.online.simulation.world import DONE
 
 P = TypeVar("P", bound=Planner | None)
 REHEARSAL = 1.0  # seconds at most for a plan that only shows whether planning succeeds
@@ -50,7 +55,8 @@ class LiveEventLoop(EventLoop):
     """Implements `gpusched_dsl.online.live.session.LiveLoop`: equal calls make equal decisions.
 
     Jobs of the scenario arrive at the times of the scenario; others arrive by events, with their values. Between events
-    jobs progress as planned; they end when an event reports that.
+    jobs progress as planned; they end when an event reports that. Jobs and plans of long ago are forgotten
+    (`forgetting.py`).
     """
 
     def __post_init__(self) -> None:
@@ -58,7 +64,10 @@ class LiveEventLoop(EventLoop):
         self.world.ends[:] = np.inf
         self._pending_reasons: list[str] = []
         self._unreported: list[Decided] = []
-        self._ids: set[str] = set()
+        self._ids = SeenNames()
+        self.forgotten = SeenNames()  # labels of jobs
+        self._forgotten_done = 0
+        self._forgets = self.controllers is None and not reads_ended_jobs(self.online, self.base)
         self._measured: frozenset[int] = frozenset()  # jobs whose progress was reported
 
     @property
@@ -99,7 +108,7 @@ class LiveEventLoop(EventLoop):
         Raises DiagnosticError for an event that does not fit: GSM5207, as data are checked, and GSM7007 for numbers
         that a run cannot compute with.
         """
-        return check_event(event, self.base, self.online, self.world)
+        return check_event(event, self.base, self.online, self.world, self.forgotten)
 
     def apply(self, candidate: Candidate, time: float) -> None:
         """Advance to `time` and apply an event that `check` accepted, without a plan.
@@ -151,6 +160,8 @@ class LiveEventLoop(EventLoop):
             reasons.append("period")
         if (self.world.request <= self.now + self.world.tolerance()).any():
             reasons.append("request")
+        if reasons:
+            self._forget()
         result = super().decide((*why, *reasons)) if reasons else None
         if result is not None:
             assert self.current_plan is not None
@@ -210,7 +221,7 @@ class LiveEventLoop(EventLoop):
         takes s times as long as planned has done 1/s of the progress that was planned. Nobody else arrives.
         """
         other = EventLoop.__new__(EventLoop)
-        own = {"_pending_reasons", "_unreported", "_ids", "_measured"}
+        own = {"_pending_reasons", "_unreported", "_ids", "_measured", "forgotten", "_forgotten_done", "_forgets"}
         vars(other).update({name: value for name, value in vars(self).items() if name not in own})
         other.config = replace(self.config, seed=seed)
         other.journal = other.examine = None
@@ -239,10 +250,41 @@ class LiveEventLoop(EventLoop):
         return {
             "total": outcome.total,
             "costs": dict(world.ledger.totals),
-            "done": int(np.isfinite(world.end).sum() - (world.status == GONE).sum()),
+            "done": int((world.status == DONE).sum()) + self._forgotten_done,
             "present": len(world.present()),
-            "plans": len(self.steps),
+            "plans": self.step_count,
         }
+
+    # --- long runs ---------------------------------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        """Remove jobs and plans of long ago; a plan must follow, with the new data."""
+        if len(self.steps) >= 2 * forgetting.KEPT:
+            self.forgotten_steps += len(self.steps) - forgetting.KEPT
+            self.steps = self.steps[-forgetting.KEPT :]
+        if len(self.world.stretches) >= 2 * forgetting.KEPT:
+            self.world.stretches = []
+        jobs = ended_long_ago(self.world) if self._forgets else self.world.running[:0]
+        if not len(jobs):
+            return
+        world, root = self.world, self.jobs_root
+        kept, part = without_jobs(self.base, root, jobs)
+        try:
+            base = with_only(self.base, part)
+        except DiagnosticError:  # a check of the model needs the other jobs
+            self._forgets = False
+            return
+        self._forgotten_done += int((world.status[jobs] == DONE).sum())
+        self.forgotten = self.forgotten.union(self.base.labels(root, jobs))
+        if self.current_plan is not None:
+            self.current_plan = CurrentPlan(self.codes.all_inner(self.current_plan.values, part))
+        measured = np.zeros(len(world.status), dtype=np.bool_)
+        measured[list(self._measured)] = True
+        self._measured = frozenset(np.flatnonzero(measured[kept]).tolist())
+        world.keep_jobs(kept)
+        self.memory.keep_jobs(kept)
+        self.use_data(base)
+        self.last_result, self.columns, self.allocated_jobs = None, (), kept[:0]
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ class PlanCheck:
     full: bool = False
 
     def __call__(self, loop: SimulationLoop, instance: Instance, plan: Plan) -> None:
-        number = len(loop.steps)
+        number = loop.step_count
         if not self.full and (number & (number - 1) or plan.objective is not None or is_large(instance)):
             return
         if plan.status == "none" or any(warning.code == CODE for warning in loop.diagnostics.warnings):

@@ -45,6 +45,11 @@ class Ledger:
         for term, amounts in self.jobs.items():
             self.jobs[term] = np.concatenate((amounts, np.zeros(more)))
 
+    def keep_jobs(self, kept: Ints) -> None:
+        """Forget the amounts of all other jobs; the totals stay."""
+        self.job_count = len(kept)
+        self.jobs = {term: amounts[kept] for term, amounts in self.jobs.items()}
+
     def add_places(self, count: int) -> None:
         """Extend the arrays for more places."""
         self.place_count += count

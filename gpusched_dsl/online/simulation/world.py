@@ -6,7 +6,7 @@ It knows no formulation: a plan comes as `Allocations`, and what is told of it g
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,6 +90,18 @@ class World:
         for name, counts in self.counts.items():
             self.counts[name] = np.concatenate((counts, np.zeros(more, dtype=np.int64)))
         self.ledger.grow(len(self.status))
+
+    def keep_jobs(self, kept: Ints) -> None:
+        """Forget all other jobs, which have ended; codes are then places among the kept ones."""
+        place = np.full(len(self.status), -1, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        for name in _OF_JOBS:
+            setattr(self, name, getattr(self, name)[kept])
+        self.counts = {name: counts[kept] for name, counts in self.counts.items()}
+        self.ledger.keep_jobs(kept)
+        self.running = place[self.running]
+        self.parts = replace(self.parts, job=place[self.parts.job])
+        self.stretches = []
 
     def add_places(self, count: int, kinds: int = 0) -> None:
         """Append places that are not in use, and kinds of places."""
