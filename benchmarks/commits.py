@@ -1,7 +1,8 @@
 """`python -m benchmarks.commits BASE [CASE ...]`: our own arms by an earlier commit and by this checkout, in turns.
 
-Prints CPU seconds (without imports) and peak memory of both, and their ratios, each at once on standard error. The
-least of all rounds counts, since noise only adds. Exit code 1 when an arm is slower or larger than `--most` times what
+Prints CPU seconds and peak memory of both, and their ratios, each at once on standard error. The least of all rounds
+counts, since noise only adds. Imports count: between two commits a package may move from the imports of an arm to its
+first use. The ratio without them is printed too. Exit code 1 when an arm is slower or larger than `--most` times what
 it was.
 """
 
@@ -44,14 +45,17 @@ def main() -> int:
                     print(f"{case.name}, {arm.name}: not in {options.base}, left out", file=sys.stderr, flush=True)
                     continue
                 before, now = in_turns(case, arm, earlier, options.rounds)
-                ratios = [now.figure(figure) / before.figure(figure) for figure in ("CPU", "peak_mb")]
-                worse |= max(ratios) > options.most
-                print(f"{case.name}, {arm.name}: {ratios[0]:.3f}, {ratios[1]:.3f}", file=sys.stderr, flush=True)
+                cpu, alone, memory = (
+                    now.figure(figure) / before.figure(figure) for figure in ("CPU with imports", "CPU", "peak_mb")
+                )
+                worse |= max(cpu, memory) > options.most
+                print(f"{case.name}, {arm.name}: {cpu:.3f}, {memory:.3f}", file=sys.stderr, flush=True)
                 rows.append([
-                    case.name, arm.name, f"{before.figure('CPU'):.3f}", f"{now.figure('CPU'):.3f}", f"{ratios[0]:.3f}",
-                    f"{before.figure('peak_mb'):.0f}", f"{now.figure('peak_mb'):.0f}", f"{ratios[1]:.3f}",
+                    case.name, arm.name, f"{before.figure('CPU with imports'):.3f}",
+                    f"{now.figure('CPU with imports'):.3f}", f"{cpu:.3f}", f"{alone:.3f}",
+                    f"{before.figure('peak_mb'):.0f}", f"{now.figure('peak_mb'):.0f}", f"{memory:.3f}",
                 ])  # fmt: skip
-    header = ["case", "arm", "CPU before", "now", "ratio", "MB before", "now", "ratio"]
+    header = ["case", "arm", "CPU before", "now", "ratio", "without imports", "MB before", "now", "ratio"]
     print(table(header, rows, left=(0, 1)))
     return 1 if worse else 0
 
