@@ -74,7 +74,7 @@ class TypedSimulation(Simulation):
         if found is not None:
             return found, ways[0]
         if self.case.rules[0] == "best_suboptimal":
-            for way in ways[1:]:
+            for way in given.listed[1:]:
                 fits = [n for n in self.of_type(way) if self.used[n] and self.has_room(n, way)]
                 if fits:
                     return fits[0], way
