@@ -200,12 +200,13 @@ class CheckedMember:
 class CheckedFutures:
     """`futures 4 with arrivals seed 7;`: how many futures are drawn, by which seed (None: that of the run).
 
-    With `arrivals`, jobs arrive in them as they did in the past of the run.
+    With `arrivals`, jobs arrive in them: as they did in the `past` of the run, or as the generators of the scenario
+    draw them (`generated`).
     """
 
     span: Span
     count: TypedExpr
-    arrivals: bool = False
+    arrivals: str = ""
     seed: TypedExpr | None = None
 
 

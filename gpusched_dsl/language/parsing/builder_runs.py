@@ -421,12 +421,15 @@ class RunBuilder(DeclarationBuilder):
         return tree.PolicyRule(span=span, verb="lookahead", value=self.expr(children[0]))
 
     def _futures(self, children: Children, span: Span) -> tree.PolicyRule:
-        count, arrivals, seed = children
+        count, found, seed = children
+        arrivals = ""
+        if isinstance(found, Tree):
+            arrivals = "past" if found.children[0] is None else "generated"
         return tree.PolicyRule(
             span=span,
             verb="futures",
             count=self.expr(count),
-            arrivals=arrivals is not None,
+            arrivals=arrivals,
             seed=self.optional(seed),
         )
 

@@ -59,7 +59,7 @@ class PolicyRule(Statement):
     value: Expr | None = None
     condition: Expr | None = None
     methods: tuple[MethodCall, ...] = ()
-    arrivals: bool = False
+    arrivals: str = ""  # "", "past" or "generated"
     seed: Expr | None = None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -29,9 +29,46 @@ def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]
     What is not told of them is what the scenario states for all jobs, or the default. Raises DiagnosticError with
     everything that is wrong with them, as a build does.
     """
-    alone = _build_new_jobs(base, root, replaced)
-    old, new = base.store, alone.store
-    universe = Universe(root, (*old.universes[root].labels, *new.universes[root].labels))
+    new = _build_new_jobs(base, root, replaced).store
+    joined = _with_new_jobs(base, root, new, new.universes[root].labels, replaced)
+    return joined, len(joined.store.universes[root].labels)
+
+
+def with_jobs_of(base: Base, root: str, other: Base) -> Base:
+    """The base with all jobs of another one after its own, with new labels where these are taken.
+
+    Raises DiagnosticError (GSM7016) where the other data have other elements of another root set.
+    """
+    universe, new = base.store.universes[root], other.store.universes[root]
+    for name, others in other.store.universes.items():
+        if name != root and others.labels != base.store.universes[name].labels:
+            help = "take from generators with a seed only what belongs to jobs"
+            raise DiagnosticError([Diagnostic("GSM7016", f"other seeds draw other elements of `{name}`", help=help)])
+    return _with_new_jobs(base, root, other.store, new_labels(universe, new.labels), ())
+
+
+def new_labels(universe: Universe, labels: Sequence[str | int]) -> list[str | int]:
+    """Return a label for each of these that the universe does not have; of copies `a (2)`, or the next numbers."""
+    integers = universe.integer_labels
+    if integers is not None:
+        first = int(integers.max(initial=0)) + 1
+        return list(range(first, first + len(labels)))
+    taken, found = set(universe.labels), list[str | int]()
+    for original in labels:
+        number, label = 2, original
+        while label in taken:
+            label, number = f"{original} ({number})", number + 1
+        taken.add(label)
+        found.append(label)
+    return found
+
+
+def _with_new_jobs(
+    base: Base, root: str, new: ValueStore, labels: Sequence[str | int], replaced: Container[str]
+) -> Base:
+    """The base with the jobs of a store after its own, by these labels."""
+    old = base.store
+    universe = Universe(root, (*old.universes[root].labels, *labels))
     first = len(old.universes[root].labels)
     ready: dict[str, Ready] = {}
     whole = InstanceView({**old.universes, root: universe}, {})
@@ -46,7 +83,7 @@ def with_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataChunk]]
             ready[name] = ParamSlice(base.model.params[name], _param(name, base, new, universe, first), whole)
         else:
             ready[name] = LawSlice(_laws(old.randoms[name], new.randoms[name], root, universe, first), whole)
-    return rebuild(base, ready), len(universe.labels)
+    return rebuild(base, ready)
 
 
 def with_only(base: Base, part: InstanceView) -> Base:

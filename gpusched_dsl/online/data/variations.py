@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Domain, IntervalDomain, TupleDomain, Universe
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.data.updates import rebuild
+from gpusched_dsl.online.data.updates import new_labels, rebuild
 
 
 def with_copies(base: Base, root: str, codes: Codes) -> Base:
@@ -21,7 +21,9 @@ def with_copies(base: Base, root: str, codes: Codes) -> Base:
     """
     store, model = base.store, base.model
     universe = store.universes[root]
-    grown = Universe(root, (*universe.labels, *copied_labels(universe, codes)))
+    grown = Universe(
+        root, (*universe.labels, *new_labels(universe, [universe.labels[code] for code in codes.tolist()]))
+    )
     whole = InstanceView({**store.universes, root: grown}, {})
     ready: dict[str, Ready] = {}
     for name in model.data_order:
@@ -49,22 +51,6 @@ def with_rows(base: Base, name: str, kept: Bools) -> Base:
     domain = base.store.sets[name]
     ready[name] = SetSlice(TupleDomain(domain.components, tuple(column[kept] for column in domain.columns())), whole)
     return rebuild(base, ready)
-
-
-def copied_labels(universe: Universe, codes: Codes) -> list[str | int]:
-    """Return a new label for a copy of each of these elements."""
-    integers = universe.integer_labels
-    if integers is not None:
-        first = int(integers.max(initial=0)) + 1
-        return list(range(first, first + len(codes)))
-    taken, labels = set(universe.labels), []
-    for code in codes.tolist():
-        number, original = 2, universe.labels[code]
-        while (label := f"{original} ({number})") in taken:
-            number += 1
-        taken.add(label)
-        labels.append(label)
-    return list(labels)
 
 
 def _grown_domain(domain: Domain, universe: Universe, codes: Codes) -> tuple[Domain, Codes]:

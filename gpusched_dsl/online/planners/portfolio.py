@@ -233,7 +233,13 @@ class PortfolioPlanner:
         if count < 1:
             raise _wrong_number("a portfolio needs at least one future", stated.count, count)
         streams = np.random.SeedSequence([abs(seed), request.number, 0xF07]).generate_state(round(count))
-        drawn = [SimulatedFuture(horizon, int(state) % MOST_SEED, stated.arrivals) for state in streams]
+        seeds = [int(state) % MOST_SEED for state in streams]
+        if stated.arrivals == "generated":  # the same at every plan: their data are read once
+            of_run = np.random.SeedSequence([abs(seed), 0x6E]).generate_state(round(count))
+            tables = [int(state) % MOST_SEED for state in of_run]
+            drawn = [SimulatedFuture(horizon, s, generated=g) for s, g in zip(seeds, tables, strict=True)]
+        else:
+            drawn = [SimulatedFuture(horizon, s, stated.arrivals == "past") for s in seeds]
         return SimulatedFuture(horizon), drawn
 
 

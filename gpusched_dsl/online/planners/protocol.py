@@ -62,12 +62,14 @@ class SimulatedFuture:
     """A future to simulate: until `horizon` (in the unit of the clock of policies; infinite: until all jobs end).
 
     By `seed` unknown quantities are drawn, and with `arrivals` jobs that arrive; None: present jobs take the planned
-    times, and nodes neither fail nor recover. `real` is the future that comes: only the parts of a gap know it.
+    times, and nodes neither fail nor recover. With `generated`, the jobs that arrive are those that the generators of
+    the scenario draw by this seed. `real` is the future that comes: only the parts of a gap know it.
     """
 
     horizon: float
     seed: int | None = None
     arrivals: bool = False
+    generated: int | None = None
     real: bool = False
 
 

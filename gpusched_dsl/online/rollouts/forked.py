@@ -9,14 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.placement import PlacementEvaluator
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.language.checked import TypedLaw
+from gpusched_dsl.language.units import number_factor
 from gpusched_dsl.online.loops.branching import fork
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.planners.protocol import FutureCost, Plan, Planner, PlanningRequest, SimulatedFuture
 from gpusched_dsl.online.rollouts.terminal import TerminalValue
 from gpusched_dsl.online.simulation.node_availability import NodeAvailability
-from gpusched_dsl.online.simulation.world import DONE, FUTURE, GONE
+from gpusched_dsl.online.simulation.world import DONE, FUTURE
+from gpusched_dsl.policies.placement_reader import cluster_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ def forked_cost(
 ) -> FutureCost:
     """Simulate a plan, in codes of the present part, and later plans by `planner`, on a copy of the run.
 
-    `terminal` is over the jobs that are present now. Raises DiagnosticError as planning does.
+    `terminal` is over the jobs that are present now; where others are there at the end, it is computed then. Raises
+    DiagnosticError as planning does.
     """
     other = without_real_future(loop, future)
     present, now, before = other.world.present(), other.world.now, _money(other)
@@ -64,12 +69,29 @@ def forked_cost(
     world = other.world
     if not over:
         other.advance(until)
-    open_ = np.flatnonzero((world.status[present] != DONE) & (world.status[present] != GONE))
-    jobs = present[open_]
-    rest = terminal.costs(open_, world.remaining()[jobs], world.now, world.due[jobs], world.weight[jobs])
+    jobs = world.present()
+    due, weight = world.due[jobs], world.weight[jobs]
+    at = np.flatnonzero(np.isin(present, jobs))
+    if len(at) < len(jobs):
+        at = np.arange(len(jobs))
+        terminal, own_due, own_weight = _terminal_at_end(other)
+        unknown = np.isinf(due) & (weight == 0)  # not in a plan yet
+        due, weight = np.where(unknown, own_due, due), np.where(unknown, own_weight, weight)
+    rest = terminal.costs(at, world.remaining()[jobs], world.now, due, weight)
     ends = np.where(world.status[present] == DONE, world.end[present], world.now)
-    stuck = float(len(open_)) if over else 0.0
+    stuck = float(len(jobs)) if over else 0.0
     return FutureCost(stuck, _money(other) - before + float(rest.sum()), float((ends - now).sum()))
+
+
+def _terminal_at_end(loop: EventLoop) -> tuple[TerminalValue, Floats, Floats]:
+    """Return the terminal values of the present jobs, their due times, and the prices of their tardiness by time."""
+    _, request = loop.request()
+    model, limits, world = request.instance.scenario.model, loop.base.limits, loop.world
+    work = cluster_of(model, request.instance.store, limits).work
+    lasts, clock = PlacementEvaluator(model, request.instance.store, limits).time, loop.setup.clock
+    hours = number_factor(lasts, clock)
+    terminal = TerminalValue.of(work, world.remaining()[world.present()], lasts, clock)
+    return terminal, world.now + work.due * hours, work.weight / hours
 
 
 def without_real_future(loop: EventLoop, future: SimulatedFuture) -> EventLoop:
@@ -88,7 +110,8 @@ def without_real_future(loop: EventLoop, future: SimulatedFuture) -> EventLoop:
         world.ends, world.stretch = loop.world.ends.copy(), loop.world.stretch.copy()
         other.nodes = deepcopy(loop.nodes)
         return other
-    world.arrival[world.status == FUTURE] = np.inf
+    if future.generated is None:  # else those that arrive were drawn
+        world.arrival[world.status == FUTURE] = np.inf
     planned = np.maximum(world.work, world.done)
     if future.seed is None or not isinstance(online.ends, str):
         world.ends = planned

@@ -47,7 +47,7 @@ class LightFuture:
         self.until = self.now + future.horizon * self.policy_time
         self.facts = replay_facts(loop.online)
         drawn = NO_ARRIVALS
-        if future.real:
+        if future.real or future.generated is not None:
             drawn = real_arrivals(loop, self.until)
         elif future.arrivals:
             drawn = draw_arrivals(loop, self.until, future.seed or 0)
@@ -66,7 +66,11 @@ class LightFuture:
         self.read_at = of_jobs(np.full(len(world.status), self.now), drawn.time)
         self.done = of_jobs(world.done, new)
         self.left = np.clip(1.0 - self.done, TOLERANCE, 1.0)
-        ends, stretch = (world.ends[copied], world.stretch[copied]) if future.real else self._of_copies(copied)
+        ends, stretch = (
+            (world.ends[copied], world.stretch[copied])
+            if future.real or future.generated is not None
+            else self._of_copies(copied)
+        )
         self.ends, self.stretch = of_jobs(world.ends, ends), of_jobs(world.stretch, stretch)
         self.attained = of_jobs(world.attained, new)
         self.known_due = of_jobs(world.due, new + np.inf)

@@ -21,6 +21,7 @@ from gpusched_dsl.online.planners.protocol import FutureCost, Planner, Simulated
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.rollouts.forked import forked_cost
 from gpusched_dsl.online.rollouts.formulas import NotOnArrays
+from gpusched_dsl.online.rollouts.generated import GeneratedJobs
 from gpusched_dsl.online.rollouts.light import LightFuture, LightRollout
 from gpusched_dsl.online.rollouts.obstacles import reasons_against
 from gpusched_dsl.online.rollouts.terminal import TerminalValue
@@ -37,6 +38,7 @@ class Outlooks:
 
     on_arrays: bool = True
     reasons: dict[str, list[str]] = field(default_factory=dict)
+    generated: GeneratedJobs = field(default_factory=GeneratedJobs)
 
     def __call__(self, loop: SimulationLoop, part: InstanceView, instance: Instance) -> RunOutlook:
         assert isinstance(loop, EventLoop), "windows are refused before"
@@ -52,6 +54,7 @@ class RunOutlook:
     part: InstanceView
     instance: Instance
     _futures: dict[SimulatedFuture, LightFuture] = field(default_factory=dict)
+    _loops: dict[int, EventLoop] = field(default_factory=dict)  # with generated arrivals, by their seeds
 
     def cost(self, values: Mapping[str, VariableValues], planner: Planner, future: SimulatedFuture) -> FutureCost:
         """Simulate a plan with all later plans by `planner`; see `Outlook`."""
@@ -63,7 +66,7 @@ class RunOutlook:
             message = f"no arrivals can be drawn for futures with plans by `{planner.name}`: {reason}"
             help = "write `futures` without `with arrivals`, or continue with another policy: `continue with Greedy;`"
             raise DiagnosticError([Diagnostic("GSM7016", message, help=help)])
-        return forked_cost(self.loop, values, planner, future, self._terminal)
+        return forked_cost(self._loop_of(future), values, planner, future, self._terminal)
 
     def _light(self, planner: Planner, future: SimulatedFuture) -> LightRollout | None:
         """Return the rollout on arrays for plans by a planner; None if it may differ from the run."""
@@ -76,11 +79,21 @@ class RunOutlook:
         assert isinstance(inner, PolicyPlanner)
         try:
             if future not in self._futures:
-                self._futures[future] = LightFuture(self.loop, self.part, self.instance, future)
+                loop = self._loop_of(future)
+                part = self.part if loop is self.loop else loop.base.part(loop.plan_elements())
+                self._futures[future] = LightFuture(loop, part, self.instance, future)
             return self._futures[future].rollout(inner.policy)
         except NotOnArrays as reason:
             known[planner.name] = [str(reason)]
             return None
+
+    def _loop_of(self, future: SimulatedFuture) -> EventLoop:
+        """Return the run with the jobs that arrive in a future."""
+        if future.generated is None:
+            return self.loop
+        if future.generated not in self._loops:
+            self._loops[future.generated] = self.outlooks.generated.loop_with(self.loop, future.generated)
+        return self._loops[future.generated]
 
     @cached_property
     def _terminal(self) -> TerminalValue:

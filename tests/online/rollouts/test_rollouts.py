@@ -29,7 +29,9 @@ def compared(found: list[tuple[FutureCost, FutureCost]]) -> Iterator[None]:
     def cost(self, values, planner, future):  # type: ignore[no-untyped-def]
         light = self._light(planner, future)
         if light is not None and not future.arrivals:
-            found.append((light.cost(values), forked_cost(self.loop, values, planner, future, self._terminal)))
+            found.append(
+                (light.cost(values), forked_cost(self._loop_of(future), values, planner, future, self._terminal))
+            )
         return original(self, values, planner, future)
 
     RunOutlook.cost = cost  # type: ignore[method-assign]

@@ -55,7 +55,7 @@ class PortfolioLines:
             message = "a portfolio needs at least two methods"
             self._error(message, line.span, "only one", "add another, as in `portfolio Greedy, EDF;`")
         horizon, futures = self._horizon(rules.get("lookahead")), self._futures(rules.get("futures"))
-        if futures is not None and futures.arrivals and "lookahead" not in rules:
+        if futures is not None and futures.arrivals == "past" and "lookahead" not in rules:
             message = "futures with arrivals never end"
             self._error(message, futures.span, "no horizon", "state one, such as `lookahead 24[h];`")
         continuing = tuple(self._check_continuations(policy, rules["continue"].by)) if "continue" in rules else ()

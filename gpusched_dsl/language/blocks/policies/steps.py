@@ -22,6 +22,11 @@ def text_of(source: str) -> str:
 
 
 _AT_THE_END = ("nodes",)  # of `keep`: done with the plan, not before it is made
+ARRIVE = {
+    "": "no job arrives",
+    "past": "jobs arrive as in the past of the run",
+    "generated": "jobs arrive as the generators of the scenario draw them by other seeds",
+}
 DRAW_TARGETS = {"choose": "way", "place": "node"}
 
 
@@ -106,7 +111,7 @@ def _portfolio_steps(portfolio: CheckedPortfolio) -> Iterator[Step]:
         which = "in one future, in which the present jobs take the planned times and no job arrives"
     else:
         count = f"`{text_of(futures.count.span.text)}`"
-        arrive = "jobs arrive as in the past of the run" if futures.arrivals else "no job arrives"
+        arrive = ARRIVE[futures.arrivals]
         which = f"in the same {count} futures, with unknown quantities drawn; {arrive}"
     yield f"Simulate all plans {which}", [], "futures"
     if portfolio.mixtures is not None:
