@@ -269,6 +269,7 @@ def test_a_run_that_is_stuck(gsdsl: Run, tmp_path: Path) -> None:
     done = gsdsl("run", path, "--online", "Idle", "--method", "Lazy", "--json", "-")
     assert done.code == 5
     assert "GSM7005" in done.err
+    assert "wait and no event will follow" in done.err.splitlines()[0]
     found = json.loads(done.out)
     assert list(complaints(found, SCHEMA)) == []
     assert found["ended"] == "stuck"

@@ -206,8 +206,11 @@ def test_jobs_that_never_run_are_told() -> None:
     text = machines(1, [(0.0, 1.0)]).replace(MACHINES, idle)
     outcome = run(text, method="highs")
     assert outcome.ended == "stuck"
-    assert [w.code for w in outcome.warnings] == ["GSM7005"]
+    assert [(w.code, w.message) for w in outcome.warnings] == [("GSM7005", "`j0` waits and no event will follow")]
     assert outcome.world.status.tolist() == [WAITING]
+    text = machines(1, [(0.0, 1.0)] * 5).replace(MACHINES, idle)
+    [warning] = run(text, method="highs").warnings
+    assert warning.message == "`j0`, `j1`, `j2` and 2 more jobs wait and no event will follow"
 
 
 def test_jobs_that_no_plan_of_the_period_starts_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import RUNNING
 
+NAMED = 3  # jobs in a warning
 MOST_IDLE_PERIODS = 10_000  # after which jobs that no plan starts are given up
 
 
@@ -155,15 +156,18 @@ class EventLoop(SimulationLoop):
         return result
 
     def _end_reason(self) -> str:
-        waiting = len(self.world.present())
-        if not waiting:
+        if not len(self.world.present()):
             return "finished"
-        self.warn_stuck(waiting)
+        self.warn_stuck()
         return "stuck"
 
-    def warn_stuck(self, waiting: int) -> None:
+    def warn_stuck(self) -> None:
         """Warn of jobs that never run: no event will follow, or no plan of the period starts them."""
-        jobs = f"{waiting} job{'s wait' if waiting > 1 else ' waits'}"
+        waiting = self.world.present()
+        jobs = ", ".join(f"`{label}`" for label in self.base.labels(self.jobs_root, waiting[:NAMED]))
+        if len(waiting) > NAMED:
+            jobs += f" and {count_text(len(waiting) - NAMED, 'more job')}"
+        jobs += " waits" if len(waiting) == 1 else " wait"
         if np.isfinite(self.period):
             why, help = "no plan starts them", "see what keeps them waiting: often no node is large enough"
         else:

@@ -61,7 +61,7 @@ def fast_replay(loop: EventLoop, policy: CheckedPolicy) -> RunOutcome | list[str
     waiting = int(np.count_nonzero(world.status == WAITING))
     loop.events = 2 * len(started) + waiting
     if waiting:
-        loop.warn_stuck(waiting)
+        loop.warn_stuck()
     return loop.outcome("stuck" if waiting else "finished", instants=replayed_jobs.instants)
 
 
