@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.store import RandomLaws
-from gpusched_dsl.data.samples import Samples, read_samples
+from gpusched_dsl.data.samples import read_samples
 from gpusched_dsl.data.sources.reader import FileReader
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.distributions import Distribution, discrete, mixture, survival_points
@@ -133,17 +133,15 @@ class _LawMaker:
             row_of = np.repeat(np.arange(rows.size, dtype=np.int64), counts)
             total = np.bincount(row_of, weights=weights, minlength=rows.size)
             self._sum_to_one(points.span, np.abs(total - 1.0) > SUM_SLACK, rows)
-        laws: list[Distribution] = []
+        distinct = _DistinctLaws()
         for number, (a, b) in enumerate(pairwise(starts.tolist())):
             own = None if weights is None else weights[a:b]
+            make = _points_law if law.name == "survival_points" else discrete
             try:
-                laws.append(
-                    _points_law(values[a:b], own) if law.name == "survival_points" else discrete(values[a:b], own)
-                )
+                distinct.add(values[a:b], own, make)
             except ValueError as error:
                 self._refuse(law, np.arange(rows.size) == number, str(error), rows)
-        which = np.arange(frame.size, dtype=np.int64) if varies else np.zeros(frame.size, dtype=np.int64)
-        return laws, which
+        return distinct.laws, distinct.which(frame.size)
 
     def _index_variables(self, points: TypedList) -> frozenset[IndexVar]:
         bound = frozenset(points.indexing.variables) if points.indexing is not None else frozenset()
@@ -191,14 +189,35 @@ class _LawMaker:
         if read is None:
             return None
         scale = 1.0 if law.file.unit is None else self.ev.number(law.file.unit)
-        laws: list[Distribution] = [_empirical(read, scale, at) for at in range(len(read.starts) - 1)]
-        which = np.arange(frame.size, dtype=np.int64) if law.file.keys else np.zeros(frame.size, dtype=np.int64)
-        return laws, which
+        distinct = _DistinctLaws()
+        for begin, end in pairwise(read.starts.tolist()):
+            weights = None if read.weights is None else read.weights[begin:end]
+            distinct.add(scale * read.values[begin:end], weights, discrete)
+        return distinct.laws, distinct.which(frame.size)
 
 
-def _empirical(read: Samples, scale: float, group: int) -> Distribution:
-    own = slice(int(read.starts[group]), int(read.starts[group + 1]))
-    return discrete(scale * read.values[own], None if read.weights is None else read.weights[own])
+class _DistinctLaws:
+    """Laws of rows of values and weights; equal rows share one, as jobs of one family do."""
+
+    def __init__(self) -> None:
+        self.laws: list[Distribution] = []
+        self._rows: list[int] = []
+        self._known: dict[tuple[bytes, bytes], int] = {}
+
+    def add(
+        self, values: Floats, weights: Floats | None, make: Callable[[Floats, Floats | None], Distribution]
+    ) -> None:
+        """Add the law of the next row. Raises ValueError as `make` does."""
+        key = values.tobytes(), b"" if weights is None else weights.tobytes()
+        if key not in self._known:
+            self.laws.append(make(values, weights))
+            self._known[key] = len(self.laws) - 1
+        self._rows.append(self._known[key])
+
+    def which(self, size: int) -> Codes:
+        """Return the law of each of `size` rows; a single one is that of all."""
+        rows = np.array(self._rows, dtype=np.int64)
+        return rows if len(rows) == size else np.repeat(rows, size)
 
 
 def _points_law(points: Floats, survival: Floats | None) -> Distribution:
