@@ -29,9 +29,24 @@ SITUATION = IndexVar("situation", Numeric(integer=True), _NOWHERE)
 OUTCOME = IndexVar("outcome", Numeric(integer=True), _NOWHERE)
 
 
-@singledispatch
+_MOST_KNOWN = 100_000
+_known: dict[int, tuple[object, Variables]] = {}  # by identity: every plan of a run asks for the same expressions
+
+
 def free_variables(node: object) -> Variables:
     """The variables that occur in `node` and are not bound inside it."""
+    if type(node) is tuple:  # made by the caller
+        return frozenset().union(*map(free_variables, node)) if node else NONE
+    known = _known.get(id(node))
+    if known is None or known[0] is not node:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        known = _known[id(node)] = (node, _variables(node))
+    return known[1]
+
+
+@singledispatch
+def _variables(node: object) -> Variables:
     if isinstance(node, TypedExpr | TypedSet):
         indexing = getattr(node, "indexing", None)
         found = free_variables(tuple([getattr(node, name) for name in _parts_of(node)]))
@@ -52,43 +67,38 @@ def _parts_of(node: TypedExpr | TypedSet) -> tuple[str, ...]:
     return known
 
 
-@free_variables.register
-def _(node: tuple) -> Variables:  # type: ignore[type-arg]
-    return frozenset().union(*map(free_variables, node)) if node else NONE
-
-
-@free_variables.register
+@_variables.register
 def _(node: NamedSet) -> Variables:
     return NONE
 
 
-@free_variables.register
+@_variables.register
 def _(node: IndexRef) -> Variables:
     return frozenset((node.variable,))
 
 
-@free_variables.register
+@_variables.register
 def _(node: RandomRef) -> Variables:
     return free_variables(node.subscripts) | {SITUATION, OUTCOME}
 
 
-@free_variables.register
+@_variables.register
 def _(node: Expected) -> Variables:
     return (free_variables(node.body) | free_variables(node.given)) - {SITUATION, OUTCOME}
 
 
-@free_variables.register
+@_variables.register
 def _(node: TypedIndexing) -> Variables:
     return (free_variables(node.iterators) | free_variables(node.conditions)) - frozenset(node.variables)
 
 
-@free_variables.register
+@_variables.register
 def _(node: TypedList) -> Variables:
     if node.indexing is None:
         return free_variables(node.rows)
     return free_variables(node.indexing) | (free_variables(node.rows) - frozenset(node.indexing.variables))
 
 
-@free_variables.register
+@_variables.register
 def _(node: Iterator) -> Variables:
     return free_variables(node.domain)

@@ -48,6 +48,12 @@ class RandomLaws:
             self._given[key] = self.laws[law].truncate(low, high)
         return self._given[key]
 
+    def at(self, domain: Domain, rows: Codes) -> RandomLaws:
+        """Return the laws of some positions for another domain, without those that no position has."""
+        which = self.which[rows]
+        used = unique(which)
+        return RandomLaws(domain, tuple(self.laws[law] for law in used.tolist()), np.searchsorted(used, which))
+
     def each(self, position: Codes, function: Callable[..., Floats], *arrays: Floats) -> Floats:
         """`function(law, arrays...)` for the law at every position, called once for each distinct law."""
         which = self.which[position]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -165,6 +166,15 @@ class Distribution(ABC):
     def to_struct(self) -> StoredDistribution:
         """The form in a problem file; raises Unwritable where there is none."""
         raise Unwritable(f"a distribution of class `{type(self).__name__}`")
+
+
+    @cached_property
+    def content(self) -> bytes | None:
+        """Equal bytes for equal laws; None where the class has no form in a problem file."""
+        try:
+            return msgspec.msgpack.encode(self.to_struct())
+        except Unwritable:
+            return None
 
 
 class StoredDistribution(msgspec.Struct, tag_field="kind", forbid_unknown_fields=True):

@@ -88,7 +88,13 @@ def _with_new_jobs(
 
 def with_only(base: Base, part: InstanceView) -> Base:
     """The base with only the elements of a part. Raises DiagnosticError as a build does."""
-    return rebuild(base, {name: base.given(name, part) for name in base.model.data_order if name in base.input_names})
+    ready = {name: base.given(name, part) for name in base.model.data_order if name in base.input_names}
+    for name, given in ready.items():
+        if isinstance(given, LawSlice) and given.full.domain.arity:
+            domain = part.slice_domain(given.full.domain)
+            laws = given.full.at(domain, part.rows(domain, given.full.domain))
+            ready[name] = LawSlice(laws, InstanceView({**part.universes, **part.small}, {}))
+    return rebuild(base, ready)
 
 
 def with_values(base: Base, changes: Mapping[str, Sequence[tuple[tuple[str | int, ...], float | str]]]) -> Base:
@@ -255,4 +261,12 @@ def _laws(old: RandomLaws, new: RandomLaws, root: str, universe: Universe, first
     if not any(c is not None and c.name == root for c in old.domain.components):
         return old
     domain = _join(old.domain, new.domain, root, universe, first)
-    return RandomLaws(domain, (*old.laws, *new.laws), np.concatenate((old.which, new.which + len(old.laws))))
+    laws, known = list(old.laws), {law.content: number for number, law in enumerate(old.laws)}
+    numbers = np.zeros(len(new.laws), dtype=np.int64)
+    for number, law in enumerate(new.laws):  # equal laws stay one, however many jobs come
+        same = None if law.content is None else known.get(law.content)
+        if same is None:
+            same = known[law.content] = len(laws)
+            laws.append(law)
+        numbers[number] = same
+    return RandomLaws(domain, tuple(laws), np.concatenate((old.which, numbers[new.which])))

@@ -151,3 +151,38 @@ def test_names_by_digests() -> None:
     assert 7 not in names
     more = names.union([7])
     assert (7 in more, "7" in more, 7 in names) == (True, False, False)
+
+
+LENGTHS = """import "gsdsl:gpu_sharing/online.gsm";
+import "gsdsl:gpu_sharing/policies.gsm";
+import "gsdsl:gpu_sharing/scenarios/synthetic.gsm";
+scenario Start extends TenNodes { }
+"""
+
+
+def test_laws_of_forgotten_jobs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal laws are one, those that no job has any more are none; decisions are those of a run that keeps all."""
+
+    def run(kept: int) -> tuple[list[Any], LiveEventLoop]:
+        monkeypatch.setattr(forgetting, "KEPT", kept)
+        path = tmp_path / "lengths.gsm"
+        path.write_text(LENGTHS)
+        loop = gpusched_dsl.load(path).live("Start", online="Synthetic", method="STS", settings={"jobs": 6, "nodes": 4})
+        made: list[Any] = []
+        arrivals = loop.world.arrival.copy()
+        for number, arrival in enumerate(arrivals.tolist(), 1):
+            for event in (
+                {"kind": "tick", "time": arrival},
+                {"kind": "completion", "time": arrival + 0.3, "job": f"j{number}"},
+            ):
+                made += [(d.step, d.time, d.entries) for d in loop.on_event(event)]
+        return made, loop
+
+    expected, everything = run(1000)
+    found, short = run(1)
+    assert found == expected
+    assert len(everything.world.status) == 6
+    assert len(short.world.status) < 6
+    laws = short.base.store.randoms["length"]
+    assert len(laws.laws) == len(set(laws.which.tolist())) <= len(short.world.status)
+    assert len(everything.base.store.randoms["length"].laws) <= 4, "one for each network"
