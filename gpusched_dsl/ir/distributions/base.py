@@ -167,7 +167,6 @@ class Distribution(ABC):
         """The form in a problem file; raises Unwritable where there is none."""
         raise Unwritable(f"a distribution of class `{type(self).__name__}`")
 
-
     @cached_property
     def content(self) -> bytes | None:
         """Equal bytes for equal laws; None where the class has no form in a problem file."""
