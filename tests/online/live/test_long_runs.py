@@ -59,25 +59,26 @@ def drive(loop: LiveEventLoop, seed: int, jobs: int) -> list[Any]:
     return made
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("method", ["SJF", "LAS", "EASY", "MaxMin", "ATC"])
-def test_decisions_and_costs_are_those_of_a_run_that_keeps_all(
-    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for seed in range(4):
-        everything = loop_of(tmp_path, method)
-        expected = drive(everything, seed, 40)
-        with monkeypatch.context() as patch:
-            patch.setattr(forgetting, "KEPT", 3)
-            short = loop_of(tmp_path, method)
-            assert drive(short, seed, 40) == expected
-        assert len(everything.world.status) == 40
-        assert len(short.world.status) < 12, "at most 2 * 3 ended ones, and those that are there"
-        assert len(short.steps) < 2 * 3 + 1
-        assert short.finish() == everything.finish()
-
-
-@pytest.mark.parametrize("method", ["Greedy", "highs"])
 @pytest.mark.parametrize("seed", range(3))
+def test_decisions_and_costs_are_those_of_a_run_that_keeps_all(
+    method: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = loop_of(tmp_path, method)
+    expected = drive(everything, seed, 40)
+    monkeypatch.setattr(forgetting, "KEPT", 3)
+    short = loop_of(tmp_path, method)
+    assert drive(short, seed, 40) == expected
+    assert len(everything.world.status) == 40
+    assert len(short.world.status) < 12, "at most 2 * 3 ended ones, and those that are there"
+    assert len(short.steps) < 2 * 3 + 1
+    assert short.finish() == everything.finish()
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("method", ["Greedy", "highs"])
+@pytest.mark.parametrize("seed", range(10))
 def test_random_events_of_every_kind(method: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels come again after their jobs were forgotten, values change, events are refused and taken back."""
     lines = events(seed, 60)
@@ -87,10 +88,11 @@ def test_random_events_of_every_kind(method: str, seed: int, tmp_path: Path, mon
     assert [_without_seconds(r) for r in found] == [_without_seconds(r) for r in expected]
 
 
-def test_a_killed_run_forgets_at_the_same_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_a_killed_run_forgets_at_the_same_steps(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forgetting, "KEPT", 1)
-    for seed in range(10, 14):
-        check(seed, 60, tmp_path)
+    check(seed, 60, tmp_path)
 
 
 def _without_seconds(record: dict[str, Any]) -> dict[str, Any]:
