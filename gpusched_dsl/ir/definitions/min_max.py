@@ -14,6 +14,7 @@ from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.divisors import common_divisors
 from gpusched_dsl.ir.json.arrays import Number, check_length, check_starts
+from gpusched_dsl.ir.tolerances import FEASIBILITY
 
 
 class ExtremeBlock(Block, tag="extreme"):
@@ -54,8 +55,14 @@ class MinMax(Definition):
         return self._extreme.reduceat(low, starts), self._extreme.reduceat(high, starts)
 
     def preimage(self, low: Floats, high: Floats, small: Floats, large: Floats) -> Interval:
-        free = np.full(len(low), np.inf)
-        return (-free, large) if self.largest else (small, free)
+        """No argument is beyond the result, and the only one that can reach it does."""
+        sign = 1.0 if self.largest else -1.0
+        end, reach = (small, high) if self.largest else (-large, -low)
+        with np.errstate(invalid="ignore"):
+            reaches = ~(reach < end - FEASIBILITY * np.maximum(1.0, np.abs(end)))  # also where both are infinite
+        only = reaches & (np.bincount(self.entry_of, weights=reaches, minlength=self.size) == 1)[self.entry_of]
+        least = sign * np.where(only, end, -np.inf)
+        return (least, large) if self.largest else (small, least)
 
     def slopes(self, low: Floats, high: Floats) -> tuple[Bools, Bools]:
         return np.ones_like(low, dtype=np.bool_), np.zeros_like(low, dtype=np.bool_)
