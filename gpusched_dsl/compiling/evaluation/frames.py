@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -138,6 +139,16 @@ class JoinIndex:
         place = np.minimum(np.searchsorted(self._known, packed), len(self._known) - 1)
         hit = self._known[place] == packed
         return np.where(hit, self._counts[place], 0), self._starts[place]
+
+    @cached_property
+    def _is_in_order(self) -> bool:
+        return bool((self._order == np.arange(len(self._order))).all())
+
+    def takes_all_in_order(self, counts: Codes, starts: Codes) -> bool:
+        """Whether the matching tuples are all tuples, in their own order."""
+        if int(counts.sum()) < len(self._order) or not self._is_in_order:
+            return False
+        return np.array_equal(starts[counts > 0], self._starts)
 
     def rows(self, counts: Codes, starts: Codes) -> Codes:
         """The positions of the matching tuples, group by group."""

@@ -329,8 +329,14 @@ class _Plan:
         index = self.ev.join_index(domain, tuple(on))
         counts, starts = index.match(keys)
         self._allow(int(counts.sum()), len(fresh))
-        rows = index.rows(counts, starts)
         columns = domain.columns()
+        if index.takes_all_in_order(counts, starts):
+            # The columns of the relation itself, by which values over it are found without a search.
+            same = {e.variable: at for at, e in enumerate(element) if at in on and isinstance(e, IndexRef)}
+            self.expansion = self.expansion.repeat(counts)
+            self._bind({v: columns[at] for v, at in (fresh | same).items()})
+            return
+        rows = index.rows(counts, starts)
         self.expansion = self.expansion.repeat(counts)
         self._bind({v: columns[at][rows] for v, at in fresh.items()})
 
