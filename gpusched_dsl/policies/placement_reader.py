@@ -193,6 +193,8 @@ class _Reader(PlacementEvaluator):
         else:
             used = self.ev.number_column(uses[0].value, frame)
             capacity = self._by(kind, kinds, self.capacity(uses[0], frame))
+            # Without a capacity a node has room for all jobs.
+            capacity = np.where(np.isposinf(capacity), used.max(initial=0.0) * len(jobs), capacity)
         parts = self._parts(used, capacity)
         size, units = np.rint(used * parts).astype(np.int64), np.floor(capacity * parts + WHOLE).astype(np.int64)
         extra = uses[1:]

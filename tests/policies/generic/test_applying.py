@@ -172,3 +172,21 @@ def test_all_ways_are_for_nodes() -> None:
     with pytest.raises(DiagnosticError) as error:
         any_policy_named(workspace_of(text), "P")
     assert "GSM1630" in [d.code for d in error.value.diagnostics]
+
+
+UNLIMITED = """
+model Machines {
+  set Jobs; set Machines; param hours[Jobs] in h;
+  var run[Jobs, Machines] binary;
+  maximize busy: sum[j in Jobs, m in Machines] run[j, m];
+  constraint once[j in Jobs]: sum[m in Machines] run[j, m] <= 1;
+  placement run[j, m] { job j; node m; lasts hours[j]; uses 1; }
+}
+scenario S for Machines { Jobs = { x, y, z }; Machines = { m1, m2 }; table Jobs: hours[h] = x 1  y 2  z 3; }
+"""
+
+
+def test_nodes_without_a_capacity_have_room_for_all_jobs() -> None:
+    found = gs.loads(UNLIMITED).solve(backend="FIFO")
+    assert found.status == "feasible"
+    assert found.objective == 3
