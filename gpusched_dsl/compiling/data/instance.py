@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,6 +122,7 @@ def build_instance(
     reader: FileReader | None = None,
     earlier: Instance | None = None,
     ready: Mapping[str, Ready] | None = None,
+    fulfilled: Container[int] = (),
 ) -> Instance:
     """Read, bind, derive and check all data of a scenario.
 
@@ -129,7 +130,8 @@ def build_instance(
     not leave, where that is not its own (`Workspace.roots`); `replaced` stands for what the scenario gives (values
     set from Python); `reader` is that of an earlier instance of the scenario, with the files it has read, and `earlier`
     that instance: of its values those are taken over whose inputs did not change (`reuse.py`). What is `ready` is taken
-    as it is, whatever the scenario gives (`slicing.py`).
+    as it is, whatever the scenario gives (`slicing.py`). `fulfilled` are the positions of checks of the model that are
+    known to hold.
     Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values, GSM22xx of checks,
     GSM30xx of derivations. GSM6025 in a fork of a process that has read data before.
     """
@@ -146,7 +148,9 @@ def build_instance(
     made_of = Inputs(scenario, reader, given)
     before = (None, None) if earlier is None else (earlier.made_of, earlier.store)
     kept = ReusedValues(made_of, *before)
-    builder = _Builder(scenario, reader, limits or MemoryLimits(), dict(replaced or {}), diagnostics, kept, ready)
+    builder = _Builder(
+        scenario, reader, limits or MemoryLimits(), dict(replaced or {}), diagnostics, kept, ready, fulfilled
+    )
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
         builder.run()
     if diagnostics.has_errors:
@@ -167,8 +171,10 @@ class _Builder:
         diagnostics: Diagnostics,
         kept: ReusedValues,
         ready: Mapping[str, Ready],
+        fulfilled: Container[int],
     ) -> None:
         self.kept = kept
+        self.fulfilled = fulfilled
         self.ready = ready
         self.scenario = scenario
         self.model: CheckedModel = scenario.model
@@ -193,9 +199,9 @@ class _Builder:
                     self._random(self.model.randoms[name])
                 else:
                     self._param(self.model.params[name])
-        for check in self.model.checks:
+        for number, check in enumerate(self.model.checks):
             checkpoint()
-            if self.kept.is_unchanged(check):
+            if number in self.fulfilled or self.kept.is_unchanged(check):
                 continue  # it held before
             with self._collect_errors():
                 domain = self.ev.index_domain(check.indexing, check.span)

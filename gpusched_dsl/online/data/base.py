@@ -16,6 +16,7 @@ from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.domains import Component
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
+from gpusched_dsl.online.data.lasting_checks import lasting_checks
 
 EVERYTHING: Mapping[str, Codes] = {}
 
@@ -78,7 +79,18 @@ class Base:
             reader=self.instance.reader,
             earlier=earlier,
             ready=ready,
+            fulfilled=self._lasting_checks(frozenset(carried), frozenset(part.kept)),
         )
+
+    def _lasting_checks(self, carried: frozenset[str], roots: frozenset[str]) -> frozenset[int]:
+        key = carried, roots
+        if key not in self._checks:
+            self._checks[key] = lasting_checks(self.model, self.input_names, carried, roots)
+        return self._checks[key]
+
+    @cached_property
+    def _checks(self) -> dict[tuple[frozenset[str], frozenset[str]], frozenset[int]]:
+        return {}
 
     def given(self, name: str, part: InstanceView) -> Ready:
         """The given values of a set or parameter in a part."""
