@@ -29,6 +29,7 @@ from gpusched_dsl.online.planners.program import ProgramPlanner, is_program
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.planners.verification import PlanCheck
+from gpusched_dsl.online.rollouts.generated import seeds_of
 from gpusched_dsl.online.rollouts.outlook import Outlooks
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import (
@@ -143,6 +144,10 @@ def loop_of(
     if setup.window is not None:
         return SlotLoop(setup, journal, stop, on_plan, examine, against)
     outlooks = Outlooks() if looks_ahead(setup) else None
+    for planner in _portfolios(setup):
+        futures = planner.portfolio.futures
+        if futures is not None and futures.arrivals == "generated":
+            seeds_of(setup.base.instance.scenario)
     if setup.external:
         return LiveEventLoop(setup, journal, stop, on_plan, examine, against, look_ahead=outlooks)
     replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
@@ -153,8 +158,12 @@ def loop_of(
 
 def looks_ahead(setup: RunSetup) -> bool:
     """Whether a planner of a run simulates its plans."""
-    planners = (setup.planner, setup.fallback)
-    return any(isinstance(p.planner if isinstance(p, StatelessPlanner) else p, PortfolioPlanner) for p in planners)
+    return bool(_portfolios(setup))
+
+
+def _portfolios(setup: RunSetup) -> list[PortfolioPlanner]:
+    planners = (p.planner if isinstance(p, StatelessPlanner) else p for p in (setup.planner, setup.fallback))
+    return [planner for planner in planners if isinstance(planner, PortfolioPlanner)]
 
 
 def _policy_of(planner: Planner) -> CheckedPolicy | None:

@@ -60,15 +60,21 @@ class GeneratedJobs:
         return other
 
 
-def _drawn_base(loop: EventLoop, seed: int) -> Base:
-    """Return the data of the scenario with other seeds of its generators."""
-    base = loop.base
-    scenario = base.instance.scenario
-    seeds = sorted({value for use in _uses(scenario) for name, value in use if name == SEED and isinstance(value, int)})
+def seeds_of(scenario: CheckedScenario) -> list[int]:
+    """Return the seeds of the generators of a scenario. Raises DiagnosticError (GSM7016) if there are none."""
+    seeds = {value for use in _uses(scenario) for name, value in use if name == SEED and isinstance(value, int)}
     if not seeds:
         message = f"the scenario `{scenario.name}` has no generator with a seed to draw arrivals by"
         help = "take its jobs from a generator (`generate capacity_jobs (seed = 1) { ... }`), or write `with arrivals`"
         raise DiagnosticError([Diagnostic("GSM7016", message, help=help)])
+    return sorted(seeds)
+
+
+def _drawn_base(loop: EventLoop, seed: int) -> Base:
+    """Return the data of the scenario with other seeds of its generators."""
+    base = loop.base
+    scenario = base.instance.scenario
+    seeds = seeds_of(scenario)
     others = np.random.SeedSequence([seed, 0x6E5]).generate_state(len(seeds)) % 2**31
     other = dict(zip(seeds, others.tolist(), strict=True))  # statements with the same seed keep the same seed
     assignments = {

@@ -143,7 +143,7 @@ def test_no_worse_than_the_best_by_more_than_noise() -> None:
 def test_a_scenario_without_generators_is_refused() -> None:
     text = cluster(some_jobs(1, 4), more=AHEAD)
     with pytest.raises(DiagnosticError, match="no generator with a seed") as raised:
-        run(text, BLOCK, "S", "Own")
+        driver(text, BLOCK, "S", "Own")  # before anything is planned
     assert raised.value.diagnostics[0].code == "GSM7016"
 
 
