@@ -95,7 +95,7 @@ class _Reader(PlacementEvaluator):
             kinds, kind = np.unique(columns[type_at], return_inverse=True)
         else:
             kinds, kind_of_node, columns, kind = self._nodes_as_they_are(job_at, node_at, nodes)
-        order = np.lexsort((np.arange(len(kind)), np.searchsorted(jobs, columns[job_at])))
+        order = np.lexsort((kind.reshape(-1), np.searchsorted(jobs, columns[job_at])))  # of equal ones in their order
         columns, kind = tuple(c[order] for c in columns), kind.reshape(-1)[order]
         work = self._workload(columns, kind, kind_of_node, jobs, len(kinds), job_at)
         return Cluster(work, jobs, nodes, kinds, columns, job_at, node_at, type_at, self.placement, self.type_texts)
@@ -160,7 +160,8 @@ class _Reader(PlacementEvaluator):
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        order = np.argsort(first)
+        # In the order of their types in the data, as lines of policies list them; of one type, in that of their nodes.
+        order = np.lexsort((first, np.broadcast_to(label, nodes.shape)[first]))
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         kind_of_node = rank[kind_of_node.reshape(-1)]

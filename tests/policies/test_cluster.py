@@ -162,3 +162,32 @@ scenario S for M { Nodes = { a, b };  table Jobs: home = x b; }
 """)
     assert cluster.work.node_kind.tolist() == [0, 1]
     assert [column.tolist() for column in cluster.ways] == [[0], [1]]
+
+
+TIES = """
+model Net {
+  set Jobs; set Types; set Nodes; set Levels = 1..4;
+  param type[Nodes] within Types; param gpus[Types]; param hours[Jobs, Types, Levels] in h;
+  var run[j in Jobs, n in Nodes, g in Levels] binary;
+  minimize idle: 0 - sum[j in Jobs, n in Nodes, g in Levels] run[j, n, g];
+  constraint once[j in Jobs]: sum[n in Nodes, g in Levels] run[j, n, g] <= 1;
+  placement run[j, n, g] { job j; node n; node_type type[n]; uses g of gpus[type[n]]; lasts hours[j, type[n], g]; }
+}
+policy Queue for Net {
+  order j in Jobs by 0;
+  choose t in Types, g in Levels where g <= gpus[t] by hours[j, t, g];
+  place best_fit, new_node, postpone;
+}
+scenario S for Net {
+  Jobs = { a }; Types = { x, y }; Nodes = { n1, n2 };
+  table Nodes: type = n1 y  n2 x;
+  gpus[t in Types] = 2;
+  hours[j in Jobs, t in Types, g in Levels] = 1[h];
+}
+"""
+
+
+def test_of_equal_ways_the_first_in_the_order_of_the_data_is_taken() -> None:
+    """Type x comes before type y in the data, though the first node is one of y."""
+    found = gs.loads(TIES).solve(backend="Queue").table("run", zeros=False)
+    assert [row[:3] for row in found.rows()] == [("a", "n2", 1)]
