@@ -24,7 +24,7 @@ from gpusched_dsl.policies.kernels import machine_code
 
 _LENGTH: Final = struct.Struct("<Q")
 _DONE, _FAILED = b"+", b"-"
-_NICE = 10
+_NICE = 5
 
 
 class _Compilable(Protocol):
