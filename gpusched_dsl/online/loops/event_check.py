@@ -48,6 +48,8 @@ def check_event(
         _refuse_ended(event)
     match event:
         case Arrival():
+            if isinstance(event.job, int) and not -(2**63) <= event.job < 2**63:
+                refuse(f"the label {event.job} of a job is too large for an integer", "send it as a text, in quotes")
             if find_code(base, root, event.job) is None:
                 changed = base_with_job(base, online, event)
             elif world.status[job_code(base, root, event.job)] != FUTURE:

@@ -40,6 +40,14 @@ def test_a_poisoned_event_is_refused_and_leaves_no_trace(tmp_path: Path) -> None
         assert [e.id for e in recorded.external()] == ["g", "t", "h", "c", "e"]
 
 
+def test_labels_that_are_no_integers_of_64_bits(tmp_path: Path) -> None:
+    """Such a label was stored as the text `1e+20`, and a second arrival with it became another job of this name."""
+    lines = [*BEFORE, arrival("p", 1, 10**20), arrival("q", 1, 2**63 - 1), arrival("r", 1, 2**63 - 1), *AFTER]
+    records = live(lines, tmp_path)
+    assert errors(records) == [("p", "GSM5207"), ("r", "GSM5207")]
+    assert "too large for an integer" in next(r["message"] for r in records if r["kind"] == "error")
+
+
 def test_numbers_that_no_plan_can_be_made_with(tmp_path: Path) -> None:
     """Each number is in range; HiGHS has no answer to all of them, and the job is refused. Its id is free."""
     lines = [*BEFORE, arrival("p", 1, "p", weight=1e15, deadline=-1e11), arrival("p", 1.5, "p", weight=2.0), *AFTER]
