@@ -24,7 +24,7 @@ from gpusched_dsl.policies.kernels import machine_code
 
 _LENGTH: Final = struct.Struct("<Q")
 _DONE, _FAILED = b"+", b"-"
-_NICE = 5
+_NICE = 10
 
 
 class _Compilable(Protocol):
@@ -71,7 +71,9 @@ class _Child:
     def __init__(self) -> None:
         self.process_id = os.getpid()  # a fork has no part in it
         command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        # The same files, or what the child keeps is not what this process looks for.
+        paths = [str(Path(__file__).parents[3]), *(path or os.getcwd() for path in sys.path)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment, bufsize=0

@@ -86,11 +86,11 @@ print(background._child._process.pid if background._child else 0)
 """
 
 
-def run_changeover(folder: Path, before: str = "", during: str = "", seconds: int = 900) -> list[str]:
+def run_changeover(folder: Path, before: str = "", during: str = "", seconds: int = 300) -> list[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("GSDSL_", "NUMBA_"))}
     done = subprocess.run(
         [sys.executable, "-c", CHANGEOVER.format(before=before, during=during, seconds=seconds)],
-        env={**environment, "XDG_CACHE_HOME": str(folder)}, capture_output=True, text=True, check=False, timeout=1000,
+        env={**environment, "XDG_CACHE_HOME": str(folder)}, capture_output=True, text=True, check=False, timeout=400,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -98,7 +98,7 @@ def run_changeover(folder: Path, before: str = "", during: str = "", seconds: in
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)  # a compilation takes minutes on a busy machine
+@pytest.mark.timeout(600)
 def test_another_process_compiles_and_the_next_one_loads(tmp_path: Path) -> None:
     ready, loaded, has_child, child = run_changeover(tmp_path)
     assert (ready, loaded, has_child) == ("True", "True", "True")
@@ -116,6 +116,6 @@ def test_without_the_other_process_it_stays_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(600)
 def test_without_the_other_process_it_compiles_in_the_end(tmp_path: Path) -> None:
     assert run_changeover(tmp_path, before="compiled.COMPILED_AFTER = 0.0", during=KILL)[0] == "True"
