@@ -7,6 +7,7 @@ ours, so that they may leave terms that ours take; those of the group `gpusched_
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 
@@ -63,6 +64,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.entry_points import load_entry_points
 
+MOST_ENTRIES = 30_000_000  # of a problem that is tightened: passes hold copies of it, and could fill the memory
 SHARE = 1 / 3  # of the time that is left, for tightening: passes that are not done by then are left out
 ABANDONED = "tightening"  # the maker of the note about passes for which no time was left
 
@@ -185,13 +187,14 @@ def _out_of_time(problem: Problem) -> Note:
 
 def _within_budget(improvement: Pass, analysis: Analysis, target: Target) -> PassResult:
     """Return the result of an optional pass; only a note if it exceeds its budget of work."""
-    analysis.work = WorkBudget(WORK)
-    try:
-        return improvement.apply(analysis, target)
-    except TooMuchWork:
-        problem = analysis.problem
-        effect = f"skipped: it would examine more than {WORK:,} entries"
-        return PassResult(problem, (Note(improvement.name, "every constraint", effect, problem.rows, abandoned=True),))
+    problem, effect = analysis.problem, f"skipped: it would examine more than {WORK:,} entries"
+    if len(problem.matrix.values) > MOST_ENTRIES:
+        effect = f"skipped: the problem has more than {MOST_ENTRIES:,} nonzeros"
+    else:
+        analysis.work = WorkBudget(WORK)
+        with suppress(TooMuchWork):
+            return improvement.apply(analysis, target)
+    return PassResult(problem, (Note(improvement.name, "every constraint", effect, problem.rows, abandoned=True),))
 
 
 def _apply_required(problem: Problem, target: Target, read_rows: bool) -> ReformulatedProblem:
