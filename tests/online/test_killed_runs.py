@@ -19,7 +19,7 @@ from gpusched_dsl.online.open import loop_of
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.simulation.world import World
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be forked")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 
 NOISE = """
 online Noisy for Machines extends Events {

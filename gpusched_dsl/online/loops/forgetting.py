@@ -2,10 +2,10 @@
 
 A run that is driven from outside has no end at which each of its jobs would be reported; its records are in the
 journal. Once `2 * KEPT` jobs have ended, all but the last `KEPT` are removed from the data and from the state, directly
-before a plan. These remain as the past that futures and estimates draw arrivals from. Plans and costs do not change:
-the other jobs keep their order, sums stay, and a run that could read a job after its end keeps all
-(`reads_ended_jobs`). The number of ended jobs alone decides, so a run that is resumed or read from its journal forgets
-at the same steps.
+before a plan. These remain as the past that futures and estimates draw arrivals from, whose draws differ from those of
+a run that keeps all. Other plans, and costs, do not change: the other jobs keep their order, sums stay, and a run that
+could read a job after its end keeps all (`reads_ended_jobs`). The number of ended jobs alone decides, so a run that is
+resumed or read from its journal forgets at the same steps.
 """
 
 from __future__ import annotations
