@@ -402,5 +402,8 @@ def _finite(value: float) -> float | None:
 
 
 def _failure(what: str) -> Diagnostic:
-    help = "numbers of very different size are the usual cause; try other units, or another backend"
+    if "insufficient memory" in what:
+        help = "close other programs, or set a smaller `--memory-limit`, with which the best solution so far is kept"
+    else:
+        help = "numbers of very different size are the usual cause; try other units, or another backend"
     return Diagnostic("GSM4007", f"SCIP ended without a result: {what}", help=help)
