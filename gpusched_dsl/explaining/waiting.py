@@ -55,6 +55,7 @@ SECONDS = 3.0  # for all jobs of a plan
 MOST_JOBS = 50
 MOST_ELEMENTS = 100_000  # of the placement, for all jobs
 MEMORY = 1 << 29
+TOO_LARGE_FOR_MEMORY = "GSM3001"
 TOLERANCE = 1e-6
 GAP = 1e-6
 ADDED = "(the job runs)"  # no author can write this name
@@ -76,11 +77,14 @@ class WaitingSearch:
         if model is None or store is None or result.placed is None or self.seconds <= 0:
             return tuple(WaitingReason(label) for label in waiting.labels)
         limits = MemoryLimits(min(MEMORY, (result.provenance.limits or MemoryLimits()).memory))
+        unknown = "not examined"
         try:
             found = _Search(model, replace(store, variables={}, point=None), result, waiting, limits, self).reasons()
-        except DiagnosticError:  # too large, or a solver failed: the plan is worth more than the reasons
+        except DiagnosticError as failure:  # the plan is worth more than the reasons
             found = {}
-        return tuple(found.get(at, WaitingReason(label)) for at, label in enumerate(waiting.labels))
+            if any(diagnostic.code == TOO_LARGE_FOR_MEMORY for diagnostic in failure.diagnostics):
+                unknown = "not examined: the problem is too large"
+        return tuple(found.get(at, WaitingReason(label, text=unknown)) for at, label in enumerate(waiting.labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,23 +118,20 @@ class _Search:
         domain = Evaluator(model, store, limits).index_domain(declared.indexing, declared.span)
         place = model.placement.position("job")
         assert place is not None
-        columns = domain.columns()
-        job = columns[place]
-        at = np.full(int(max(job.max(initial=0), waiting.codes.max(initial=0))) + 1, -1, dtype=np.int64)
-        at[waiting.codes] = np.arange(len(waiting.codes))
-        counts = np.bincount(at[job][at[job] >= 0], minlength=len(waiting.codes))
+        counts = domain.counts_of(place, waiting.codes)
         self.has_elements: Bools = counts > 0
         chosen_jobs = (np.cumsum(counts) <= MOST_ELEMENTS) & (np.cumsum(counts > 0) <= MOST_JOBS)
         self.examined: Ints = np.flatnonzero(chosen_jobs & (counts > 0))
-        planned = self._planned_values(domain)
-        candidate = np.isin(at[job], self.examined) & (at[job] >= 0)
-        kept = np.flatnonzero((planned > CHOSEN) | candidate)
-        codes = tuple(c[kept] for c in columns)
+        placed, workers = self._planned_elements(domain)
+        kept = np.union1d(placed, domain.positions_with(place, waiting.codes[self.examined]))
+        planned = np.zeros(len(kept))
+        planned[np.searchsorted(kept, placed)] = workers
+        codes = domain.columns_at(kept)
         self.gangs: GangRoom | None = None
         most = np.ones(len(kept))
         if model.placement.has_gangs:
-            most = np.maximum(planned[kept], most_workers(model, store, limits, codes).astype(np.float64))
-            most = np.where(planned[kept] > CHOSEN, planned[kept], most)
+            most = np.maximum(planned, most_workers(model, store, limits, codes).astype(np.float64))
+            most = np.where(planned > CHOSEN, planned, most)
         values = VariableValues(codes, most)
         self.problem = ground(model, store, limits, {declared.name: values}) if len(self.examined) else None
         if self.problem is None:
@@ -138,25 +139,29 @@ class _Search:
         self.family = self.problem.variable(declared.name)
         own = self.family.domain.columns()
         if model.placement.has_gangs:
-            self.gangs = GangRoom.of(model, store, limits, own, self._planned_values(self.family.domain))
-        self.owner: Ints = at[own[place]]  # the waiting job of each element, -1 for placed jobs
-        self.owner[~np.isin(self.owner, self.examined)] = -1
+            planned = np.zeros(self.family.size)
+            placed, workers = self._planned_elements(self.family.domain)
+            planned[placed] = workers
+            self.gangs = GangRoom.of(model, store, limits, own, planned)
+        order = np.argsort(waiting.codes[self.examined])
+        codes_in_order = waiting.codes[self.examined[order]]
+        at = np.minimum(np.searchsorted(codes_in_order, own[place]), len(order) - 1)
+        owner = self.examined[order[at]]
+        self.owner: Ints = np.where(codes_in_order[at] == own[place], owner, -1)  # -1: not of an examined job
         self.first = self.family.first
         self.lower, self.upper = self.problem.lower.copy(), self.problem.upper.copy()
         self.candidates: Ints = np.flatnonzero(self.owner >= 0)
         self.lower[self.first + self.candidates] = 0.0
 
-    def _planned_values(self, domain: Domain) -> Floats:
-        """The values of the elements in the plan, by their labels: the problem of a result may have fewer columns."""
+    def _planned_elements(self, domain: Domain) -> tuple[Ints, Floats]:
+        """Return the chosen elements and their values, by labels: the problem of a result may have fewer columns."""
         solved = self.result.solved
         assert solved.point is not None
         family = solved.problem.variable(self._variable)
         values = solved.point[family.slice]
-        chosen = values > CHOSEN
-        at = domain.locate([c[chosen] for c in family.domain.columns()])
-        planned = np.zeros(domain.size)
-        planned[at[at >= 0]] = np.rint(values[chosen][at >= 0])
-        return planned
+        chosen = np.flatnonzero(values > CHOSEN)
+        at = domain.locate(family.domain.columns_at(chosen))
+        return at[at >= 0], np.rint(values[chosen[at >= 0]])
 
     @property
     def _variable(self) -> str:

@@ -68,6 +68,19 @@ class Domain(ABC):
     def locate(self, columns: Sequence[Codes]) -> Codes:
         """The position of each tuple, -1 where it is not in the domain."""
 
+    def columns_at(self, positions: Codes) -> tuple[Codes, ...]:
+        """The code columns of the tuples at these positions."""
+        return tuple(column[positions] for column in self.columns())
+
+    def counts_of(self, place: int, codes: Codes) -> Codes:
+        """How many tuples have each of these codes as the component at `place`."""
+        column = np.sort(self.columns()[place])
+        return np.searchsorted(column, codes, side="right") - np.searchsorted(column, codes)
+
+    def positions_with(self, place: int, codes: Codes) -> Codes:
+        """The positions, in order, of the tuples with one of these codes as the component at `place`."""
+        return np.flatnonzero(np.isin(self.columns()[place], codes))
+
     def tuple_at(self, position: int) -> tuple[Scalar, ...]:
         """The labels of the tuple at a position."""
         return decode(self.components, [c[position : position + 1] for c in self.columns()])[0]
@@ -232,6 +245,34 @@ class ProductDomain(Domain):
         if outside is not None:
             position = np.where(outside, -1, position)
         return position
+
+    def columns_at(self, positions: Codes) -> tuple[Codes, ...]:
+        found: list[tuple[Codes, ...]] = []
+        for factor in reversed(self.factors):
+            positions, inner = np.divmod(positions, factor.size)
+            found.append(factor.columns_at(inner))
+        return tuple(column for part in reversed(found) for column in part)
+
+    def counts_of(self, place: int, codes: Codes) -> Codes:
+        at, inner = self._factor_with(place)
+        factor = self.factors[at]
+        return factor.counts_of(inner, codes) * (self.size // max(factor.size, 1))
+
+    def positions_with(self, place: int, codes: Codes) -> Codes:
+        at, inner = self._factor_with(place)
+        after = math.prod(factor.size for factor in self.factors[at + 1 :])
+        found = self.factors[at].positions_with(inner, codes)
+        starts = np.arange(math.prod(factor.size for factor in self.factors[:at])) * self.factors[at].size
+        inside: Codes = np.add.outer(starts, found).ravel() * after
+        return np.add.outer(inside, np.arange(after)).ravel()
+
+    def _factor_with(self, place: int) -> tuple[int, int]:
+        """The factor with a component, and the place of the component in it."""
+        at = 0
+        while place >= self.factors[at].arity:
+            place -= self.factors[at].arity
+            at += 1
+        return at, place
 
     def tuple_at(self, position: int) -> tuple[Scalar, ...]:
         parts: list[tuple[Scalar, ...]] = []

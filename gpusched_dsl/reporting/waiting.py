@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.language.checked import NamedSet
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.grid import Grid, GridColumn
@@ -114,16 +115,19 @@ class WaitingJobs:
 def waiting_jobs(model: CheckedModel, store: ValueStore, placed: Placement) -> WaitingJobs | None:
     """Return the jobs without a placement; None if the placement has no index for its jobs."""
     declared = model.placement
-    index = None if declared is None else declared.index("job")
-    if declared is None or index is None or "job" not in placed.codes:
+    if declared is None or "job" not in placed.codes:
+        return None
+    index, place = declared.index("job"), declared.position("job")
+    if index is None or place is None:
         return None
     component = store.component(index.type)
-    if component is None:
-        return None
-    codes: Codes = np.arange(len(component.labels), dtype=np.int64)
+    codes: Codes | None = None if component is None else np.arange(len(component.labels), dtype=np.int64)
     for iterator in model.variables[declared.variable].indexing.iterators:
-        if iterator.variables == (index,) and isinstance(iterator.domain, NamedSet):
+        if place == 0 and len(iterator.variables) == 1 and isinstance(iterator.domain, NamedSet):
             members = store.sets.get(iterator.domain.name)
             codes = codes if members is None else members.columns()[0]
+        place -= len(iterator.variables)
+    if codes is None:
+        return None
     waiting = codes[~np.isin(codes, np.asarray(placed.codes["job"]))]
-    return WaitingJobs(len(codes), waiting, tuple(component.labels[c] for c in waiting.tolist()))
+    return WaitingJobs(len(codes), waiting, tuple(decode_column(component, waiting)))

@@ -6,12 +6,14 @@ import itertools
 import json
 import pickle
 import random
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from json_schemas import complaints, published
 
 import gpusched_dsl as gs
+from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.explaining.waiting import WaitingSearch
 from gpusched_dsl.reporting.waiting import CONFLICT, COST, NO_ROOM, NO_WAY, NOT_EXAMINED, TOO_LARGE, WaitingReason
 
@@ -168,3 +170,43 @@ def test_no_job_is_examined_after_the_time_limit() -> None:
     reasons = WaitingSearch(lambda: pytest.fail("no solver is needed"), seconds=0.0)(ended, waiting)
     assert reasons
     assert {reason.kind for reason in reasons} == {NOT_EXAMINED}
+
+
+LARGE = """
+model Large {
+  set Jobs = 1..JOBS;  set Present = { j in Jobs where j > 0 };  set Nodes;
+  param value[j in Jobs] in $ = j * 1[$];
+  var run[Present, Nodes] binary;
+  minimize postponed in $: sum[j in Present] value[j] * (1 - sum[n in Nodes] run[j, n]);
+  constraint once[j in Present]: sum[n in Nodes] run[j, n] <= 1;
+  constraint power: sum[j in Present, n in Nodes] run[j, n] <= JOBS - 10;
+  placement run[j, n] { job j;  node n;  uses 1 of 1;  lasts 1[h];  postponed value[j]; }
+}
+scenario S for Large { Nodes = { NODES }; }
+"""
+
+
+def large(jobs: int) -> str:
+    nodes = ", ".join(f"n{number}" for number in range(jobs))
+    return LARGE.replace("JOBS", str(jobs)).replace("NODES", nodes)
+
+
+def test_jobs_may_be_numbers_of_a_part_of_a_set() -> None:
+    text = large(30).replace("1..30", "-3..30").replace("<= 30 - 10", "<= 20")
+    found = reasons(text)
+    assert list(found) == [str(job) for job in range(1, 11)]
+    assert {(r.kind, r.binds) for r in found.values()} == {(NO_ROOM, ("power",))}
+
+
+def test_a_search_that_is_too_large_ends_before_it_takes_memory() -> None:
+    """The plan of counted nodes has 4,000,000 elements."""
+    capacity = "constraint capacity[n in Nodes]: sum[j in Present] run[j, n] <= 1;\n  placement"
+    result = gs.loads(large(2000).replace("placement", capacity)).solve(gap=0.0)
+    assert result.waiting_jobs is not None
+    tracemalloc.start()
+    found = WaitingSearch(lambda: backend("highs"))(result, result.waiting_jobs)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [r.job for r in found] == list(range(1, 11))
+    assert {r.text for r in found} == {"not examined: the problem is too large"}
+    assert peak < 16e6

@@ -28,7 +28,9 @@ def domains(draw: st.DrawFn) -> Domain:
         rows = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2)), unique=True))
         columns = np.array(rows, dtype=np.int64).reshape(-1, 2).T
         return TupleDomain((LETTERS, None), (columns[0], columns[1]))
-    return ProductDomain((draw(domains().filter(lambda d: d.arity == 1)), IntervalDomain(1, draw(st.integers(0, 3)))))
+    interval = IntervalDomain(1, draw(st.integers(0, 3)))
+    other = draw(domains().filter(lambda d: d.arity <= 2))
+    return ProductDomain(draw(st.sampled_from([(other, interval), (interval, other), (interval, other, interval)])))
 
 
 @pytest.mark.slow
@@ -53,6 +55,19 @@ def test_nothing_else_is_found(domain: Domain) -> None:
     found = domain.locate(columns)
     for row, position in zip(tried, found.tolist(), strict=True):
         assert (position >= 0) == (row in inside)
+
+
+@settings(max_examples=100, deadline=None)
+@given(domains(), st.lists(st.integers(-4, 7), unique=True), st.data())
+def test_parts_are_those_of_the_columns(domain: Domain, codes: list[int], data: st.DataObject) -> None:
+    columns = domain.columns()
+    place = data.draw(st.integers(0, domain.arity - 1))
+    wanted = np.array(codes, dtype=np.int64)
+    positions = np.flatnonzero(np.isin(columns[place], wanted))
+    assert domain.positions_with(place, wanted).tolist() == positions.tolist()
+    assert domain.counts_of(place, wanted).tolist() == [int((columns[place] == code).sum()) for code in codes]
+    for found, column in zip(domain.columns_at(positions), columns, strict=True):
+        assert found.tolist() == column[positions].tolist()
 
 
 def test_wide_tuples_are_found_by_search() -> None:
