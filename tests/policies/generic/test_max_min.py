@@ -18,6 +18,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy, at
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
+from gpusched_dsl.policies import max_min
 from gpusched_dsl.policies.decide import decide
 from gpusched_dsl.policies.instructions import cluster_for
 from gpusched_dsl.policies.library import policy_named
@@ -88,8 +89,10 @@ def by_hand(cluster: Cluster) -> float:
     return float(found.x[-1])
 
 
+@pytest.mark.parametrize("large", [20_000, 0])
 @pytest.mark.parametrize("seed", range(8))
-def test_shares_are_max_min(seed: int) -> None:
+def test_shares_are_max_min(seed: int, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(max_min, "_LARGE", large)
     cluster = random_cluster(seed, users=2)
     given = case(cluster)
     work = given.work
