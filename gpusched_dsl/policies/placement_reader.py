@@ -23,6 +23,7 @@ from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedPlacement,
+    Element,
     IndexRef,
     IndexVar,
     NamedSet,
@@ -161,7 +162,9 @@ class _Reader(PlacementEvaluator):
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
         # In the order of their types in the data, as lines of policies list them; of one type, in that of their nodes.
-        order = np.lexsort((first, np.broadcast_to(label, nodes.shape)[first]))
+        # Types that are numbers or texts are in the order of their first nodes.
+        of_set = node_type is not None and isinstance(node_type.type, Element)
+        order = np.lexsort((first, np.broadcast_to(label, nodes.shape)[first])) if of_set else np.argsort(first)
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         kind_of_node = rank[kind_of_node.reshape(-1)]
