@@ -70,6 +70,7 @@ class TestSlurm:
 
     def test_jobs_that_end_without_a_worker(self, slurm: Path) -> None:
         options = f"queue=main,interface=lo,memory=500MB,python=/bin/false,local_directory={slurm}/run"
+        options += f",log_directory={slurm}/log"
         with choose_engine(f"slurm:{options}") as engine, pytest.raises(DiagnosticError, match="none of them"):
             list(engine.run("engine_work:square", [Work("first", b"2")]))
 
