@@ -61,8 +61,8 @@ def improve(
 
     `moves` are names of `rules.MOVE_CODES` or functions, each with the length of its lists (0: all). Of moves equally
     good the first by `MOVE_CODES` is made, then functions in the order given. `pressure` (J,) is higher for jobs that
-    are more urgent, by default the shortest time minus the time left. `stopped` is asked between plans. The plans stay
-    as they are. Raises ValueError without a plan, KeyError for a name that is none.
+    are more urgent, by default the shortest time minus the time left. `stopped` is asked between changes. The plans
+    stay as they are. Raises ValueError without a plan, KeyError for a name that is none.
     """
     if not plans:
         raise ValueError("no plan to improve")
@@ -76,9 +76,9 @@ def improve(
     for plan in plans:
         now = copy_schedule(plan)
         if len(functions) > len(named):
-            _climb_with(work, now, delta, functions, rounds, (change, trial))
+            _climb_with(work, now, delta, functions, rounds, (change, trial), stopped)
         else:
-            _climb(work, now, delta, (places, lengths), rounds, (change, trial))
+            _climb(work, now, delta, (places, lengths), rounds, (change, trial), stopped)
         if delta.sums[0] < least - tolerance(least if np.isfinite(least) else 0.0):
             best, least = now, float(delta.sums[0])
         if stopped():
@@ -105,6 +105,7 @@ def _climb(
     moves: tuple[Ints, Ints],
     rounds: int,
     buffers: tuple[ScheduleChange, ScheduleChange],
+    stopped: Callable[[], bool],
 ) -> None:
     """Run `climb` in short calls; how they are cut has no influence on the result."""
     length = 1
@@ -115,6 +116,8 @@ def _climb(
         if made < asked:
             return
         rounds -= made
+        if stopped():
+            return
         taken = time.perf_counter() - before
         length = max(1, min(2 * length, int(length * CALL_SECONDS / max(taken, 1e-9))))
 
@@ -126,6 +129,7 @@ def _climb_with(
     moves: Sequence[tuple[Move, int, bool]],
     rounds: int,
     buffers: tuple[ScheduleChange, ScheduleChange],
+    stopped: Callable[[], bool],
 ) -> None:
     """Run `climb` with functions among the moves: their stated gains are not trusted, but computed in full."""
     change, trial = buffers
@@ -145,3 +149,5 @@ def _climb_with(
             return
         apply(work, plan, change)
         update_delta_evaluation(work, plan, delta)
+        if stopped():
+            return

@@ -15,8 +15,8 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation import dependent_sets
 from gpusched_dsl.compiling.evaluation.expectations import Expectations
-from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
+from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION, free_variables
 from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_element
@@ -74,6 +74,8 @@ class Evaluator(References):
         """The value in every row: shape (frame.size,), or () when it does not depend on the row."""
         checkpoint()
         make = getattr(self, f"_{type(expr).__name__}")
+        if frame.size > 1 and isinstance(expr, Reduction | LetRef) and self._is_constant(expr, frame):
+            return np.asarray(make(expr, EMPTY_FRAME)).reshape(())
         part = frame.part(self.needs(expr)) if len(frame.axes) > 1 else None
         result: Values
         if part is None or not frame.size:
@@ -85,6 +87,10 @@ class Evaluator(References):
         if result.ndim == 0:
             return result
         return np.broadcast_to(result.reshape(sizes), frame.shape).reshape(-1)
+
+    def _is_constant(self, expr: TypedExpr, frame: Frame) -> bool:
+        """Whether the value is the same in all rows; outcomes of random quantities may differ without being named."""
+        return not self.needs(expr) and SITUATION not in frame.columns and OUTCOME not in frame.columns
 
     def numbers(self, expr: TypedExpr, frame: Frame) -> Floats:
         """The value as float64; elements of an ordered set of integers read as their labels."""

@@ -130,3 +130,16 @@ def test_other_prices_are_left_alone() -> None:
     for move in (repack_node, repack_two):
         assert move(work, plan, delta, 0, change) == np.inf
         assert change.shape[0] == 0
+
+
+def test_a_search_is_stopped_between_changes() -> None:
+    moves = [("repack_node", 0), ("halve_gpus", 10)]
+    earlier = 0
+    for rng, work in cases(range(150)):
+        plan = random_schedule(rng, work)
+        whole = improve(work, [plan], moves, UNLIMITED, "total")
+        stopped = improve(work, [plan], moves, UNLIMITED, "total", stopped=lambda: True)
+        prices = [price(work, one, TOTAL) for one in (whole, stopped, plan)]
+        assert prices == sorted(prices)
+        earlier += prices[0] < prices[1] - 1e-9
+    assert earlier > 3

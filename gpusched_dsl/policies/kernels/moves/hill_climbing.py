@@ -9,7 +9,7 @@ from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, copy_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance, update_delta_evaluation
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
-from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two
+from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import MANY_NODES, repack_node, repack_two
 from gpusched_dsl.policies.kernels.moves.shapes import best_resize, faster_type
 from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
 from gpusched_dsl.policies.rules import MOVE_CODES
@@ -34,9 +34,11 @@ def climb(
 ) -> int:
     """Change a schedule for the better, in place, at most so many times; return how often. `delta` is updated.
 
-    `moves` are places in `rules.MOVE_CODES`. Of changes equally good, that of the move named first is made.
+    `moves` are places in `rules.MOVE_CODES`. Of changes equally good, that of the move named first is made. With many
+    nodes pairs of them are repacked only where no other move gains, since a sweep takes as long as many other changes.
     """
     update_delta_evaluation(work, plan, delta)
+    many = len(plan.kind) > MANY_NODES
     for done in range(rounds):
         best, margin = 0.0, tolerance(delta.sums[0])
         for i in range(len(moves)):
@@ -55,7 +57,7 @@ def climb(
                 gain = regroup_gpus(work, plan, delta, lengths[i], trial)
             elif moves[i] == REPACK_NODE:
                 gain = repack_node(work, plan, delta, lengths[i], trial)
-            elif moves[i] == REPACK_TWO:
+            elif moves[i] == REPACK_TWO and (best == 0.0 or not many):
                 gain = repack_two(work, plan, delta, lengths[i], trial)
             if gain < best - margin:
                 best = gain

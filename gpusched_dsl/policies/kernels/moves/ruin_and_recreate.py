@@ -3,8 +3,9 @@
 A knapsack: f[u, v] is the least price of jobs on u units of the one node and v of the other, against all of them being
 postponed. It is exact: whatever may run on these nodes while the others stay as they are is considered. The table of
 the postponed jobs is the same for all nodes of a kind, so a node takes O(its jobs x units x ways), two nodes of at most
-U units O(their jobs x U^2 x ways). For the price to the end of every job (`TOTAL`), where jobs of other nodes do not
-matter; without parts of GPUs and further capacities.
+U units O(their jobs x U^2 x ways). With more than `MANY_NODES` nodes a sweep takes pairs of nodes that are near in
+their order, as many as with so many nodes. For the price to the end of every job (`TOTAL`), where jobs of other nodes
+do not matter; without parts of GPUs and further capacities.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, cl
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance, update_delta_evaluation
 from gpusched_dsl.policies.kernels.pricing import TOTAL
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
+
+MANY_NODES = 200
 
 
 class PackingTable(NamedTuple):
@@ -67,7 +70,8 @@ def repack_node(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: 
 
 @compiled
 def repack_two(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange) -> float:
-    """Repack every two nodes in use, which keep their kinds; with the `length` most expensive postponed jobs.
+    """Repack every two nodes in use, or near ones; they keep their kinds. With the `length` most expensive postponed
+    jobs.
 
     What is for the better is carried out at once, on a copy, so that one sweep finds many changes; together they are
     the candidate.
@@ -81,8 +85,10 @@ def repack_two(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: i
     table = empty_table(len(plan.node), most * most)
     total = 0.0
     margin = tolerance(delta.sums[0])
-    for n in range(len(plan.kind)):
-        for m in range(n + 1, len(plan.kind)):
+    nodes = len(plan.kind)
+    reach = nodes if nodes <= MANY_NODES else max(MANY_NODES * MANY_NODES // (2 * nodes), 1)
+    for n in range(nodes):
+        for m in range(n + 1, min(n + 1 + reach, nodes)):
             if trial.jobs[n] == 0 or trial.jobs[m] == 0:
                 continue
             if not are_movable(work, trial, members(delta, n)) or not are_movable(work, trial, members(delta, m)):
