@@ -24,6 +24,8 @@ from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
+LINES = 1 << 21  # written at a time: texts of all lines would take several times the memory of the problem
+
 
 def write_mps(
     problem: Problem,
@@ -97,9 +99,9 @@ class _Writer:
 
     def lines(self, *parts: pl.Series | str) -> None:
         """One line per element of the columns given; strings are the same in every line."""
-        if any(isinstance(part, pl.Series) and len(part) == 0 for part in parts):
-            return
-        self.write_lines(_concat(*parts))
+        count = min(len(part) for part in parts if isinstance(part, pl.Series))
+        for at in range(0, count, LINES):
+            self.write_lines(_concat(*(p if isinstance(p, str) else p.slice(at, LINES) for p in parts)))
 
     def write_lines(self, lines: pl.Series) -> None:
         lines.to_frame().write_csv(self.out, include_header=False, quote_style="never")
@@ -155,9 +157,11 @@ class _Mps(_Writer):
         order = np.lexsort((row, column))
         column, row, value = column[order], row[order], value[order]
         row_names = pl.concat([pl.Series("name", self.objective_names, dtype=pl.String), self.rows.alias("name")])
-        if len(column):
-            lines = _concat(" ", self.columns.gather(column), " ", row_names.gather(row), " ", pl.Series(value))
-            self.write_lines(_with_markers(lines, problem.integer[column]))
+        for at in range(0, len(column), LINES):
+            some = slice(at, at + LINES)
+            names = self.columns.gather(column[some]), row_names.gather(row[some])
+            lines = _concat(" ", names[0], " ", names[1], " ", pl.Series(value[some]))
+            self.write_lines(_with_markers(lines, problem.integer[column[some]]))
 
     def _sides(self) -> None:
         problem = self.problem
@@ -264,12 +268,19 @@ class _Lp(_Writer):
         stated = np.flatnonzero(kind != FREE)
         rows = np.repeat(stated, np.where(ranged[stated], 2, 1))
         again = np.concatenate([[False], rows[1:] == rows[:-1]]) if len(rows) else np.zeros(0, dtype=bool)
+        parts = np.cumsum(np.diff(matrix.starts)[rows] + 2) // LINES
+        ends = np.flatnonzero(np.diff(parts, append=-1)) + 1
+        for first, end in zip(np.append(0, ends)[:-1].tolist(), ends.tolist(), strict=True):
+            self._part_of_rows(kind, ranged, rows[first:end], again[first:end])
+
+    def _part_of_rows(self, kind: Ints, ranged: Bools, rows: Ints, again: Bools) -> None:
+        problem, matrix = self.problem, self.problem.matrix
         suffixes = pl.Series(["", ".low", ".high"], dtype=pl.String).gather(np.where(ranged[rows], 1 + again, 0))
         heads = _concat(self.rows.gather(rows), suffixes, ":")
 
         sizes = np.diff(matrix.starts)[rows]
         ends = np.cumsum(sizes)
-        entries = np.arange(ends[-1] if len(ends) else 0) + np.repeat(matrix.starts[rows] - (ends - sizes), sizes)
+        entries = np.arange(ends[-1]) + np.repeat(matrix.starts[rows] - (ends - sizes), sizes)
         terms = _concat(" ", _sign(matrix.values[entries]), " ", self.columns.gather(matrix.columns[entries]))
 
         nothing = pl.Series([f" +0.0 {self.columns[0]}", ""], dtype=pl.String).gather(np.where(sizes == 0, 0, 1))
@@ -280,8 +291,7 @@ class _Lp(_Writer):
         row = np.arange(len(rows))
         within = np.arange(len(entries)) + 1 + 2 * np.repeat(row, sizes)
         places = np.concatenate([ends - sizes + 2 * row, within, ends + 2 * row + 1])
-        if len(rows):
-            self.write_lines(_place([heads, terms, tails], places))
+        self.write_lines(_place([heads, terms, tails], places))
 
     def _bounds(self) -> None:
         lower, upper = self.problem.lower + 0.0, self.problem.upper + 0.0  # no negative zeros

@@ -27,6 +27,7 @@ from building import (
 )
 from problems import CASES, Case
 
+from gpusched_dsl.backends.files import lp_mps
 from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
 from gpusched_dsl.backends.files.names import LP, MPS, entry_names
 from gpusched_dsl.backends.protocol import SolveOptions
@@ -128,8 +129,27 @@ def test_readers_find_the_known_optimum(tmp_path: Path, case: Case, ending: str)
             assert value == pytest.approx(case.objective, rel=1e-6)
 
 
-def test_mps_holds_the_very_same_numbers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lines", [1, 2, 5])
+@pytest.mark.parametrize("case", READABLE, ids=lambda case: case.name)
+def test_texts_are_written_in_parts(case: Case, lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = {ending: _text_of(case.problem, ending) for ending in WRITERS}
+    monkeypatch.setattr(lp_mps, "LINES", lines)
+    assert _text_of(case.problem, "lp") == whole["lp"]
+    without_markers = [[line for line in text.splitlines() if "'MARKER'" not in line]
+                       for text in (_text_of(case.problem, "mps"), whole["mps"])]  # fmt: skip
+    assert without_markers[0] == without_markers[1]
+
+
+def _text_of(one: Problem, ending: str) -> str:
+    out = io.BytesIO()
+    WRITERS[ending](one, out, True)
+    return out.getvalue().decode()
+
+
+@pytest.mark.parametrize("lines", [1 << 21, 3, 1])
+def test_mps_holds_the_very_same_numbers(tmp_path: Path, lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """HiGHS reads the arrays of an MPS file back bit by bit, but for the far side of rows with two sides."""
+    monkeypatch.setattr(lp_mps, "LINES", lines)
     draws = random.Random(7)
     columns, rows = 17, 23
 
