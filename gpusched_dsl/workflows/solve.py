@@ -13,14 +13,15 @@ from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.deadline import INTERRUPT, TIME, Deadline, StoppedEarly, limit
 from gpusched_dsl.ir.log import log
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.text.numbers import number_text, seconds_text, with_unit
 from gpusched_dsl.reporting.gangs import gang_warnings
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.aggregated import Entries
 from gpusched_dsl.solving.relaxation import solve_relaxed
-from gpusched_dsl.solving.sensitivity import sensitivity_of
+from gpusched_dsl.solving.sensitivity import Sensitivity, sensitivity_of
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, solve_problem
 from gpusched_dsl.solving.starts import point_from
@@ -121,9 +122,9 @@ def solve_scenario(
             seconds = scenario.seconds + time.perf_counter() - build_start
             provenance = scenario.provenance(seconds) if built is None else replace(built, seconds=seconds).provenance()
     rebuilt = None if earlier is None else solved.loading.why_rebuilt(solved.backend.name)
-    sensitivity = sensitivity_of(solved) if config.duals and solved.point is not None else None
+    sensitivity, without_duals = _sensitivity(solved) if config.duals else (None, ())
     relaxed = isinstance(method, SolverMethod) and method.relax
-    provenance = _with_warnings(provenance, (*start.warnings, *warnings))
+    provenance = _with_warnings(provenance, (*start.warnings, *warnings, *without_duals))
     result = Result(solved, provenance, rebuilt, sensitivity, relaxed)
     if parts := gang_warnings(result):
         result = replace(result, provenance=_with_warnings(provenance, parts))
@@ -133,6 +134,16 @@ def solve_scenario(
     if built is not None and result.has_point and result.reason not in (TIME, INTERRUPT):
         result = _with_other_solutions(result, built, config, clock, monitor, observer)
     return SolvedScenario(config, result, instance, start.plan)
+
+
+def _sensitivity(solved: Solution) -> tuple[Sensitivity | None, tuple[Diagnostic, ...]]:
+    """Return the sensitivity, or why there is none: the solution remains."""
+    if solved.point is None:
+        return None, ()
+    try:
+        return sensitivity_of(solved), ()
+    except DiagnosticError as failure:
+        return None, tuple(replace(found, severity=Severity.WARNING) for found in failure.diagnostics)
 
 
 def outcome_text(result: Result) -> str:
@@ -215,8 +226,8 @@ def solve_compiled(
             solved = solve_relaxed(problem, backend, options, monitor)
         else:
             solved = solve_problem(problem, backend, options, point, monitor)
-    sensitivity = sensitivity_of(solved) if duals and solved.point is not None else None
-    provenance = _with_warnings(provenance, tuple(warnings))
+    sensitivity, without_duals = _sensitivity(solved) if duals else (None, ())
+    provenance = _with_warnings(provenance, (*warnings, *without_duals))
     return Result(solved, provenance, sensitivity=sensitivity, relaxed=relax)
 
 

@@ -84,3 +84,18 @@ def test_a_report_is_not_a_value() -> None:
     text = KNAPSACK.replace("constraint cap:", "constraint more: filled >= 50[%];\n  constraint cap:")
     with pytest.raises(DiagnosticError, match="is a report, not a value"):
         gs.loads(text).solve()
+
+
+def test_a_plan_without_duals_is_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With two objectives there are no duals; the plan is shown all the same, and why it has none."""
+    text = """
+    model Two { var x >= 0 <= 9; minimize first: x; then maximize second: x; constraint c: x >= 2; }
+    scenario S for Two { }
+    """
+    file = tmp_path / "two.gsm"
+    file.write_text(text)
+    assert main(["solve", str(file), "--duals"]) == 0
+    shown = capsys.readouterr()
+    assert "first   2" in shown.out
+    assert "warning[GSM6010]: there are no duals" in shown.err
+    assert [w.code for w in gs.loads(text).solve(duals=True).warnings] == ["GSM6010"]
