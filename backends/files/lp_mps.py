@@ -158,10 +158,10 @@ class _Mps(_Writer):
         column, row, value = column[order], row[order], value[order]
         row_names = pl.concat([pl.Series("name", self.objective_names, dtype=pl.String), self.rows.alias("name")])
         for at in range(0, len(column), LINES):
-            some = slice(at, at + LINES)
-            names = self.columns.gather(column[some]), row_names.gather(row[some])
-            lines = _concat(" ", names[0], " ", names[1], " ", pl.Series(value[some]))
-            self.write_lines(_with_markers(lines, problem.integer[column[some]]))
+            part = slice(at, at + LINES)
+            names = self.columns.gather(column[part]), row_names.gather(row[part])
+            lines = _concat(" ", names[0], " ", names[1], " ", pl.Series(value[part]))
+            self.write_lines(_with_markers(lines, problem.integer[column[part]]))
 
     def _sides(self) -> None:
         problem = self.problem
