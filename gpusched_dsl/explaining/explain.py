@@ -114,6 +114,8 @@ def search(explanation: Explanation, backend: Backend | str, clock: SearchClock)
 
 
 def _search(explanation: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
+    if _is_solved_aggregated(explanation, chosen, clock):
+        return replace(explanation, status="feasible")
     backend, reformulated = _linear_form(explanation.problem, chosen)
     if reformulated is None:
         return _without_linear_form(explanation, chosen, clock)
@@ -126,6 +128,23 @@ def _search(explanation: Explanation, chosen: Backend, clock: SearchClock) -> Ex
     if verdict is Feasibility.FEASIBLE:
         return replace(explanation, status="feasible" if ray is None else "unbounded", ray=ray)
     return replace(explanation, status="unknown", ray=ray)
+
+
+def _is_solved_aggregated(explanation: Explanation, chosen: Backend, clock: SearchClock) -> bool:
+    """Whether the problem of interchangeable elements, which is much smaller, has a solution and an end.
+
+    Then the problem itself has both. If not, the reason is sought in the rows and columns of the problem itself.
+    """
+    aggregated = explanation.aggregation.aggregated
+    if aggregated is None:
+        return False
+    backend, form = _linear_form(aggregated.problem, chosen)
+    if form is None:
+        return False
+    verdict, _ = decide(replace(form.problem, objectives=()), backend, clock)
+    if verdict is not Feasibility.FEASIBLE:
+        return False
+    return find_ray(form.problem, backend, clock) is None
 
 
 def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, ReformulatedProblem | None]:
