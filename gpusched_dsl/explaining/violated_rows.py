@@ -23,6 +23,9 @@ from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.text.numbers import with_unit
 
+LARGE = 1_000_000  # nonzeros
+TIMES = 3.0
+
 
 @dataclass(frozen=True, eq=False)
 class ViolatedRows:
@@ -33,26 +36,35 @@ class ViolatedRows:
 
 
 def violated_rows(problem: Problem, backend: Backend | str, seconds: float) -> ViolatedRows:
-    """Name rows of an infeasible problem; each of three methods, the most informative first, has so many seconds.
+    """Name rows of an infeasible problem; each of three methods, the most informative first, has so many seconds. Of a
+    large problem only propagation and the linear relaxation, which has `TIMES` as many: HiGHS exceeds its time limit in
+    the presolve of large problems with integers, by minutes.
 
     Where the plan contradicts bounds of variables, these are named: no relaxation of rows helps.
     """
     crossed = np.flatnonzero(problem.lower - problem.upper > CERTAIN * np.maximum(1.0, np.abs(problem.lower)))
     if len(crossed):
         return ViolatedRows(_bounds_note(problem, crossed), frozenset())
-    found = _relaxations(problem, backend, seconds)
+    large = problem.matrix.nonzeros > LARGE
+    found = () if large else _relaxations(problem, backend, seconds)
     if found:
         return _of_relaxations(problem, found)
-    if problem.is_linear:
-        trace = contradiction(Elements(problem), SearchClock(max(seconds, 1.0)))
-        if trace is not None:
-            rows = np.flatnonzero(trace.elements.of("row", trace.reasons()[0]))
-            last = np.zeros(0, np.int64) if trace.row is None else np.array([trace.row])
-            rows = np.concatenate((last, rows[~np.isin(rows, last)]))
-            if len(rows):
-                return _of_rows(problem, rows)
+    rows = _contradictory_rows(problem, max(seconds, 1.0))
+    if len(rows):
+        return _of_rows(problem, rows)
     linear = replace(problem, integer=np.zeros_like(problem.integer))
-    return _of_relaxations(problem, _relaxations(linear, backend, max(seconds, 1.0)))
+    return _of_relaxations(problem, _relaxations(linear, backend, max(TIMES * seconds if large else seconds, 1.0)))
+
+
+def _contradictory_rows(problem: Problem, seconds: float) -> Codes:
+    """The rows by which propagation ends in a contradiction, the last one first; none if it finds none."""
+    nothing = np.zeros(0, np.int64)
+    trace = contradiction(Elements(problem), SearchClock(seconds)) if problem.is_linear else None
+    if trace is None:
+        return nothing
+    rows = np.flatnonzero(trace.elements.of("row", trace.reasons()[0]))
+    last = nothing if trace.row is None else np.array([trace.row])
+    return np.concatenate((last, rows[~np.isin(rows, last)]))
 
 
 def _relaxations(problem: Problem, backend: Backend | str, seconds: float) -> tuple[Relaxation, ...]:

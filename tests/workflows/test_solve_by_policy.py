@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +12,11 @@ import pytest
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.explaining import violated_rows
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.workflows import solve_by_policy
+
+MODELS = Path(gs.__file__).parent / "models"
 
 CAPACITY = """
 import "gsdsl:capacity_planning/model.gsm";
@@ -166,6 +170,18 @@ def test_rows_are_named_without_time_for_a_relaxation(monkeypatch: pytest.Monkey
     [warning] = [w for w in found.warnings if w.code == "GSM4015"]
     assert warning.notes[0] == "with this plan `enough_run` cannot be satisfied"
     assert warning.notes[1] == "the plan leaves out `j1`, `j2`, `j3`, `j4`"
+
+
+def test_rows_of_a_large_problem_are_named_by_its_linear_relaxation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Greedy` puts the jobs on fewer nodes than could be in use; no propagation finds that, as it takes a matching."""
+    monkeypatch.setattr(violated_rows, "LARGE", 0)
+    monkeypatch.setattr(solve_by_policy, "OPTION_SECONDS", 0.0)
+    source = (MODELS / "gpu_sharing" / "scenarios" / "synthetic.gsm").read_text(encoding="utf-8")
+    text = source.replace("../online.gsm", "gsdsl:gpu_sharing/online.gsm")
+    text = text.replace("(seed = 1)", "(seed = 1, nodes = 4, jobs = 16)").replace("sharing = off", "sharing = on")
+    found = gs.loads(text).solve("TenNodes", method="Greedy")
+    [warning] = [w for w in found.warnings if w.code == "GSM4015"]
+    assert warning.notes[0].startswith("the smallest relaxation: there is a solution with `nodes_in_use` violated by ")
 
 
 def test_a_chain_of_rows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
