@@ -16,22 +16,11 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.ir.arrays import Ints
-from gpusched_dsl.language.checked import (
-    CheckedModel,
-    Element,
-    LetRef,
-    NamedSet,
-    Ordinal,
-    ParamRef,
-    Shift,
-    TypedExpr,
-    TypedIndexing,
-    TypedLaw,
-    ValueType,
-)
+from gpusched_dsl.language.checked import Element, TypedExpr, TypedIndexing, TypedLaw, ValueType
 from gpusched_dsl.language.checked_online import CheckedOnline
-from gpusched_dsl.language.checking.walk import Part, children
+from gpusched_dsl.language.checking.walk import Part
 from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.data.part_values import PartValues
 from gpusched_dsl.online.simulation.world import DONE, GONE, World
 
 KEPT = 1000
@@ -68,7 +57,8 @@ def reads_ended_jobs(online: CheckedOnline, base: Base) -> bool:
         return True
     if any(sum(_is(t, root) for t in d.types) + _count(d.indexing, root) > 1 for d in model.sets.values()):
         return True
-    return any(_reads(model, base, root, part) for part in _parts_of(online))
+    values = PartValues(model, base.input_names, {root}, present=root)
+    return not all(map(values.stay, _parts_of(online)))
 
 
 def _parts_of(online: CheckedOnline) -> Iterator[Part]:
@@ -80,41 +70,6 @@ def _parts_of(online: CheckedOnline) -> Iterator[Part]:
     for value in (online.work, online.ends, online.speed, online.stretch):
         if isinstance(value, TypedExpr | TypedLaw):
             yield value
-
-
-def _reads(model: CheckedModel, base: Base, root: str, part: Part) -> bool:
-    seen: set[tuple[str, bool]] = set()
-    waiting = [(part, False)]
-    while waiting:
-        part, is_data = waiting.pop()  # `is_data`: evaluated for all jobs of the run, not for the present ones
-        match part:
-            case Shift() | Ordinal() if _is(part.operand.type, root):
-                return True
-            case NamedSet():
-                of_jobs = any(_is(kind, root) for kind in part.types)
-                if of_jobs and (is_data or part.name != root):
-                    return True
-                declared = model.sets[part.name]
-                following: tuple[Part | None, ...] = (declared.value, declared.indexing)
-                is_set = declared.root != part.name
-                waiting += [(p, True) for p in following if p is not None and is_set and _is_new(seen, part.name, True)]
-            case ParamRef() if _is_new(seen, part.name, is_data):
-                param = model.params[part.name]
-                if part.name not in base.input_names and param.value is not None:
-                    waiting.append((param.value, True))
-                elif param.default is not None:
-                    waiting.append((param.default, True))
-            case LetRef() if part.name in model.lets and _is_new(seen, part.name, is_data):
-                let = model.lets[part.name]
-                waiting += [(let.value, is_data)]
-        waiting += [(child, is_data) for child in children(part)]
-    return False
-
-
-def _is_new(seen: set[tuple[str, bool]], name: str, is_data: bool) -> bool:
-    known = (name, is_data) in seen
-    seen.add((name, is_data))
-    return not known
 
 
 def _is(kind: ValueType, root: str) -> bool:
