@@ -8,7 +8,9 @@ import numpy as np
 
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.ir.arrays import unique
 from gpusched_dsl.ir.deadline import Deadline
+from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -26,10 +28,15 @@ from gpusched_dsl.workflows.method import Method
 MOST_OPTIONS = 50
 
 
+class TooLargeForAlternatives(DiagnosticError):
+    """Only the nonzero part of a solution was built."""
+
+
 def with_alternatives(result: Result, built: Built, config: AlternativesConfig, solve: Solve) -> Result:
     """Return the result with alternative solutions, the first of which is its own.
 
-    Raises DiagnosticError: GSM4024 if solutions cannot be told apart or the problem is too large, else as solvers do.
+    Raises DiagnosticError: GSM4024 if solutions cannot be told apart (`TooLargeForAlternatives`: since the problem is
+    too large), else as solvers do.
     """
     problem, model = _stated_problem(result, built), built.scenario.model
     compared = choose_compared(problem, model, config.distinct_by)
@@ -55,8 +62,8 @@ def with_alternatives(result: Result, built: Built, config: AlternativesConfig, 
 def with_options(result: Result, built: Built, job: str, solve: Solve) -> Result:
     """Return the result with the options of a job.
 
-    Raises DiagnosticError: GSM6021 unknown job, GSM4024 no placement of jobs or too large a problem, else as
-    solvers do.
+    Raises DiagnosticError: GSM6021 unknown job, GSM4024 no placement of jobs (`TooLargeForAlternatives`: too large a
+    problem), else as solvers do.
     """
     problem, model = _stated_problem(result, built), built.scenario.model
     placement = model.placement
@@ -66,12 +73,13 @@ def with_options(result: Result, built: Built, job: str, solve: Solve) -> Result
         raise DiagnosticError([Diagnostic(CODE, message, model.span, help="declare a `placement` with `job`")])
     compared = choose_compared(problem, model, (placement.variable,))
     family = compared.families[0]
-    universe = family.domain.components[index]
-    labels = [] if universe is None else [str(label) for label in universe.labels]
+    universe, codes = family.domain.components[index], family.domain.columns()[index]
+    numbers = unique(codes) if universe is None else np.arange(len(universe.labels))
+    labels = [str(label) for label in decode_column(universe, numbers)]
     if job not in labels:
         help = did_you_mean(job, labels) or "jobs are elements of the set of the placement"
         raise DiagnosticError([Diagnostic("GSM6021", f"unknown job `{job}`", help=help)])
-    own = np.flatnonzero(family.domain.columns()[index] == labels.index(job))
+    own = np.flatnonzero(codes == numbers[labels.index(job)])
     sets = tuple(s for s in interchangeable_sets(model, built.instance.store) if s.universe is not universe)
     best = replace(result.solved, session=None)
     found = find_options(best, compared, Symmetry(compared, sets), own, job, MOST_OPTIONS, solve)
@@ -97,5 +105,5 @@ def _stated_problem(result: Result, built: Built) -> Problem:
     if size is not None and size.columns != problem.columns:
         message = f"the problem is too large for alternatives: {size.nonzeros:,} nonzeros with all elements named"
         help = "alternatives name every element; use fewer elements"
-        raise DiagnosticError([Diagnostic(CODE, message, help=help)])
+        raise TooLargeForAlternatives([Diagnostic(CODE, message, help=help)])
     return problem

@@ -143,7 +143,11 @@ def _sensitivity(solved: Solution) -> tuple[Sensitivity | None, tuple[Diagnostic
     try:
         return sensitivity_of(solved), ()
     except DiagnosticError as failure:
-        return None, tuple(replace(found, severity=Severity.WARNING) for found in failure.diagnostics)
+        return None, _as_warnings(failure)
+
+
+def _as_warnings(failure: DiagnosticError) -> tuple[Diagnostic, ...]:
+    return tuple(replace(found, severity=Severity.WARNING) for found in failure.diagnostics)
 
 
 def outcome_text(result: Result) -> str:
@@ -179,16 +183,24 @@ def _with_other_solutions(
     """Add alternative solutions and the options of a job, within the rest of the time limit."""
     if config.alternatives is None and config.options_of is None:
         return result
-    from gpusched_dsl.workflows.alternatives import solver_of, with_alternatives, with_options
+    from gpusched_dsl.workflows.alternatives import (
+        TooLargeForAlternatives,
+        solver_of,
+        with_alternatives,
+        with_options,
+    )
 
     solve = solver_of(config.method, config.options, clock, monitor)
-    with observer.working_context():
-        if config.alternatives is not None:
-            observer.begin("alternatives")
-            result = with_alternatives(result, built, config.alternatives, solve)
-        if config.options_of is not None:
-            observer.begin(f"options of {config.options_of}")
-            result = with_options(result, built, config.options_of, solve)
+    try:
+        with observer.working_context():
+            if config.alternatives is not None:
+                observer.begin("alternatives")
+                result = with_alternatives(result, built, config.alternatives, solve)
+            if config.options_of is not None:
+                observer.begin(f"options of {config.options_of}")
+                result = with_options(result, built, config.options_of, solve)
+    except TooLargeForAlternatives as failure:  # the solution remains
+        return replace(result, provenance=_with_warnings(result.provenance, _as_warnings(failure)))
     return result
 
 

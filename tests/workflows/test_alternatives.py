@@ -231,3 +231,33 @@ def test_command_and_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["solve", str(path), "--within", "5%"]) == 2
     assert main(["solve", str(path), "--alternatives", "1"]) == 2
     assert main(["solve", str(path), "--alternatives", "3", "--relax"]) == 2
+
+
+MANY = """
+model Many {
+  set Jobs = 1..COUNT;  set Nodes;
+  var run[Jobs, Nodes] binary;
+  maximize worth: sum[j in Jobs, n in Nodes] j * run[j, n];
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  constraint power: sum[j in Jobs, n in Nodes] run[j, n] <= 1;
+  placement run[j, n] { job j;  node n;  uses 1 of 1;  lasts 1[h]; }
+}
+scenario S for Many { Nodes = { NODES }; }
+"""
+
+
+def many(count: int) -> gs.Model:
+    return gs.loads(MANY.replace("COUNT", str(count)).replace("NODES", ", ".join(f"n{k}" for k in range(count))))
+
+
+def test_options_of_a_job_that_is_a_number() -> None:
+    options = many(3).solve(options_of="2").job_options
+    assert options is not None
+    assert sorted(options.table["objective"].to_list()) == [2, 3]  # on a node, all alike, or not placed
+
+
+def test_a_solution_that_is_too_large_for_alternatives_is_not_lost() -> None:
+    result = many(2000).solve(alternatives=2)
+    assert result.objective == 2000
+    assert result.alternatives is None
+    assert [w.code for w in result.warnings] == ["GSM4024"]
