@@ -15,6 +15,7 @@ from gpusched_dsl.language.blocks.policies.policy import HasPolicies, model_of
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
 from gpusched_dsl.language.checked import (
     CheckedModel,
+    Element,
     IndexVar,
     NamedSet,
     Numeric,
@@ -70,6 +71,13 @@ def check_online(
     return None if found.has_errors else checked
 
 
+def _declared_as_root(name: str) -> str:
+    return (
+        f"declare `set {name} ordered;` in the model, give its elements in the scenario, and write `ord(...)` for the "
+        "number of an element"
+    )
+
+
 @dataclass
 class _OnlineChecker:
     model: CheckedModel
@@ -82,6 +90,7 @@ class _OnlineChecker:
         slots = None if window is None else self._window_set(window)
         arrive = next(_of(tree.Arrive, statements), None)
         jobs, brought = self._jobs(arrive)
+        self._check_nodes()
         self.unit = DIMENSIONLESS if window is not None else self._clock_unit(arrive, bool(brought))
         # Spans of time: with a window the clock counts slots, so they are in hours.
         self.span_unit = UNITS["h"] if window is not None else self.unit
@@ -151,14 +160,32 @@ class _OnlineChecker:
         if not isinstance(typed, NamedSet) or len(typed.types) != 1:
             return None, brought
         if self.model.sets[typed.name].root != typed.name:
+            root = self.model.sets[typed.name].root
+            what = f"is a subset of `{root}`" if root else "is a set of numbers"
             self.diagnostics.error(
                 "GSM1625",
-                f"arriving jobs must be elements of a root set, `{typed.name}` is a subset of another set",
+                f"arriving jobs must be elements of a root set, `{typed.name}` {what}",
                 typed.span,
                 "not a root set",
                 secondary=[Label(self.model.sets[typed.name].span, "declared here")],
+                help=f"let the elements of `{root}` arrive" if root else _declared_as_root(typed.name),
             )
         return typed, brought
+
+    def _check_nodes(self) -> None:
+        """Refuse nodes that are numbers: what happens on nodes is followed by the elements of their set."""
+        placement = self.model.placement
+        node = None if placement is None else placement.value("node")
+        if placement is None or node is None or isinstance(node.type, Element):
+            return
+        iterators = self.model.variables[placement.variable].indexing.iterators
+        sets = [i.domain.name for i in iterators if isinstance(i.domain, NamedSet) and i.domain.types == (node.type,)]
+        named = sets[0] if len(sets) == 1 else "Nodes"
+        message = f"the nodes of a run must be elements of a root set, `{node.span.text}` is a number"
+        self.diagnostics.error(
+            "GSM1625", message, self.span, "this block", secondary=[Label(node.span, "the node of the placement")],
+            help=_declared_as_root(named),
+        )  # fmt: skip
 
     def _clock_unit(self, arrive: tree.Arrive | None, brought: bool) -> Unit:
         """Return the unit of `now`: that of the arrivals, else that of times in the placement."""
