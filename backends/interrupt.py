@@ -20,6 +20,10 @@ POLL_SECONDS = 0.05
 PROGRESS_SECONDS = 0.1
 
 
+class SolverOverran(Exception):
+    """The solver did not end at its limit; it still runs in its thread, and what it works on must not be touched."""
+
+
 class Control:
     """The shared state of the waiting thread and the solver's callbacks.
 
@@ -78,6 +82,7 @@ def run_stoppable(
     monitor: Monitor | None = None,
     interrupt: Callable[[], None] | None = None,
     thread: SolverThread | None = None,
+    until: float | None = None,
 ) -> None:
     """Run `work` in a solver thread until it ends; whatever it raises is raised here.
 
@@ -85,7 +90,7 @@ def run_stoppable(
 
     `interrupt`, if given, is called again and again from this thread once a stop is wanted, for solvers that are told
     from outside; others look at `control.stop_requested` in their callbacks. The first Ctrl-C stops, the second raises
-    KeyboardInterrupt and leaves the solver to its thread.
+    KeyboardInterrupt and leaves the solver to its thread. So does SolverOverran, after `until` seconds of the control.
     """
     watcher: Monitor = monitor or Silent()
     control.exchanges = isinstance(watcher, Exchange)
@@ -94,7 +99,9 @@ def run_stoppable(
         try:
             while not job.done.wait(POLL_SECONDS):
                 _poll(control, watcher, interrupt)
-        except KeyboardInterrupt:
+                if until is not None and control.seconds > until:
+                    raise SolverOverran
+        except (KeyboardInterrupt, SolverOverran):
             job.cancelled = True
             raise
         except Exception:  # the monitor failed: stop the solver before the session is used again

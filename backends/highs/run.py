@@ -9,17 +9,21 @@ import numpy as np
 
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.results import finite
-from gpusched_dsl.backends.interrupt import Control, run_stoppable
+from gpusched_dsl.backends.interrupt import Control, SolverOverran, run_stoppable
 from gpusched_dsl.backends.protocol import Exchange, Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+
+LATE_SECONDS = 30.0  # how long HiGHS may run on after its limit, at least
 
 
 @dataclass(eq=False)
 class HighsRun:
     """One solve of the problem that is loaded in `highs`: one or more runs, with one clock and one monitor.
 
-    `abandoned`: a second Ctrl-C left the solver running; it must not be used any more. `muted`: the loaded problem is
-    another one for a time, so its bounds and points are not reported.
+    `abandoned`: a second Ctrl-C or its limit left the solver running; it must not be used any more. `muted`: the loaded
+    problem is another one for a time, so its bounds and points are not reported.
     """
 
     highs: Any
@@ -31,7 +35,10 @@ class HighsRun:
     muted: bool = False
 
     def run(self, relaxed: bool = False) -> None:
-        """Run HiGHS until it ends, or until a monitor or Ctrl-C stops it."""
+        """Run HiGHS until it ends, or until a monitor or Ctrl-C stops it.
+
+        Raises DiagnosticError (GSM4007) if it runs on after its time limit: presolve looks at no clock.
+        """
         highs, control = self.highs, self.control
         is_mip = self.problem.is_mip and not relaxed and not self.muted
 
@@ -66,13 +73,22 @@ class HighsRun:
         for callback, function in callbacks.items():
             callback.subscribe(function)
         try:
-            run_stoppable(work, control, self.monitor)
+            run_stoppable(work, control, self.monitor, until=self._latest)
         except KeyboardInterrupt:
             self.abandoned = True
             raise
+        except SolverOverran:
+            self.abandoned = True
+            raise DiagnosticError([_overrun(control.seconds)]) from None
         finally:
             for callback, function in () if self.abandoned else callbacks.items():
                 callback.unsubscribe(function)
+
+    @property
+    def _latest(self) -> float | None:
+        """When waiting is given up, in seconds of the control."""
+        limit = self.options.time_limit
+        return None if limit is None else limit + max(limit, LATE_SECONDS)
 
     def run_without_presolve(self) -> Any:
         """Run once more without presolve, within the remaining time; return the status."""
@@ -87,6 +103,12 @@ class HighsRun:
         """Limit the next run to the time that remains of the solve."""
         if self.options.time_limit is not None:
             limit_to(self.highs, max(0.0, self.options.time_limit - self.control.seconds), self.problem.is_mip)
+
+
+def _overrun(seconds: float) -> Diagnostic:
+    message = f"HiGHS ended without a result: it ignores its time limit, after {seconds:.0f} s"
+    help = "its presolve can take long: `--solver-option presolve=off`, or another backend"
+    return Diagnostic("GSM4007", message, help=help)
 
 
 def limit_to(highs: Any, seconds: float, branches: bool) -> None:

@@ -33,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _guard(arguments)
         sys.stdout.flush()
+        _leave_running_solver(code)
         return code
     except BrokenPipeError:
         _silence_pipes()
@@ -80,7 +81,6 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
         return exits.USAGE
     except KeyboardInterrupt:
         output.note("interrupted")
-        _leave_running_solver(output)
         return exits.INTERRUPTED
     except BrokenPipeError:
         raise
@@ -165,13 +165,13 @@ def _report_usage(error: Exception, arguments: list[str]) -> int:
     return exits.USAGE
 
 
-def _leave_running_solver(output: Output) -> None:
-    """Exit at once if a solver still runs in its thread after Ctrl-C: nothing else can stop it."""
+def _leave_running_solver(code: int) -> None:
+    """Exit at once if a solver still runs in its thread, after Ctrl-C or its time limit: nothing else can stop it."""
     import threading
 
     if any(thread.name == "solver" and thread.is_alive() for thread in threading.enumerate()):
-        output.finish()
-        os._exit(exits.INTERRUPTED)
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _never_fail_at_printing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -17,7 +18,9 @@ import pytest
 from building import at_least, many_knapsacks, minimize, problem
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.interrupt import Control, run_stoppable
+from gpusched_dsl.backends.highs import run
+from gpusched_dsl.backends.highs.quiet import QuietHighs
+from gpusched_dsl.backends.interrupt import Control, SolverOverran, run_stoppable
 from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.backends.registry import backend, backend_names
 from gpusched_dsl.solving.solve import solve_problem
@@ -140,12 +143,39 @@ def test_second_ctrl_c_gives_up_waiting() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_solver_that_ignores_its_limit_is_given_up() -> None:
+    control, release = Control(), threading.Event()
+    with pytest.raises(SolverOverran):
+        run_stoppable(lambda: (release.wait(20), None)[1], control, until=0.3)
+    assert 0.3 <= control.seconds < 10
+    release.set()
+
+
+def test_highs_that_ignores_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As its presolve of large problems with integers does. Its session is left alone, and the process goes on."""
+    release = threading.Event()
+    first = QuietHighs.run
+
+    def late(highs: QuietHighs) -> Any:
+        release.wait(20)
+        return first(highs)
+
+    monkeypatch.setattr(run, "LATE_SECONDS", 0.2)
+    monkeypatch.setattr(QuietHighs, "run", late)
+    with pytest.raises(gs.DiagnosticError, match="ignores its time limit") as caught:
+        solve_problem(many_knapsacks(), "highs", SolveOptions(gap=0.0, time_limit=0.5, heuristic="off"))
+    assert [d.code for d in caught.value.diagnostics] == ["GSM4007"]
+    monkeypatch.undo()
+    assert solve_problem(problem(minimize(1.0), columns=1, rows=[at_least(2, 1)]), "highs").objective == 2
+    release.set()
+
+
 @pytest.mark.parametrize("name", ["highs", "scip"])
 def test_a_solver_that_was_given_up_is_left_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It still runs in its thread when the session is closed; to free it then would crash."""
     running: list[tuple[Control, threading.Thread]] = []
 
-    def give_up(work: Callable[[], None], control: Control, *more: object) -> None:
+    def give_up(work: Callable[[], None], control: Control, *more: object, until: float | None = None) -> None:
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         running.append((control, thread))
@@ -249,3 +279,29 @@ def test_a_very_good_first_point_does_not_shorten_the_time_limit(monkeypatch: py
     session.close()
     assert (answer.status, answer.reason) == ("limit", "time")
     assert time.monotonic() - began > 0.9
+
+
+GIVEN_UP = """
+import sys, time
+from gpusched_dsl.backends.highs import run
+from gpusched_dsl.backends.highs.quiet import QuietHighs
+from gpusched_dsl.cli import main
+
+run.LATE_SECONDS = 0.2
+QuietHighs.run = lambda highs: time.sleep(60)
+sys.exit(main(["solve", sys.argv[1], "--time-limit", "0.5"]))
+"""
+
+
+def test_a_command_ends_although_its_solver_does_not(tmp_path: Path) -> None:
+    file = tmp_path / "knapsack.gsm"
+    file.write_text("""
+    model K { set I = 1..3; var x[I] binary; maximize f: sum[i in I] i * x[i];
+              constraint c: sum[i in I] (2 * i + 1) * x[i] <= 8; }
+    scenario S for K { }
+    """)
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", GIVEN_UP, str(file)], capture_output=True, text=True, timeout=50)
+    assert time.monotonic() - began < 40
+    assert done.returncode == 1
+    assert "error[GSM4007]: HiGHS ended without a result: it ignores its time limit" in done.stderr
