@@ -15,13 +15,17 @@ from types import FrameType
 from gpusched_dsl.backends.protocol import Exchange, Monitor, Silent, SolverProgress
 from gpusched_dsl.backends.threads import SolverThread, run_in_new_thread
 from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.deadline import TIME, StoppedEarly
 
 POLL_SECONDS = 0.05
 PROGRESS_SECONDS = 0.1
 
 
-class SolverOverran(Exception):
+class SolverOverran(StoppedEarly):
     """The solver did not end at its limit; it still runs in its thread, and what it works on must not be touched."""
+
+    def __init__(self) -> None:
+        super().__init__(TIME)
 
 
 class Control:

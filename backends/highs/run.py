@@ -12,8 +12,6 @@ from gpusched_dsl.backends.highs.results import finite
 from gpusched_dsl.backends.interrupt import Control, SolverOverran, run_stoppable
 from gpusched_dsl.backends.protocol import Exchange, Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 LATE_SECONDS = 30.0  # how long HiGHS may run on after its limit, at least
 
@@ -37,7 +35,7 @@ class HighsRun:
     def run(self, relaxed: bool = False) -> None:
         """Run HiGHS until it ends, or until a monitor or Ctrl-C stops it.
 
-        Raises DiagnosticError (GSM4007) if it runs on after its time limit: presolve looks at no clock.
+        Raises SolverOverran if it runs on after its time limit: presolve looks at no clock.
         """
         highs, control = self.highs, self.control
         is_mip = self.problem.is_mip and not relaxed and not self.muted
@@ -74,12 +72,9 @@ class HighsRun:
             callback.subscribe(function)
         try:
             run_stoppable(work, control, self.monitor, until=self._latest)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SolverOverran):
             self.abandoned = True
             raise
-        except SolverOverran:
-            self.abandoned = True
-            raise DiagnosticError([_overrun(control.seconds)]) from None
         finally:
             for callback, function in () if self.abandoned else callbacks.items():
                 callback.unsubscribe(function)
@@ -103,12 +98,6 @@ class HighsRun:
         """Limit the next run to the time that remains of the solve."""
         if self.options.time_limit is not None:
             limit_to(self.highs, max(0.0, self.options.time_limit - self.control.seconds), self.problem.is_mip)
-
-
-def _overrun(seconds: float) -> Diagnostic:
-    message = f"HiGHS ended without a result: it ignores its time limit, after {seconds:.0f} s"
-    help = "its presolve can take long: `--solver-option presolve=off`, or another backend"
-    return Diagnostic("GSM4007", message, help=help)
 
 
 def limit_to(highs: Any, seconds: float, branches: bool) -> None:

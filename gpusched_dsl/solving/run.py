@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gpusched_dsl.backends.interrupt import SolverOverran
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
@@ -17,7 +18,7 @@ from gpusched_dsl.ir.deadline import SOLVING, Deadline, StoppedEarly, grace
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.abandoned import abandoned_passes
 from gpusched_dsl.solving.acceptance import Acceptance, AcceptedPoint
@@ -234,6 +235,8 @@ class Solving:
             return mip_start.improve(undo_cost_scaling(answer, factor), problem)
         except StoppedEarly as stopped:
             self._close()
+            if isinstance(stopped, SolverOverran):
+                self.warnings.append(_overrun_warning(self.backend.name))
             return mip_start.improve(SolverResult(Status.LIMIT, reason=stopped.reason), problem)
 
     def _by_blocks(self, problem: Problem, start: Floats | None) -> SolverResult:
@@ -379,3 +382,9 @@ def _lost_point(problem: Problem, solver: str) -> Diagnostic:
         objective.span,
         help="numbers of very different size are the usual cause; try other units, or another backend",
     )
+
+
+def _overrun_warning(name: str) -> Diagnostic:
+    message = f"`{name}` runs on after its time limit and was given up"
+    help = "its presolve can take long: try `--solver-option presolve=off`, or another backend"
+    return Diagnostic("GSM4007", message, help=help, severity=Severity.WARNING)

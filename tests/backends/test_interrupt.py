@@ -162,9 +162,12 @@ def test_highs_that_ignores_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(run, "LATE_SECONDS", 0.2)
     monkeypatch.setattr(QuietHighs, "run", late)
-    with pytest.raises(gs.DiagnosticError, match="ignores its time limit") as caught:
-        solve_problem(many_knapsacks(), "highs", SolveOptions(gap=0.0, time_limit=0.5, heuristic="off"))
-    assert [d.code for d in caught.value.diagnostics] == ["GSM4007"]
+    knapsacks = many_knapsacks()
+    options = SolveOptions(gap=0.0, time_limit=0.5, heuristic="off")
+    for start, count in ((None, 0), (np.zeros(knapsacks.columns), 1)):
+        solved = solve_problem(knapsacks, "highs", options, start)
+        assert (solved.status, solved.reason, solved.point is not None) == ("limit", "time", bool(count))
+        assert [w.code for w in solved.warnings] == ["GSM4007"]
     monkeypatch.undo()
     assert solve_problem(problem(minimize(1.0), columns=1, rows=[at_least(2, 1)]), "highs").objective == 2
     release.set()
@@ -303,5 +306,6 @@ def test_a_command_ends_although_its_solver_does_not(tmp_path: Path) -> None:
     began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", GIVEN_UP, str(file)], capture_output=True, text=True, timeout=50)
     assert time.monotonic() - began < 40
-    assert done.returncode == 1
-    assert "error[GSM4007]: HiGHS ended without a result: it ignores its time limit" in done.stderr
+    assert done.returncode in (0, 5)  # a point of the heuristics, or none
+    assert "warning[GSM4007]: `highs` runs on after its time limit and was given up" in done.stderr
+    assert "limit" in done.stdout
