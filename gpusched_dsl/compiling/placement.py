@@ -28,13 +28,12 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, number
 
 
 def type_codes(ev: Evaluator, node_type: TypedExpr, frame: Frame) -> tuple[Codes, tuple[str, ...]]:
-    """Return the type of each row as a code; where types are texts, in order of the first rows, also their texts."""
+    """Return the type of each row as a code; where types are texts, also the text of each code."""
     if not isinstance(node_type.type, TextType):
         return np.broadcast_to(ev.codes(node_type, frame), (frame.size,)), ()
     texts = np.broadcast_to(ev.values(node_type, frame), (frame.size,)).astype(str)
-    distinct, first, codes = np.unique(texts, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return np.argsort(order)[codes.reshape(-1)], tuple(distinct[order].tolist())
+    distinct, codes = np.unique(texts, return_inverse=True)
+    return codes.reshape(-1), tuple(distinct.tolist())
 
 
 class PlacementEvaluator:
