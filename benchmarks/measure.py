@@ -97,10 +97,12 @@ def missing(arm: Arm) -> str | None:
 def run_python(arguments: Sequence[str], root: Path = ROOT) -> str:
     """Standard output of `python -m ...` from a checkout's folder; raises CalledProcessError, its stderr shown.
 
-    Kernels are compiled before they run: the steady state is measured, not how far a compilation has come.
+    Kernels are compiled before they run: the steady state is measured, not how far a compilation has come. So are
+    modules, kept for later runs whatever the environment says.
     """
     command = [sys.executable, "-m", *arguments]
     environment = {**os.environ, "GSDSL_COMPILED_KERNELS": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run(command, cwd=root, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 

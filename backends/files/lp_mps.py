@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, ClassVar
@@ -18,13 +19,21 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.backends.files.names import LP, MPS, Alphabet, entry_names, number_names
-from gpusched_dsl.backends.files.quadratic_costs import QuadraticCosts
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 LINES = 1 << 21  # written at a time: texts of all lines would take several times the memory of the problem
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticCosts:
+    """Entries (first <= second) of a symmetric matrix Q: the objective has `x' Q x / 2` besides its linear costs."""
+
+    first: Ints
+    second: Ints
+    values: Floats
 
 
 def write_mps(

@@ -7,22 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.backends.files.linearise import linear
+from gpusched_dsl.backends.files.lp_mps import QuadraticCosts
 from gpusched_dsl.compiling.convexity.quadratic_objective import QuadraticObjective
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.steps import INTEGERS, QUADRATIC_OBJECTIVE, ReformulatedProblem, Target
-from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-
-
-@dataclass(frozen=True, eq=False)
-class QuadraticCosts:
-    """Entries (first <= second) of a symmetric matrix Q: the objective has `x' Q x / 2` besides its linear costs."""
-
-    first: Ints
-    second: Ints
-    values: Floats
 
 
 @dataclass(frozen=True, eq=False)
