@@ -116,12 +116,12 @@ class _Grounding:
                 objectives.append(self._objective(objective))
         self.found.raise_if_errors()
         added = self.terms.bounds()
-        integer = np.concatenate((integer, added[2]))
+        integer = _extended(integer, added[2])
         problem = Problem(
             name=self.model.name,
             variables=families,
-            lower=np.concatenate((lower, added[0])),
-            upper=np.concatenate((upper, added[1])),
+            lower=_extended(lower, added[0]),
+            upper=_extended(upper, added[1]),
             integer=integer,
             constraints=tuple(r.family for r in rows),
             matrix=_stack(rows),
@@ -281,6 +281,10 @@ def _unit_of_sides(body: TypedExpr) -> str:
 
 def _join(parts: Sequence[Values], dtype: type) -> Values:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=dtype)
+
+
+def _extended(declared: Values, added: Values) -> Values:
+    return np.concatenate((declared, added)) if len(added) else declared
 
 
 def _conditions(rows: list[_Rows]) -> Conditions:
