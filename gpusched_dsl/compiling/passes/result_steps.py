@@ -30,7 +30,7 @@ def column_steps(problem: Problem, bounds: Bounds) -> Floats:
     """Return for each column a number that divides its values at feasible points; 0 if unknown.
 
     1 for integer columns, their value for fixed ones. Results take theirs from their arguments:
-    `min(x / 2, y / 4)` moves in quarters.
+    `min(x / 2, y / 4)` moves in quarters, and `max(60 * x, 120 * y)`, an integer, in sixties.
     """
     only = _distinguishable_steps(np.where(problem.lower == 0.0, 1.0, np.abs(problem.lower)))
     steps = np.where(problem.integer, 1.0, np.where(problem.lower == problem.upper, only, 0.0))
@@ -38,7 +38,7 @@ def column_steps(problem: Problem, bounds: Bounds) -> Floats:
         if definition.size:
             found = _result_steps(definition, steps, bounds)
             results = definition.results
-            steps[results] = np.where(steps[results] > 0, steps[results], found)
+            steps[results] = np.maximum(steps[results], found)
     return steps
 
 
