@@ -53,7 +53,7 @@ def _guard(arguments: list[str]) -> int:
     if options.command is None:
         from gpusched_dsl.cli.arguments.commands import build_parser
 
-        print(build_parser()[0].format_help(), end="", file=sys.stderr)
+        print(build_parser(options=False)[0].format_help(), end="", file=sys.stderr)
         return exits.USAGE
     output = Output(
         diagnostics=options.diagnostics,

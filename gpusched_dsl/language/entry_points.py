@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Collection
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import importlib.metadata
 
 _Added = TypeVar("_Added")
 
 
 def entry_points(group: str) -> dict[str, importlib.metadata.EntryPoint]:
     """Return the entry points of a group by name, in alphabetical order."""
-    found = importlib.metadata.entry_points(group=group)
-    return {point.name: point for point in sorted(found, key=lambda point: point.name)}
+    from importlib.metadata import entry_points  # here, as most commands need no additions
+
+    return {point.name: point for point in sorted(entry_points(group=group), key=lambda point: point.name)}
 
 
 def load_entry_points(

@@ -65,11 +65,11 @@ COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
 }
 
 
-def build_parser(wanted: str | None = None) -> tuple[Parser, dict[str, Parser]]:
+def build_parser(wanted: str | None = None, *, options: bool = True) -> tuple[Parser, dict[str, Parser]]:
     """Return the parser of the command line, and the parsers of its commands by name.
 
     With `wanted`, the name of a command, they know only that one: to build the parsers of all takes longer than most
-    commands.
+    commands. Without `options` the commands have none, which suffices for help and version.
     """
     parser = Parser(
         prog="gsdsl",
@@ -82,6 +82,9 @@ def build_parser(wanted: str | None = None) -> tuple[Parser, dict[str, Parser]]:
     commands: dict[str, Parser] = {}
     for name in COMMANDS if wanted is None else (wanted,):
         summary, add_options = COMMANDS[name]
+        if not options:
+            subparsers.add_parser(name, help=summary)
+            continue
         command = subparsers.add_parser(
             name,
             help=summary,

@@ -10,12 +10,13 @@ from gpusched_dsl.cli.arguments.parser import Parser, UsageError
 
 # Shared options before the command, with a value and without one.
 _WITH_VALUE = ("--diagnostics", "--color")
+_ENDING = ("-h", "--help", "-V", "--version")  # they print something and end
 _SWITCHES = ("-q", "--quiet", "--debug")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line; raise UsageError, or SystemExit after `--help` and `--version`."""
-    parser, commands = build_parser(_command_of(argv))
+    parser, commands = build_parser(_command_of(argv), options=not argv or argv[0] not in _ENDING)
     options, unknown = parser.parse_known_args(argv)
     if unknown:
         raise _unknown_argument(unknown[0], commands.get(options.command or "", parser))
