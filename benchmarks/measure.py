@@ -102,6 +102,7 @@ def run_python(arguments: Sequence[str], root: Path = ROOT) -> str:
     """
     command = [sys.executable, "-m", *arguments]
     environment = {**os.environ, "GSDSL_COMPILED_KERNELS": "1"}
+    environment["PYTHONPATH"] = str(root)  # the package of the checkout, also for the commands that an arm starts
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run(command, cwd=root, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 

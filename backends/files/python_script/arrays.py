@@ -12,11 +12,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gpusched_dsl.backends.files.lp_mps import QuadraticCosts
 from gpusched_dsl.backends.files.python_script.dialects import HIGHS, Dialect
 from gpusched_dsl.backends.files.python_script.listed import hessian_lines
 from gpusched_dsl.backends.files.python_script.names import describe, literal
 from gpusched_dsl.backends.files.python_script.stages import stage_lines
-from gpusched_dsl.backends.files.quadratic_costs import QuadraticCosts
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, Unary
 from gpusched_dsl.ir.domains import Universe
 from gpusched_dsl.ir.problem import Family, Objective, Problem

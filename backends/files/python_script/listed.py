@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from gpusched_dsl.backends.files.lp_mps import QuadraticCosts
 from gpusched_dsl.backends.files.python_script.dialects import HIGHS, Dialect
 from gpusched_dsl.backends.files.python_script.names import describe, entry_names, literal, python_names
 from gpusched_dsl.backends.files.python_script.stages import stage_lines
-from gpusched_dsl.backends.files.quadratic_costs import QuadraticCosts
 from gpusched_dsl.ir.arrays import Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, Unary
 from gpusched_dsl.ir.domains import decode

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final
 
+from gpusched_dsl.backends.files.lp_mps import QuadraticCosts
 from gpusched_dsl.backends.files.python_script.arrays import FAMILIES, ArrayScript
 from gpusched_dsl.backends.files.python_script.dialects import DIALECTS, HIGHS, Dialect
 from gpusched_dsl.backends.files.python_script.listed import ListedScript
 from gpusched_dsl.backends.files.python_script.names import comment
 from gpusched_dsl.backends.files.python_script.stages import objective_names
-from gpusched_dsl.backends.files.quadratic_costs import QuadraticCosts
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.version import __version__
