@@ -24,6 +24,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.text.numbers import with_unit
 
 LARGE = 1_000_000  # nonzeros
+MANY_ROWS = 10_000  # from so many on, single constraints are relaxed before all rows together
 TIMES = 3.0  # the seconds of the linear relaxation of a large problem, as a multiple of those of the other methods
 
 
@@ -36,7 +37,7 @@ class ViolatedRows:
 
 
 def violated_rows(problem: Problem, backend: Backend | str, seconds: float) -> ViolatedRows:
-    """Name rows of an infeasible problem; each of three methods, the most informative first, has so many seconds. Of a
+    """Name rows of an infeasible problem; each of the methods, the most informative first, has so many seconds. Of a
     large problem only propagation and the linear relaxation, which has `TIMES` as many: HiGHS exceeds its time limit in
     the presolve of large problems with integers, by minutes.
 
@@ -46,7 +47,9 @@ def violated_rows(problem: Problem, backend: Backend | str, seconds: float) -> V
     if len(crossed):
         return ViolatedRows(_bounds_note(problem, crossed), frozenset())
     large = problem.matrix.nonzeros > LARGE
-    found = () if large else _relaxations(problem, backend, seconds)
+    found = () if large or problem.rows < MANY_ROWS else _relaxations_of_one(problem, backend, seconds)
+    if not found and not large:
+        found = _relaxations(problem, backend, seconds)
     if found:
         return _of_relaxations(problem, found)
     rows = _contradictory_rows(problem, max(seconds, 1.0))
@@ -70,6 +73,20 @@ def _contradictory_rows(problem: Problem, seconds: float) -> Codes:
 def _relaxations(problem: Problem, backend: Backend | str, seconds: float) -> tuple[Relaxation, ...]:
     everything = np.ones(problem.rows, dtype=np.bool_)
     return relaxations(problem, everything, everything, backend, SearchClock(seconds))
+
+
+def _relaxations_of_one(problem: Problem, backend: Backend | str, seconds: float) -> tuple[Relaxation, ...]:
+    """The relaxations of a single constraint, if one suffices; those with the fewest rows are tried first."""
+    clock, nothing = SearchClock(seconds), np.zeros(problem.rows, dtype=np.bool_)
+    for family in sorted(problem.constraints, key=lambda family: family.size):
+        if clock.over:
+            break
+        rows = nothing.copy()
+        rows[family.slice] = True
+        found = relaxations(problem, rows, nothing, backend, clock)
+        if found:
+            return found
+    return ()
 
 
 def _of_relaxations(problem: Problem, found: tuple[Relaxation, ...]) -> ViolatedRows:

@@ -2,54 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.compiling.passes.removing import without_rows
 from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.oracle import Feasibility, decide
 from gpusched_dsl.ir.deadline import StoppedEarly, limit
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.source import Span
+
+
+class Declared(Protocol):
+    """A declaration of a model; two models of one file have the same one if it stands at the same place."""
+
+    @property
+    def span(self) -> Span: ...
 
 
 def find_fitting_setting(
-    built: Built, plan: Mapping[str, VariableValues], broken: Collection[str], backend: Backend, clock: SearchClock
+    built: Built,
+    plan: Mapping[str, VariableValues],
+    problem: Problem,
+    broken: Collection[str],
+    backend: Backend,
+    clock: SearchClock,
 ) -> str | None:
     """Return `NAME=VALUE` of an option with which the plan satisfies the model; None if none is found in time.
 
-    `broken` are names of constraints that the plan violates: only choices that change or remove one of them are tried.
-    The data are read again, from those of the first build.
+    `broken` are names of constraints that the plan violates. Choices that only remove constraints, one of these among
+    them, come first, as they need no other problem than that of the plan, `problem`. For the others the data are read
+    again, from those of the first build.
     """
-    for name, choice in _choices_that_change(built, broken):
+    relaxed: list[tuple[bool, str, frozenset[str]]] = []
+    others: list[tuple[str, str]] = []
+    own = built.scenario.model
+    for name, choice, model in _choices(built):
+        without = _removed_constraints(own, model)
+        if not without:
+            others.append((name, choice))
+        elif not without.isdisjoint(broken):
+            relaxed.append((not _are_same(own.objectives, model.objectives), f"{name}={choice}", without))
+    for _, setting, without in sorted(relaxed, key=lambda one: one[0]):  # first those with the same objectives
+        if _decide(_without_constraints(problem, without), backend, clock) is Feasibility.FEASIBLE:
+            return setting
+    for name, choice in others:
+        if clock.over:
+            return None
         try:
             with limit(clock.remaining_seconds):
                 other = built.with_settings({name: choice})
                 problem = ground(other.scenario.model, other.instance.store, other.permissions.limits(), plan)
-                verdict, _ = decide(replace(problem, objectives=()), backend, clock)
+                verdict = _decide(problem, backend, clock)
         except StoppedEarly:
             return None
         except DiagnosticError:  # data or plan do not fit the model of that choice
             continue
         if verdict is Feasibility.FEASIBLE:
             return f"{name}={choice}"
-        if clock.over:
-            return None
     return None
 
 
-def _choices_that_change(built: Built, broken: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the choices of single options that change one of the constraints."""
+def _decide(problem: Problem, backend: Backend, clock: SearchClock) -> Feasibility:
+    return decide(replace(problem, objectives=()), backend, clock)[0]
+
+
+def _choices(built: Built) -> Iterator[tuple[str, str, CheckedModel]]:
+    """Yield the other choices of each option, with the model that has only this one changed."""
     model = built.scenario.model
     for name, choices in model.option_choices.items():
         for choice in choices:
             if choice == model.options[name]:
                 continue
             try:
-                other = built.check_with({name: choice}).model
+                yield name, choice, built.check_with({name: choice}).model
             except DiagnosticError:
                 continue
-            if any(other.constraints.get(row) != model.constraints.get(row) for row in broken):
-                yield name, choice
+
+
+def _removed_constraints(model: CheckedModel, other: CheckedModel) -> frozenset[str]:
+    """The constraints without which `model` allows what `other` allows; none if they differ in more than these."""
+    kinds: list[tuple[Mapping[str, Declared], Mapping[str, Declared]]] = [
+        (model.constraints, other.constraints),
+        (model.variables, other.variables),
+        (model.lets, other.lets),
+        (model.params, other.params),
+        (model.sets, other.sets),
+    ]
+    for own, others in kinds:
+        if not own.keys() >= others.keys() or not _are_same([own[name] for name in others], list(others.values())):
+            return frozenset()
+    return frozenset(model.constraints.keys() - other.constraints.keys())
+
+
+def _are_same(some: Sequence[Declared], others: Sequence[Declared]) -> bool:
+    return [one.span for one in some] == [one.span for one in others]
+
+
+def _without_constraints(problem: Problem, names: Collection[str]) -> Problem:
+    gone = np.zeros(problem.rows, dtype=np.bool_)
+    for family in problem.constraints:
+        gone[family.slice] = family.name in names
+    return without_rows(problem, gone)

@@ -19,10 +19,11 @@ from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
+from gpusched_dsl.compiling.tightening.open_part import open_part
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.ir.deadline import active_deadline, grace, limit, remaining_share
 from gpusched_dsl.ir.domains import TupleDomain
-from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.problem import Problem, Size
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked import Element
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -126,7 +127,8 @@ def _solve_by_policy(
         )
     patience = BOUND_SECONDS if options.time_limit is None else max(options.time_limit, least_seconds)
     judge_options = replace(options, gap=0.0, time_limit=patience)
-    problem = _without_fixed_integers(_problem_with_plan(built, decision))
+    problem, size = _problem_with_plan(built, decision)
+    problem = _without_fixed_integers(problem)
     # A monitor that stopped the policy would also stop this solve at once, and the plan would be lost.
     solved = solve_problem(problem, backend, judge_options, None, None if run.ended_by else monitor)
     solved.close()
@@ -144,25 +146,33 @@ def _solve_by_policy(
         seconds=max(decision.seconds - ready, 0.0),
         statistics={**decision.statistics, **seconds, "price": decision.price},
     )
-    return _remove_proofs(built, policy, solved, decision, options, ended_by), tuple(warnings)
+    return _remove_proofs(policy, replace(solved, size=size), decision, options, ended_by), tuple(warnings)
 
 
-def _problem_with_plan(built: Built, decision: Decision) -> Problem:
-    """Return the problem with the variables of the plan fixed; of a large one only the rows that the plan leaves open.
+def _problem_with_plan(built: Built, decision: Decision) -> tuple[Problem, Size | None]:
+    """Return the problem with the variables of the plan fixed, of a large one only what the plan leaves open, and the
+    size of the complete problem if it is another.
 
     Raises DiagnosticError as `ground` does.
     """
     aggregated = built.aggregated
+    size = None if aggregated is None else full_size(aggregated.quotient)
+    problem = None
     if (
         aggregated is not None
         and aggregated.quotient.full_nonzeros > MOST_NONZEROS
         and can_fix(aggregated.quotient, decision.values)
     ):
-        found = fixed_plan_problem(aggregated.quotient, decision.values)
-        if found is not None:
-            store_columns(built, found)
-            return found
-    return ground(built.scenario.model, built.instance.store, built.permissions.limits(), decision.values)
+        problem = fixed_plan_problem(aggregated.quotient, decision.values)
+    kept_only = problem is not None
+    if problem is None:
+        problem = ground(built.scenario.model, built.instance.store, built.permissions.limits(), decision.values)
+    if problem.matrix.nonzeros > MOST_NONZEROS:
+        size = size or (built.grounded[0] if built.grounded else problem).size
+        problem, kept_only = open_part(problem), True
+    if kept_only:
+        store_columns(built, problem)
+    return problem, size
 
 
 def _without_fixed_integers(problem: Problem) -> Problem:
@@ -269,7 +279,7 @@ def prove_bound(
 
 
 def _remove_proofs(
-    built: Built, policy: CheckedPolicy, solved: Solution, decision: Decision, options: SolveOptions, ended_by: str
+    policy: CheckedPolicy, solved: Solution, decision: Decision, options: SolveOptions, ended_by: str
 ) -> Solution:
     """Remove bound and optimality from the solution: they apply to the problem with the fixed plan only.
 
@@ -285,7 +295,7 @@ def _remove_proofs(
         replace(o, bound=None if at else bound, status=None if o.status is None else status)
         for at, o in enumerate(solved.objectives)
     )
-    aggregated, backend = built.aggregated, PolicyBackend(policy.name, solved.backend)
+    backend = PolicyBackend(policy.name, solved.backend)
     return replace(
         solved,
         backend=backend,
@@ -300,7 +310,6 @@ def _remove_proofs(
         load_seconds=solved.load_seconds + solved.solve_seconds,
         statistics=dict(decision.statistics),
         session=None,
-        size=full_size(aggregated.quotient) if aggregated is not None else None,
     )
 
 
@@ -315,7 +324,7 @@ def _broken_rows(
     found = violated_rows(problem, backend, WHY_SECONDS)
     notes = tuple(note for note in (found.note, *_notes_on_jobs(built, decision)) if note)
     setting = (
-        find_fitting_setting(built, decision.values, set(found.families), backend, SearchClock(OPTION_SECONDS))
+        find_fitting_setting(built, decision.values, problem, found.families, backend, SearchClock(OPTION_SECONDS))
         if found.families
         else None
     )

@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import gpusched_dsl as gs
@@ -14,7 +15,7 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining import violated_rows
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.workflows import solve_by_policy
+from gpusched_dsl.workflows import option_advice, solve_by_policy
 
 MODELS = Path(gs.__file__).parent / "models"
 
@@ -182,6 +183,40 @@ def test_rows_of_a_large_problem_are_named_by_its_linear_relaxation(monkeypatch:
     found = gs.loads(text).solve("TenNodes", method="Greedy")
     [warning] = [w for w in found.warnings if w.code == "GSM4015"]
     assert warning.notes[0].startswith("the smallest relaxation: there is a solution with `nodes_in_use` violated by ")
+
+
+def test_of_many_rows_a_single_constraint_is_named_and_an_option_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`max_running` drops the same rows, but has other objectives."""
+    monkeypatch.setattr(violated_rows, "MANY_ROWS", 0)
+    monkeypatch.setattr(solve_by_policy, "MOST_NONZEROS", 0)
+    monkeypatch.setattr(option_advice, "ground", None)  # no other problem is needed
+    source = (MODELS / "gpu_sharing" / "scenarios" / "synthetic.gsm").read_text(encoding="utf-8")
+    text = source.replace("../online.gsm", "gsdsl:gpu_sharing/online.gsm")
+    text = text.replace("(seed = 1)", "(seed = 1, nodes = 6, jobs = 8)").replace("sharing = off", "sharing = on")
+    found = gs.loads(text).solve("TenNodes", method="Greedy")
+    [warning] = [w for w in found.warnings if w.code == "GSM4015"]
+    assert warning.notes[0].startswith("the smallest relaxation: there is a solution with `nodes_in_use` violated by ")
+    assert "and" not in warning.notes[0]
+    assert warning.help == "the plan satisfies the model with `--set node_rule=none`; or choose another policy"
+
+
+@pytest.mark.parametrize("method", ["Greedy", "RandomisedGreedy", "FIFO"])
+@pytest.mark.parametrize("rule", ["at_most", "force"])
+def test_only_what_a_plan_leaves_open_is_solved(rule: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large problems are reduced to the rest that a plan leaves open: the result is the same, zeros included."""
+    model = gs.loads(instance(np.random.default_rng(12)).replace("node_rule = at_most", f"node_rule = {rule}"))
+    expected = model.solve(method=method, seed=1)
+    monkeypatch.setattr(solve_by_policy, "MOST_NONZEROS", 0)
+    found = model.solve(method=method, seed=1)
+    assert found.status == expected.status
+    assert found.solved.problem.columns < expected.solved.problem.columns
+    assert found.to_dict()["size"] == expected.to_dict()["size"]
+    if expected.has_point:
+        assert found.objective == pytest.approx(expected.objective)
+        for name in (family.name for family in expected.problem.variables):
+            assert found[name].filter(pl.col("value") != 0).equals(expected[name].filter(pl.col("value") != 0))
+            *labels, value = expected.table(name).rows()[0]
+            assert found.value(name, *labels) == value
 
 
 def test_a_chain_of_rows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
