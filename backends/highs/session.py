@@ -28,6 +28,7 @@ from gpusched_dsl.backends.highs.second_opinions import (
     unbounded_or_infeasible,
 )
 from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt, basis_in, set_basis
+from gpusched_dsl.backends.interrupt import SolverOverran
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.compiling.analysis.bounds import propagate
 from gpusched_dsl.compiling.convexity.quadratic_objective import QuadraticObjective
@@ -143,7 +144,10 @@ class HighsSession:
         if status in (Raw.kUnknown, Raw.kSolveError, Raw.kPresolveError, Raw.kPostsolveError):
             status = run.run_without_presolve()
         if status == Raw.kInfeasible:
-            status = confirm_infeasible(run)
+            try:
+                status = confirm_infeasible(run)
+            except SolverOverran:  # the first status stands; nothing may be read from HiGHS any more
+                return SolverResult(Status.INFEASIBLE)
         result = result_of(highs, problem, status)
         if start is not None and result.status is Status.OPTIMAL and is_without_work(result):
             result = solve_without_start(run, result)

@@ -309,3 +309,23 @@ def test_a_command_ends_although_its_solver_does_not(tmp_path: Path) -> None:
     assert done.returncode in (0, 5)  # a point of the heuristics, or none
     assert "warning[GSM4007]: `highs` runs on after its time limit and was given up" in done.stderr
     assert "limit" in done.stdout
+
+
+def test_an_infeasible_problem_is_infeasible_although_its_second_opinion_does_not_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never_ends(_: run.HighsRun) -> object:
+        asked.append(1)
+        raise SolverOverran
+
+    asked: list[int] = []
+    monkeypatch.setattr(run.HighsRun, "run_without_presolve", never_ends)
+    text = """
+    model Pigeons { set P = 1..6; set H = 1..5; var at[P, H] binary; minimize f: sum[p in P] p * at[p, 1];
+                    constraint somewhere[p in P]: sum[h in H] at[p, h] == 1;
+                    constraint alone[h in H]: sum[p in P] at[p, h] <= 1; }
+    scenario S for Pigeons { }
+    """
+    solved = gs.loads(text).solve(backend="highs", without=["all"])
+    assert solved.status == "infeasible"
+    assert asked
