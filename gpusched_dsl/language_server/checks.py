@@ -8,7 +8,10 @@ from functools import cache
 from typing import TypeAlias
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.blocks import check_campaign, check_online, check_policy, check_test
+from gpusched_dsl.language.blocks.campaigns.campaign import check_campaign
+from gpusched_dsl.language.blocks.online.online_block import check_online
+from gpusched_dsl.language.blocks.policies.policy import check_policy
+from gpusched_dsl.language.blocks.tests.test_block import check_test
 from gpusched_dsl.language.checking import check_model, variants
 from gpusched_dsl.language.checking.flatten import ModelKey, StatementMemos
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic

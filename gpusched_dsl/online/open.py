@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpusched_dsl.compiling.build import check_solvable, choose_scenario, read_data
-from gpusched_dsl.language.blocks.blocks import check_online
+from gpusched_dsl.language.blocks.online.online_block import check_online
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checked_policy import CheckedMember, CheckedPolicy, CheckedPortfolio
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_you_mean

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.compiling.build import Permissions, build, read_data
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.blocks import check_blocks
-from gpusched_dsl.language.blocks.campaigns.campaign import MethodObstacle
-from gpusched_dsl.language.blocks.policies.portfolio import names_methods
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, CheckedSet
 from gpusched_dsl.language.checking import check_workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, Severity
@@ -20,6 +18,7 @@ from gpusched_dsl.language.workspace import Workspace
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Backend
+    from gpusched_dsl.language.blocks.campaigns.campaign import MethodObstacle
 
 # A generator or the online loop may still provide these data: warnings here, errors for `solve`.
 WEAKENED = frozenset({"GSM2001"})
@@ -65,12 +64,20 @@ def _solver_named(name: str) -> Backend:
 
 def _methods(workspace: Workspace) -> set[str] | None:
     """Return the names of methods; None, without loading anything, if no test, campaign or portfolio names one."""
-    if not (workspace.tests or workspace.campaigns or any(map(names_methods, workspace.policies.values()))):
+    if not (workspace.tests or workspace.campaigns or _name_methods(workspace.policies.values())):
         return None
     from gpusched_dsl.backends.registry import solver_names
     from gpusched_dsl.policies.library import policy_names
 
     return {*solver_names(), *policy_names(workspace)}
+
+
+def _name_methods(policies: Collection[tree.Policy]) -> bool:
+    if not policies:
+        return False
+    from gpusched_dsl.language.blocks.policies.portfolio import names_methods
+
+    return any(map(names_methods, policies))
 
 
 def _measures(workspace: Workspace) -> tuple[str, ...] | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched_dsl.language.blocks.blocks import CheckedExpect, CheckedTest, check_blocks, check_test
+from gpusched_dsl.language.blocks.blocks import check_blocks
+from gpusched_dsl.language.blocks.tests.test_block import CheckedExpect, CheckedTest, check_test
 from gpusched_dsl.language.checked import ComparisonChain, Constant, KnownValue, Numeric, StringLiteral, TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
