@@ -80,7 +80,7 @@ def find_mip_start(
     `options` hold what is left of the time limit, of which a share is taken. `improves`: the start is the point of an
     earlier objective and may be poor for this one, so a search pays as without a start.
     """
-    if start is not None and not np.isfinite(start).any():
+    if start is not None and not _states_anything(problem, start):
         start = None
     mip_start = MipStart(start)
     if start is not None:
@@ -90,6 +90,15 @@ def find_mip_start(
     if mip_start.answer is None and _search_is_wanted(problem, backend, options, mip_start, improves):
         mip_start = _search(problem, backend, options, mip_start, monitor)
     return mip_start
+
+
+def _states_anything(problem: Problem, start: Floats) -> bool:
+    """Whether the start has a value that a solver cannot find at once: of an integer column, if there are any.
+
+    Without these the completion would be the whole problem. The previous plan of a window whose later slots are
+    relaxed has integers only in slots that have passed.
+    """
+    return bool(np.isfinite(start[problem.integer] if problem.is_mip and problem.is_linear else start).any())
 
 
 def _search_is_wanted(
