@@ -58,6 +58,9 @@ class Size:
     nonzeros: int
 
 
+CANCELLED = 16 * float(np.finfo(float).eps)  # of the sizes of all parts of a sum: so much may be rounding
+
+
 @dataclass(frozen=True, eq=False)
 class Term:
     """A named part of an objective: `constant + sum(coefficients * point[columns])`; columns are distinct."""
@@ -69,8 +72,11 @@ class Term:
     span: Span | None = None
 
     def value(self, point: Floats) -> float:
+        """The value at a point; 0 where parts cancel but for rounding, as in `sum[j in Jobs] w[j] * (1 - x[j])`."""
         # Not as an inner product: for long ones BLAS wakes its threads, which costs a thousand times the sum.
-        return float(self.constant + (self.coefficients * point[self.columns]).sum())
+        parts = self.coefficients * point[self.columns]
+        value = float(self.constant + parts.sum())
+        return 0.0 if abs(value) <= CANCELLED * (abs(self.constant) + np.abs(parts).sum()) < np.inf else value
 
 
 @dataclass(frozen=True, eq=False)
