@@ -38,6 +38,9 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
     help = did_you_mean(name, (*solvers, *policies)) or listed
     if name == "portfolio":  # what other tools call it
         help = f"several solvers at once are `concurrent`, or named as in `highs+scip`; {help}"
+    names = [part.strip() for part in name.split(",")]
+    if len(names) > 1 and {*solvers, *policies}.issuperset(names):
+        help = f"`gsdsl compare` and `gsdsl run` compare several methods with `--methods {name}`"
     raise DiagnosticError([Diagnostic("GSM4001", f"unknown solver or policy `{name}`", help=help)])
 
 

@@ -124,6 +124,7 @@ def test_a_plan_that_breaks_rows(gsdsl: Run, rented: Callable[..., Path], tmp_pa
     [
         ("Elsewhere", "GSM4016", "`Elsewhere` is a policy for another model"),
         ("Gredy", "GSM4001", "did you mean `Greedy`?"),
+        ("FIFO,highs", "GSM4001", "compare several methods with `--methods FIFO,highs`"),
         ("highss", "GSM4001", "did you mean `highs`?"),
         ("nothing_like_it", "GSM4001", "the policies for `CapacityPlanning` are `Lazy`"),
     ],
