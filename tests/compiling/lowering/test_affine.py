@@ -75,3 +75,12 @@ def test_spread_puts_rows_where_they_belong() -> None:
     starts, columns, values = assemble(4, spread.blocks)
     assert starts.tolist() == [0, 1, 1, 1, 2]
     assert (columns.tolist(), values.tolist()) == ([1, 2], [3.0, 4.0])
+
+
+def test_blocks_of_one_family_are_merged_although_each_is_distinct() -> None:
+    columns = np.arange(SIZE, dtype=np.int64)
+    made = [AffineBlock(None, columns, np.full(SIZE, factor), "v", frozenset(), distinct=True) for factor in (1.0, 2.0)]
+    starts, found, values = assemble(SIZE, made)
+    assert starts.tolist() == list(range(SIZE + 1))
+    assert found.tolist() == columns.tolist()
+    assert values.tolist() == [3.0] * SIZE
