@@ -157,3 +157,8 @@ def test_json_keeps_to_its_schema(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "result.json").read_text())
     assert list(complaints(document, published("result.schema.json"))) == []
     assert {row["job"] for row in document["placement"]} == {"resnet", "bert", "gpt_small", "vision"}
+
+
+def test_the_time_of_a_plan_is_that_of_the_policy() -> None:
+    solved = gs.load(TWO_RACKS).solve(method="FIFO").solved
+    assert 0 <= solved.solve_seconds < 60
