@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.child import Lap
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.language.blocks.blocks import check_online
+from gpusched_dsl.language.blocks.online.online_block import check_online
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
