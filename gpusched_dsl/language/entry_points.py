@@ -13,9 +13,10 @@ _Added = TypeVar("_Added")
 
 def entry_points(group: str) -> dict[str, importlib.metadata.EntryPoint]:
     """Return the entry points of a group by name, in alphabetical order."""
-    from importlib.metadata import entry_points  # here, as most commands need no additions
+    from importlib import metadata  # here, as most commands need no additions
 
-    return {point.name: point for point in sorted(entry_points(group=group), key=lambda point: point.name)}
+    found = metadata.entry_points(group=group)
+    return {point.name: point for point in sorted(found, key=lambda point: point.name)}
 
 
 def load_entry_points(

@@ -12,7 +12,7 @@ from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.compiling.passes.removing import without_rows
+from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.oracle import Feasibility, decide
 from gpusched_dsl.ir.deadline import StoppedEarly, limit
@@ -97,6 +97,7 @@ def _removed_constraints(model: CheckedModel, other: CheckedModel) -> frozenset[
         (model.lets, other.lets),
         (model.params, other.params),
         (model.sets, other.sets),
+        (model.randoms, other.randoms),
     ]
     for own, others in kinds:
         if not own.keys() >= others.keys() or not _are_same([own[name] for name in others], list(others.values())):
@@ -112,4 +113,4 @@ def _without_constraints(problem: Problem, names: Collection[str]) -> Problem:
     gone = np.zeros(problem.rows, dtype=np.bool_)
     for family in problem.constraints:
         gone[family.slice] = family.name in names
-    return without_rows(problem, gone)
+    return without_rows(problem, gone)[0]

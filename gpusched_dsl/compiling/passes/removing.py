@@ -1,4 +1,4 @@
-"""Removes columns of a problem and inserts constants for them; removes rows, and definitions that nothing reads."""
+"""Removes columns of a problem and inserts constants for them; removes definitions that nothing reads."""
 
 from __future__ import annotations
 
@@ -43,20 +43,6 @@ def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
         ),
         definitions=tuple(definitions),
         conditions=Conditions(conditions.rows, names[conditions.columns], conditions.values),
-    )
-
-
-def without_rows(problem: Problem, gone: Bools) -> Problem:
-    """Return the problem without these rows, the others renumbered."""
-    kept, conditions = ~gone, problem.conditions
-    names, some = np.cumsum(kept) - 1, kept[conditions.rows]
-    return replace(
-        problem,
-        constraints=kept_families(problem.constraints, kept),
-        matrix=problem.matrix.take(np.flatnonzero(kept)),
-        row_lower=problem.row_lower[kept],
-        row_upper=problem.row_upper[kept],
-        conditions=Conditions(names[conditions.rows[some]], conditions.columns[some], conditions.values[some]),
     )
 
 

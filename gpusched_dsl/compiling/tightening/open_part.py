@@ -15,7 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds, propagate
-from gpusched_dsl.compiling.passes.removing import without_columns, without_rows
+from gpusched_dsl.compiling.passes.removing import without_columns
+from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.families import kept_families
 from gpusched_dsl.ir.problem import Problem
@@ -38,4 +39,5 @@ def open_part(problem: Problem) -> Problem:
     smaller = without_columns(problem, gone, np.zeros(problem.columns))
     least, most = Bounds(smaller.lower, smaller.upper).of(Affines(smaller.matrix, np.zeros(smaller.rows)))
     always = (least >= smaller.row_lower) & (most <= smaller.row_upper)
-    return without_rows(replace(smaller, variables=kept_families(problem.variables, ~gone, with_empty=True)), always)
+    variables = kept_families(problem.variables, ~gone, with_empty=True)
+    return without_rows(replace(smaller, variables=variables), always)[0]

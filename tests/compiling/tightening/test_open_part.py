@@ -44,7 +44,7 @@ def test_a_problem_that_is_infeasible_by_its_bounds_stays() -> None:
     assert open_part(problem) is problem
 
 
-def test_variables_without_columns_and_rows_under_conditions() -> None:
+def test_variables_without_columns_have_an_empty_family() -> None:
     draft = Draft()
     x = draft.columns("x", 2, 0, 0)
     y = draft.columns("y", 1, 0, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import product
 from pathlib import Path
 
@@ -160,5 +161,6 @@ def test_json_keeps_to_its_schema(tmp_path: Path) -> None:
 
 
 def test_the_time_of_a_plan_is_that_of_the_policy() -> None:
+    began = time.perf_counter()
     solved = gs.load(TWO_RACKS).solve(method="FIFO").solved
-    assert 0 <= solved.solve_seconds < 60
+    assert 0 <= solved.solve_seconds <= time.perf_counter() - began
