@@ -9,7 +9,8 @@ that was executed. In right sides of `carry`, all other parameters have the valu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpusched_dsl.language.checked import CheckedModel, IndexVar, TypedExpr, TypedIndexing, TypedLaw
 from gpusched_dsl.language.source import Span
@@ -21,8 +22,7 @@ CHANGES = ("start", "resume", "migration", "resize", "halt", "boot")  # of a job
 CHARGED = ("jobs", "nodes")  # `charge jobs;`: their rates while they run; `charge nodes;`: whole nodes in use
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedWindow:
+class CheckedWindow(Struct, frozen=True):
     """The set of slots, and how many slots are planned and how many of them executed before the next plan."""
 
     span: Span
@@ -32,8 +32,7 @@ class CheckedWindow:
     commit: TypedExpr
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedArrival:
+class CheckedArrival(Struct, frozen=True):
     """The arrival of jobs, in the unit of the clock; with a window: the slot. `job` is bound in `at`."""
 
     span: Span
@@ -43,8 +42,7 @@ class CheckedArrival:
     at: TypedExpr
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedTrigger:
+class CheckedTrigger(Struct, frozen=True):
     """An event of `EVENTS`, or `every`: a time in the unit of the clock, or with a window a number of slots."""
 
     span: Span
@@ -52,8 +50,7 @@ class CheckedTrigger:
     every: TypedExpr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedCarry:
+class CheckedCarry(Struct, frozen=True):
     """`target[variables] = value` for the next plan, in the declared unit of the target."""
 
     target: str
@@ -62,8 +59,7 @@ class CheckedCarry:
     value: TypedExpr
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedChange:
+class CheckedChange(Struct, frozen=True):
     """The cost of a change: `delay` in the unit of the clock (with a window: in hours), `costs` in money.
 
     The indices of the placement are bound to where the job is put.
@@ -75,8 +71,7 @@ class CheckedChange:
     costs: TypedExpr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedOutage:
+class CheckedOutage(Struct, frozen=True):
     """Nodes of a set fail `every` so long after they were last put up, each time `lasting` so long."""
 
     span: Span
@@ -86,8 +81,7 @@ class CheckedOutage:
     lasting: TypedLaw
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedCharge:
+class CheckedCharge(Struct, frozen=True):
     """An amount for the executed slots, or a rate for the duration of a plan; by the elements of `indexing`."""
 
     name: str
@@ -97,8 +91,7 @@ class CheckedCharge:
     unit: Unit
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedOnline:
+class CheckedOnline(Struct, frozen=True):
     """`model` has the loop's own names as parameters; `unit` is that of the clock (with a window it counts slots, and
     spans of time such as delays are in hours).
 

@@ -9,7 +9,8 @@ ordinary evaluator knows them; `at` gives the same policy at another time. Three
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field, structs
 
 from gpusched_dsl.language.checked import (
     CheckedLet,
@@ -27,14 +28,12 @@ ARRIVED, ATTAINED, SHORTEST = "arrived", "attained", "shortest"
 JOB_FACTS = (ARRIVED, ATTAINED, SHORTEST)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedKey:
+class CheckedKey(Struct, frozen=True):
     value: TypedExpr
     descending: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRanking:
+class CheckedRanking(Struct, frozen=True):
     """`order`, `choose`, `otherwise`: the listed elements, their condition, and the keys, most important first.
 
     The indices that the indexing binds have the names and types of the placement's, except for `node_type`: an index
@@ -48,8 +47,7 @@ class CheckedRanking:
     node_type: IndexVar | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRule:
+class CheckedRule(Struct, frozen=True):
     """`new_node exclusive`, `grow by speedup`, `swap_tardy_any(5)`, or with an expression: `sort by time[j, g]`."""
 
     name: str
@@ -67,8 +65,7 @@ class CheckedRule:
         return words if by is None else f"{words} by {by}"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedDraw:
+class CheckedDraw(Struct, frozen=True):
     """`randomise order|choose|place`: `probability` of a swap, or `count` of the list drawn from and its `odds`.
 
     `probability` and the `count` of `choose` are for one job, bound as by `order`; that of `place` is one number.
@@ -81,8 +78,7 @@ class CheckedDraw:
     odds: str = ""  # such as `inverse cost`
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedMemory:
+class CheckedMemory(Struct, frozen=True):
     """`remember target = value;`: `target` is a parameter of jobs, which has this value in the policy's next plan.
 
     `value` is in the declared unit of the target, of the way that the rules chose for a job before `finish` changed it.
@@ -96,8 +92,7 @@ class CheckedMemory:
     node_types: tuple[IndexVar, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedAgain:
+class CheckedAgain(Struct, frozen=True):
     """`again after time where condition;`: in how long, in the unit of `now`, a job that runs wants a new plan.
 
     It sees what `CheckedMemory` sees, of the way in which the job is placed in the end.
@@ -109,8 +104,7 @@ class CheckedAgain:
     node_types: tuple[IndexVar, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedStage:
+class CheckedStage(Struct, frozen=True):
     """`profile` or `admit`: a problem solved for all jobs at once before the queue.
 
     `verb` is one of these words, `indexing` lists the pairs of job and kind of node, `over` the choices of each pair,
@@ -129,8 +123,7 @@ class CheckedStage:
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedPrice:
+class CheckedPrice(Struct, frozen=True):
     """`price(capacity[v])`: the dual value of a constraint in the linear relaxation of the model.
 
     `param` stands for it in the policy's model, in the unit of the objective per unit of the constraint. `span` is its
@@ -144,8 +137,7 @@ class CheckedPrice:
     omitted: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedLoads:
+class CheckedLoads(Struct, frozen=True):
     """`reserve ... of LOAD with RULE`, `serve x[...] of LOAD with RULE`: loads of services, and their rule.
 
     `indexing` binds the service, the node and the slot, in any order. `arguments` of the rule are in the units in which
@@ -162,8 +154,7 @@ class CheckedLoads:
     variable: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFix:
+class CheckedFix(Struct, frozen=True):
     """`fix on[k in Nodes, h in Slots] = 1;`: `value` in the unit of the variable; it may read earlier decisions."""
 
     variable: str
@@ -172,8 +163,7 @@ class CheckedFix:
     value: TypedExpr
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedSlots:
+class CheckedSlots(Struct, frozen=True):
     """The lines of a policy for a model with slots besides the queue and the choice.
 
     `occupies` is seen for one job on one node; `node` and `slot` are the names of the placement's indices.
@@ -187,8 +177,7 @@ class CheckedSlots:
     fixes: tuple[CheckedFix, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedMember:
+class CheckedMember(Struct, frozen=True):
     """A method of a portfolio by name, a policy or a solver, with the seconds that it may take for a plan."""
 
     name: str
@@ -196,8 +185,7 @@ class CheckedMember:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFutures:
+class CheckedFutures(Struct, frozen=True):
     """`futures 4 with arrivals seed 7;`: how many futures are drawn, by which seed (None: that of the run).
 
     With `arrivals`, jobs arrive in them: as they did in the `past` of the run, or as the generators of the scenario
@@ -210,8 +198,7 @@ class CheckedFutures:
     seed: TypedExpr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedPortfolio:
+class CheckedPortfolio(Struct, frozen=True):
     """`portfolio Greedy, EDF;`: the plans of `members` are simulated, and the one with the least cost is followed.
 
     A simulation ends with the last job, or `horizon` (in the unit of `now`) after the plan. Without `futures` there is
@@ -227,16 +214,14 @@ class CheckedPortfolio:
     mixtures: TypedExpr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyLine:
+class PolicyLine(Struct, frozen=True):
     """Where a line of a policy is written: its text, and the name of the policy that has it, be it an inherited one."""
 
     span: Span
     policy: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedPolicy:
+class CheckedPolicy(Struct, frozen=True):
     """The lines of a policy after inheritance. `model` also has the policy's `let`s.
 
     Jobs are bound by `order` (the name of the placement's job index); `choose` and `otherwise` see it. A policy that
@@ -290,5 +275,5 @@ def at(policy: CheckedPolicy, now: float) -> CheckedPolicy:
     clock = policy.model.lets.get(NOW)
     if clock is None or clock.span != policy.span or not isinstance(clock.value, Constant):
         return policy
-    lets = {**policy.model.lets, NOW: replace(clock, value=replace(clock.value, value=float(now)))}
-    return replace(policy, model=replace(policy.model, lets=lets))
+    lets = {**policy.model.lets, NOW: structs.replace(clock, value=structs.replace(clock.value, value=float(now)))}
+    return structs.replace(policy, model=structs.replace(policy.model, lets=lets))

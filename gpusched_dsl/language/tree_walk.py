@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import TypeVar
 
 from gpusched_dsl.language import tree
@@ -13,8 +12,8 @@ _Kind = TypeVar("_Kind", bound=tree.Node)
 
 def children(node: tree.Node) -> Iterator[tree.Node]:
     """The nodes right below a node, in the order of its fields."""
-    for field in fields(node):
-        value = getattr(node, field.name)
+    for name in node.__struct_fields__:
+        value = getattr(node, name)
         if isinstance(value, tree.Node):
             yield value
         elif isinstance(value, tuple):
@@ -44,7 +43,7 @@ def same_tree(left: object, right: object) -> bool:
         if type(a) is not type(b):
             return False
         if isinstance(a, tree.Node):
-            pending.extend((getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.name != "span")
+            pending.extend((getattr(a, name), getattr(b, name)) for name in a.__struct_fields__ if name != "span")
         elif isinstance(a, tuple) and isinstance(b, tuple):
             if len(a) != len(b):
                 return False

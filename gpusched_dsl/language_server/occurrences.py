@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 
 from gpusched_dsl.language import tree
@@ -90,7 +90,7 @@ def _fields(node: tree.Node) -> tuple[str, ...]:
     known = _KNOWN_FIELDS.get(kind)
     if known is None:
         left_out = ("span", "indexing")
-        known = _KNOWN_FIELDS[kind] = tuple(f.name for f in fields(node) if f.name not in left_out)
+        known = _KNOWN_FIELDS[kind] = tuple(n for n in node.__struct_fields__ if n not in left_out)
     return known
 
 

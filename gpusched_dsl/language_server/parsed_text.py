@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from lark import Token
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -128,7 +129,7 @@ def _blocks(parts: list[Chunk], chunks: list[ParsedChunk], before: ParsedText | 
         start = parsed.fragment.in_file(parsed.tokens[0].start_pos or 0) if parsed.tokens else parts[at].start
         for block in parsed.file.blocks:
             statements = tuple(s for c in inside for s in c.statements)
-            made = replace(block, statements=statements)  # type: ignore[call-arg]
+            made = structs.replace(block, statements=statements)
             yield BlockExtent(earlier.get(_identity(made), made), start, parts[last].end)
         at = last + 1
 

@@ -62,4 +62,4 @@ def _words(part: object) -> Iterator[str]:
 
 def _fields(node: tree.Node) -> list[str]:
     """The names of the fields of a node that can hold names."""
-    return [name for name in node.__dataclass_fields__ if name != "span"]
+    return [name for name in node.__struct_fields__ if name != "span"]

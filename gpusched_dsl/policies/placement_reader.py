@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
@@ -123,7 +124,7 @@ class _Reader(PlacementEvaluator):
         place = 0
         for number, iterator in enumerate(indexing.iterators):
             if place == node_at and len(iterator.variables) == 1 and isinstance(iterator.domain, NamedSet):
-                only = replace(iterator, domain=replace(iterator.domain, name=ONE_NODE_OF_EACH))
+                only = structs.replace(iterator, domain=structs.replace(iterator.domain, name=ONE_NODE_OF_EACH))
                 listed = (*indexing.iterators[:number], only, *indexing.iterators[number + 1 :])
                 component = self.store.sets[iterator.domain.name].components[0]
                 sets = {**self.store.sets, ONE_NODE_OF_EACH: TupleDomain((component,), (nodes,))}

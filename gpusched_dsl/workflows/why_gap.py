@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from gpusched_dsl.language.checked_policy import CheckedMember, CheckedPolicy, CheckedPortfolio
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -75,7 +77,7 @@ def _looking_ahead(workspace: Workspace, setup: RunSetup, config: RunConfig) -> 
         tuple(CheckedMember(planner.name, span) for planner in members),
         continuing=tuple(CheckedMember(planner.name, span) for planner in planners),
     )
-    policy = replace(queues[0], name=f"{setup.planner.name}, looking ahead", portfolio=stated)
+    policy = structs.replace(queues[0], name=f"{setup.planner.name}, looking ahead", portfolio=stated)
     return PortfolioPlanner(policy, members, planners, config.permissions.limits())
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from msgspec import structs
+
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.gap_parts import GapParts
 from gpusched_dsl.online.bounds.run_bound import has_unfinished_jobs
@@ -40,7 +42,7 @@ def gap_parts_of_windows(
         setup = setup_of(workspace, informed if foresees else config)
         if foresees:
             carries = tuple(carry for carry in setup.online.carries if carry.target not in real)
-            setup = replace(setup, online=replace(setup.online, carries=carries))
+            setup = replace(setup, online=structs.replace(setup.online, carries=carries))
         outcome = _run_with_long_windows(setup, foresees, stop)
         if outcome.ended != "horizon":
             return f"a run with longer windows ended early: {outcome.ended}"

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.data.binding import FileReader
 from gpusched_dsl.language.checked import CheckedCheck, CheckedModel
 from gpusched_dsl.language.scenarios.assignments import ArrayAssignment, Assignment, ExpressionAssignment, LawAssignment
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
-from gpusched_dsl.language.source import Source, Span
 
 T = TypeVar("T")
-
-# Texts in which a name would be no reference.
-_NO_PARTS = (Span, Source)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +135,7 @@ def _names(node: object, known: Container[str]) -> frozenset[str]:
             open_.extend(part)
         elif isinstance(part, Mapping):
             open_.extend((*part.keys(), *part.values()))
-        elif dataclasses.is_dataclass(part) and not isinstance(part, _NO_PARTS) and id(part) not in seen:
+        elif isinstance(part, Struct) and id(part) not in seen:
             seen.add(id(part))
-            open_.extend(getattr(part, f.name) for f in dataclasses.fields(part))
+            open_.extend(getattr(part, name) for name in part.__struct_fields__ if name != "span")
     return frozenset(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import singledispatch
 
 from gpusched_dsl.language.checked import (
@@ -63,7 +62,7 @@ _PARTS: dict[type, tuple[str, ...]] = {}  # looked up for each kind of node once
 def _parts_of(node: TypedExpr | TypedSet) -> tuple[str, ...]:
     known = _PARTS.get(type(node))
     if known is None:
-        known = _PARTS[type(node)] = tuple(f.name for f in dataclasses.fields(node) if f.name not in _NO_PARTS)
+        known = _PARTS[type(node)] = tuple(n for n in node.__struct_fields__ if n not in _NO_PARTS)
     return known
 
 

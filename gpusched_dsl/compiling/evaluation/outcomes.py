@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION
@@ -134,6 +135,6 @@ def _references(part: Part, around: tuple[TypedIndexing, ...]) -> Iterator[tuple
     inside = around
     if isinstance(indexing, TypedIndexing):
         certain = tuple(c for c in indexing.conditions if not is_random(c))
-        inside = (*around, replace(indexing, conditions=certain))
+        inside = (*around, structs.replace(indexing, conditions=certain))
     for child in children(part):
         yield from _references(child, inside)

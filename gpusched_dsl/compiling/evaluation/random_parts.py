@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -146,26 +148,26 @@ def _push(body: TypedExpr, expected: Expected) -> TypedExpr:
     span = body.span
     match body:
         case Negate():
-            return replace(body, operand=inside(body.operand))
+            return structs.replace(body, operand=inside(body.operand))
         case Arithmetic(op="+" | "-"):
-            return replace(body, left=inside(body.left), right=inside(body.right))
+            return structs.replace(body, left=inside(body.left), right=inside(body.right))
         case Arithmetic(op="*") if not is_random(body.left) or not is_random(body.right):
-            return replace(body, left=inside(body.left), right=inside(body.right))
+            return structs.replace(body, left=inside(body.left), right=inside(body.right))
         case Arithmetic(op="/") if not is_random(body.right):
-            return replace(body, left=inside(body.left))
+            return structs.replace(body, left=inside(body.left))
         case Reduction(op="sum" | "count") if not is_random(body.indexing):
-            return replace(body, op="sum", body=inside(body.body), type=PLAIN)
+            return structs.replace(body, op="sum", body=inside(body.body), type=PLAIN)
         case IfThenElse() if not is_random(body.condition):
-            return replace(body, then=inside(body.then), otherwise=inside(body.otherwise))
+            return structs.replace(body, then=inside(body.then), otherwise=inside(body.otherwise))
         case Fallback() if not is_random(body.reference):
-            return replace(body, fallback=inside(body.fallback))
+            return structs.replace(body, fallback=inside(body.fallback))
         case Function(name="min" | "max") if len(body.arguments) == 1:
             return inside(body.arguments[0])
         case Logic():
             return _logic(body, expected)
         case ComparisonChain(ops=(op,)) if body.decision and op in _CLOSED:
             # No solver keeps a strict comparison of decisions; what is excluded is closed.
-            return combine("-", number(1.0, span), inside(replace(body, ops=(_CLOSED[op],))), span)
+            return combine("-", number(1.0, span), inside(structs.replace(body, ops=(_CLOSED[op],))), span)
     return Expected(span=span, type=PLAIN, decision=body.decision, op=expected.op, body=body, given=expected.given)
 
 
@@ -175,7 +177,7 @@ def _logic(body: Logic, expected: Expected) -> TypedExpr:
     one = number(1.0, span)
 
     def chance(*operands: TypedExpr) -> TypedExpr:
-        part = operands[0] if len(operands) == 1 else replace(body, op="and", operands=operands)
+        part = operands[0] if len(operands) == 1 else structs.replace(body, op="and", operands=operands)
         return _push(part, expected)
 
     if body.op == "not":
@@ -196,7 +198,7 @@ def _logic(body: Logic, expected: Expected) -> TypedExpr:
 
 def _opposite(condition: TypedExpr) -> TypedExpr:
     if isinstance(condition, ComparisonChain) and len(condition.ops) == 1:
-        return replace(condition, ops=(_OPPOSITE[condition.ops[0]],))
+        return structs.replace(condition, ops=(_OPPOSITE[condition.ops[0]],))
     if isinstance(condition, Logic) and condition.op == "not":
         return condition.operands[0]
     return Logic(span=condition.span, type=condition.type, decision=condition.decision, op="not", operands=(condition,))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.sets import Sets
 from gpusched_dsl.language.checked import IntegerRange, LetRef, Reduction, TypedExpr, TypedIndexing, VariableRef
@@ -23,7 +21,7 @@ def entries_at_least(sets: Sets, expr: TypedExpr, rows: int) -> int:
         return entries_at_least(sets, sets.model.lets[expr.name].value, rows)
     if isinstance(expr, Reduction):
         return entries_at_least(sets, expr.body, rows * _combinations(sets, expr.indexing))
-    parts = (getattr(expr, field.name) for field in dataclasses.fields(expr))
+    parts = (getattr(expr, name) for name in expr.__struct_fields__)
     exprs = [c for part in parts for c in (part if isinstance(part, tuple) else (part,)) if isinstance(c, TypedExpr)]
     return sum(entries_at_least(sets, part, rows) for part in exprs)
 

@@ -9,10 +9,11 @@ is silently excluded. The comparisons become one choice among values in `passes/
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, constant
@@ -65,7 +66,7 @@ class _Plan:
             equalities.append(
                 ComparisonChain(span=number.span, type=Logical(), decision=True, operands=(number, here), ops=("==",))
             )
-        at_index = replace(reference, subscripts=tuple(subscripts), decision=decision)
+        at_index = structs.replace(reference, subscripts=tuple(subscripts), decision=decision)
         return _Plan(at_index, positions, tuple(indices), tuple(equalities))
 
 

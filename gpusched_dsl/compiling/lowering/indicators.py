@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
@@ -202,7 +203,7 @@ _OPPOSITE = {"!=": "==", "<": ">=", ">": "<="}
 
 
 def _opposite(expr: ComparisonChain) -> TypedExpr:
-    return replace(expr, ops=(_OPPOSITE[expr.ops[0]],))
+    return structs.replace(expr, ops=(_OPPOSITE[expr.ops[0]],))
 
 
 def _as_implications(expr: IfThenElse) -> TypedExpr:
@@ -218,5 +219,7 @@ def _as_implications(expr: IfThenElse) -> TypedExpr:
 def _as_conjunction(expr: ComparisonChain) -> TypedExpr:
     """`a <= x <= b` as `a <= x and x <= b`."""
     pairs = zip(expr.operands, expr.ops, expr.operands[1:], strict=False)
-    parts = tuple(replace(expr, operands=(a, b), ops=(op,), decision=a.decision or b.decision) for a, op, b in pairs)
+    parts = tuple(
+        structs.replace(expr, operands=(a, b), ops=(op,), decision=a.decision or b.decision) for a, op, b in pairs
+    )
     return Logic(span=expr.span, type=expr.type, decision=True, op="and", operands=parts)

@@ -7,9 +7,10 @@ elements may only stand as subscripts, in memberships, and in comparisons with o
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator as Iterates
 from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -111,10 +112,10 @@ def parts(node: object) -> Iterates[object]:
     """The nodes right below a node."""
     if isinstance(node, tuple):
         yield from node
-    elif dataclasses.is_dataclass(node) and not isinstance(node, type):
-        for field in dataclasses.fields(node):
-            if field.name not in _NO_PARTS:
-                yield getattr(node, field.name)
+    elif isinstance(node, Struct):
+        for name in node.__struct_fields__:
+            if name not in _NO_PARTS:
+                yield getattr(node, name)
 
 
 _NO_PARTS = {"span", "type", "types", "variable", "variables"}

@@ -15,9 +15,9 @@ on x[n].
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.language.checked import (
@@ -67,25 +67,26 @@ class Representing:
         """The rewritten model; raises Obstacle."""
         model = self.model
         variables = {
-            name: replace(v, indexing=self._index_list(v.indexing, v.span)) for name, v in model.variables.items()
+            name: structs.replace(v, indexing=self._index_list(v.indexing, v.span))
+            for name, v in model.variables.items()
         }
         constraints = {}
         for name, constraint in model.constraints.items():
             own = self._scope_of(constraint.indexing)
-            constraints[name] = replace(
+            constraints[name] = structs.replace(
                 constraint,
                 indexing=self._index_list(constraint.indexing, constraint.span),
                 body=self._rewrite_assertion(constraint.body, own),
             )
-        objectives = tuple(
-            replace(o, terms=tuple(replace(t, value=self._rewrite(t.value, frozenset())) for t in o.terms))
-            for o in model.objectives
-        )
-        return replace(
+        objectives = []
+        for objective in model.objectives:
+            terms = (structs.replace(t, value=self._rewrite(t.value, frozenset())) for t in objective.terms)
+            objectives.append(structs.replace(objective, terms=tuple(terms)))
+        return structs.replace(
             model,
             variables=variables,
             constraints=constraints,
-            objectives=objectives,
+            objectives=tuple(objectives),
             lets={**model.lets, **self.lets},
         )
 
@@ -112,7 +113,7 @@ class Representing:
             is_root_set = isinstance(iterator.domain, NamedSet) and iterator.domain.name == self.root
             if own_variables and is_root_set:
                 named = NamedSet(span=iterator.domain.span, types=iterator.domain.types, name=REPRESENTATIVES)
-                iterator = replace(iterator, domain=named)
+                iterator = structs.replace(iterator, domain=named)
             elif own_variables:
                 conditions += [self._is_representative(v) for v in own_variables]
             iterators.append(iterator)
@@ -129,17 +130,17 @@ class Representing:
         """Rewrite the body of a constraint: comparisons become rows unless a decision guards them."""
         match node:
             case ComparisonChain() if not {*node.ops} - {"<=", ">=", "=="}:
-                return replace(node, operands=tuple(self._rewrite(o, scope) for o in node.operands))
+                return structs.replace(node, operands=tuple(self._rewrite(o, scope) for o in node.operands))
             case Logic(op="and"):
-                return replace(node, operands=tuple(self._rewrite_assertion(o, scope) for o in node.operands))
+                return structs.replace(node, operands=tuple(self._rewrite_assertion(o, scope) for o in node.operands))
             case Logic(op="=>", operands=(condition, body)) if not condition.decision:
-                return replace(node, operands=(condition, self._rewrite_assertion(body, scope)))
+                return structs.replace(node, operands=(condition, self._rewrite_assertion(body, scope)))
             case IfThenElse() if not node.condition.decision:
                 then, otherwise = (
                     self._rewrite_assertion(node.then, scope),
                     self._rewrite_assertion(node.otherwise, scope),
                 )
-                return replace(node, then=then, otherwise=otherwise)
+                return structs.replace(node, then=then, otherwise=otherwise)
         rewritten: TypedExpr = self._rewrite(node, scope)
         return rewritten
 
@@ -167,17 +168,17 @@ class Representing:
                     raise self._nonlinear_obstacle(nonlinear)
             return node
         changed = {
-            f.name: self._rewrite(getattr(node, f.name), scope, nonlinear)
-            for f in dataclasses.fields(node)
-            if f.name not in ("span", "type", "decision") and isinstance(getattr(node, f.name), TypedExpr | tuple)
+            name: self._rewrite(getattr(node, name), scope, nonlinear)
+            for name in node.__struct_fields__
+            if name not in ("span", "type", "decision") and isinstance(getattr(node, name), TypedExpr | tuple)
         }
-        return replace(node, **changed) if changed else node
+        return structs.replace(node, **changed) if changed else node
 
     def _rewrite_reduction(self, node: Reduction, scope: Scope, nonlinear: TypedExpr | None) -> TypedExpr:
         own = self._scope_of(node.indexing)
         free = frozenset(v for v in own if not self._is_chosen(v, node.indexing, scope))
         if not free:
-            return replace(node, body=self._rewrite(node.body, scope | own, nonlinear))
+            return structs.replace(node, body=self._rewrite(node.body, scope | own, nonlinear))
         if node.op != "sum":
             raise Obstacle(f"`{node.op}` over elements of `{self.root}` is not a sum", node.span)
         if scope:
@@ -192,7 +193,7 @@ class Representing:
         members = ParamRef(span=node.span, type=Numeric(), name=MEMBERS, subscripts=(index,))
         body = self._rewrite(node.body, scope | own)
         weighted = Arithmetic(span=node.span, type=node.type, decision=True, op="*", left=members, right=body)
-        return replace(node, indexing=self._restrict(node.indexing, free), body=weighted)
+        return structs.replace(node, indexing=self._restrict(node.indexing, free), body=weighted)
 
     def _is_chosen(self, variable: IndexVar, indexing: TypedIndexing, scope: Scope) -> bool:
         """Whether a condition sets the variable equal to an element that is chosen already."""
@@ -212,7 +213,7 @@ class Representing:
         self.lets[name] = let
         before, self._summed_at = self._summed_at, None
         own = self._scope_of(let.indexing)
-        self.lets[name] = replace(let, value=self._rewrite(let.value, own))
+        self.lets[name] = structs.replace(let, value=self._rewrite(let.value, own))
         if self._summed_at is not None:
             self._sums[name] = self._summed_at
         self._summed_at = self._summed_at or before

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpusched_dsl.language.checked.types import ValueType
 from gpusched_dsl.language.source import Span
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class IndexVar:
+class IndexVar(Struct, frozen=True, eq=False):
     """One bound index. Compared by identity: two `j` of different iterators are different variables."""
 
     name: str
@@ -17,16 +16,14 @@ class IndexVar:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypedSet:
+class TypedSet(Struct, frozen=True, kw_only=True):
     """A set expression; `types` are the types of its components (its arity is their number)."""
 
     span: Span
     types: tuple[ValueType, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypedExpr:
+class TypedExpr(Struct, frozen=True, kw_only=True):
     """`decision` states whether a variable occurs in it (so it is not a number before the solve)."""
 
     span: Span
@@ -34,8 +31,7 @@ class TypedExpr:
     decision: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Iterator:
+class Iterator(Struct, frozen=True):
     """`(v, g) in Configs`: one variable per component of the set (generated if the model names none)."""
 
     variables: tuple[IndexVar, ...]
@@ -43,8 +39,7 @@ class Iterator:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class TypedIndexing:
+class TypedIndexing(Struct, frozen=True):
     """Iterators in order, later ones may use variables of earlier ones; `conditions` is the `where` split at `and`."""
 
     iterators: tuple[Iterator, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from gpusched_dsl.language.checked.base import TypedExpr, TypedIndexing, TypedSet
 from gpusched_dsl.language.checked.laws import TypedLaw
@@ -11,8 +11,7 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedBound:
+class CheckedBound(Struct, frozen=True):
     """`op` is one of `<= >= < > ==`; `value` in the unit of the declaration, may use the declaration's indices."""
 
     op: str
@@ -20,8 +19,7 @@ class CheckedBound:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedSet:
+class CheckedSet(Struct, frozen=True):
     """`root` is the nominal root of a one-dimensional set that has one (itself when it is the root), else None.
 
     An indexed set has an `indexing`, and is a set of tuples: its indices, then its elements.
@@ -49,8 +47,7 @@ class CheckedSet:
         return len(self.indexing.variables)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedParam:
+class CheckedParam(Struct, frozen=True):
     """`type` is Numeric (in the declared unit), Element or TextType; `kind`: real, integer, binary, symbol, element.
 
     `recursive`: its value reads the parameter itself at other indices.
@@ -69,8 +66,7 @@ class CheckedParam:
     recursive: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedLet:
+class CheckedLet(Struct, frozen=True):
     """A named expression: a `let`, or a `report`."""
 
     name: str
@@ -81,8 +77,7 @@ class CheckedLet:
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedVariable:
+class CheckedVariable(Struct, frozen=True):
     name: str
     span: Span
     type: Numeric
@@ -92,8 +87,7 @@ class CheckedVariable:
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRandom:
+class CheckedRandom(Struct, frozen=True):
     """`law` is None when the scenario gives it."""
 
     name: str
@@ -104,8 +98,7 @@ class CheckedRandom:
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedTerm:
+class CheckedTerm(Struct, frozen=True):
     """`name` is None for the only term of an unnamed objective; `value` in the unit of the objective."""
 
     name: str | None
@@ -114,8 +107,7 @@ class CheckedTerm:
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedObjective:
+class CheckedObjective(Struct, frozen=True):
     """Objectives are in the order of their priority."""
 
     name: str | None
@@ -126,8 +118,7 @@ class CheckedObjective:
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedConstraint:
+class CheckedConstraint(Struct, frozen=True):
     """`body` is a Comparison (a chain is kept) or a Logic."""
 
     name: str
@@ -137,8 +128,7 @@ class CheckedConstraint:
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedCheck:
+class CheckedCheck(Struct, frozen=True):
     span: Span
     indexing: TypedIndexing
     condition: TypedExpr

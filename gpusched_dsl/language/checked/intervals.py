@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.checked.base import TypedExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeInterval(TypedExpr):
+class TimeInterval(TypedExpr, frozen=True, kw_only=True):
     """`start s[j] length p[j] optional on x[j]`; without `presence` always present. The value of a `let`."""
 
     start: TypedExpr
@@ -16,8 +13,7 @@ class TimeInterval(TypedExpr):
     presence: TypedExpr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntervalLoad(TypedExpr):
+class IntervalLoad(TypedExpr, frozen=True, kw_only=True):
     """The body of a reduction `cumulative`: a reference to an interval, its demand, and the capacity for all of them.
 
     The capacity does not depend on the indices of the reduction, and is in the unit of the demand.

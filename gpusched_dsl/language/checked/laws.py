@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked.base import TypedExpr, TypedIndexing
 from gpusched_dsl.language.source import Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypedList:
+class TypedList(Struct, frozen=True, kw_only=True):
     """Numbers in braces, in their order and with repetitions: `{ (10[epoch], 0.3), ... }`, `{ w[s] : s in Samples }`.
 
     Without an index list each row is one item, else the only row is the item of each index tuple.
@@ -21,8 +20,7 @@ class TypedList:
     indexing: TypedIndexing | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleFile:
+class SampleFile(Struct, frozen=True, kw_only=True):
     """A column of a data file with samples, and the conversion of its values to the unit of the random quantity.
 
     `item` names the columns as an item of a data statement would: for each index of the random its key, then the values
@@ -37,8 +35,7 @@ class SampleFile:
     unit: TypedExpr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypedLaw:
+class TypedLaw(Struct, frozen=True, kw_only=True):
     """A distribution: `numbers` by the names of its arguments, quantities in the unit of the random.
 
     `points` holds the list of `discrete`, `empirical` and `survival_points`, `file` the file of `empirical`; `parts`

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from gpusched_dsl.language.checked.declarations import (
     CheckedCheck,
@@ -18,8 +18,7 @@ from gpusched_dsl.language.checked.placement import CheckedPlacement
 from gpusched_dsl.language.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedModel:
+class CheckedModel(Struct, frozen=True):
     """A model with its inheritance and its options resolved.
 
     `data_order` names every set, parameter and random so that each comes after all that its definition reads.

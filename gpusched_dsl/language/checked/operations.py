@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.checked.base import TypedExpr, TypedIndexing, TypedSet
 from gpusched_dsl.language.checked.laws import TypedList
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Negate(TypedExpr):
+class Negate(TypedExpr, frozen=True, kw_only=True):
     operand: TypedExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arithmetic(TypedExpr):
+class Arithmetic(TypedExpr, frozen=True, kw_only=True):
     """`op` is one of `+ - * / ^`."""
 
     op: str
@@ -22,24 +18,21 @@ class Arithmetic(TypedExpr):
     right: TypedExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonChain(TypedExpr):
+class ComparisonChain(TypedExpr, frozen=True, kw_only=True):
     """A chain of numbers, texts or elements, all already in the unit of the first operand. Ops: `== != <= >= < >`."""
 
     operands: tuple[TypedExpr, ...]
     ops: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Logic(TypedExpr):
+class Logic(TypedExpr, frozen=True, kw_only=True):
     """`op` is `and`, `or`, `not`, `=>` or `<=>`."""
 
     op: str
     operands: tuple[TypedExpr, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Membership(TypedExpr):
+class Membership(TypedExpr, frozen=True, kw_only=True):
     """`(v, g) in Configs`, `v not in Fast`."""
 
     element: tuple[TypedExpr, ...]
@@ -47,8 +40,7 @@ class Membership(TypedExpr):
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IfThenElse(TypedExpr):
+class IfThenElse(TypedExpr, frozen=True, kw_only=True):
     """`if condition then a else b`."""
 
     condition: TypedExpr
@@ -56,16 +48,14 @@ class IfThenElse(TypedExpr):
     otherwise: TypedExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Function(TypedExpr):
+class Function(TypedExpr, frozen=True, kw_only=True):
     """`min max abs floor ceil round exp log sqrt all_different` of scalar arguments; `div` and `mod` of two."""
 
     name: str
     arguments: tuple[TypedExpr, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PiecewiseLinear(TypedExpr):
+class PiecewiseLinear(TypedExpr, frozen=True, kw_only=True):
     """A piecewise-linear function of `operand`: through `points` (pairs), or 0 at 0 with `slopes` between `points`.
 
     With slopes, points are single numbers, the breakpoints, and there is one slope more.
@@ -76,24 +66,21 @@ class PiecewiseLinear(TypedExpr):
     slopes: TypedList | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetFunction(TypedExpr):
+class SetFunction(TypedExpr, frozen=True, kw_only=True):
     """`count(S)`, `first(S)`, `last(S)`."""
 
     name: str
     domain: TypedSet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ordinal(TypedExpr):
+class Ordinal(TypedExpr, frozen=True, kw_only=True):
     """`ord(s)`, `ord(s, S)`: the position of an element in an ordered set, 1 for the first."""
 
     operand: TypedExpr
     domain: TypedSet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reduction(TypedExpr):
+class Reduction(TypedExpr, frozen=True, kw_only=True):
     """`sum prod min max any all all_different count` over `indexing`; `argmin argmax` give the element of the only
     iterator. The body of `no_overlap` refers to an interval, that of `cumulative` is an `IntervalLoad`."""
 
@@ -102,8 +89,7 @@ class Reduction(TypedExpr):
     body: TypedExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected(TypedExpr):
+class Expected(TypedExpr, frozen=True, kw_only=True):
     """`E(body given condition)` or `P(condition given ...)`."""
 
     op: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from gpusched_dsl.language.checked.base import IndexVar, TypedExpr
 from gpusched_dsl.language.checked.references import IndexRef
@@ -17,8 +18,7 @@ Role: TypeAlias = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedPlacementItem:
+class CheckedPlacementItem(Struct, frozen=True):
     """`value` is in the unit that the item states."""
 
     role: Role
@@ -27,8 +27,7 @@ class CheckedPlacementItem:
     of: TypedExpr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedPlacement:
+class CheckedPlacement(Struct, frozen=True):
     """The meaning of a family of variables in the cluster: binary, or with `workers` numbers of workers on nodes.
 
     `indices` are the variables of the family's index positions, bound in the items. A role has at most one item;

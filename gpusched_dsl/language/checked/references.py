@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.checked.base import IndexVar, TypedExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Constant(TypedExpr):
+class Constant(TypedExpr, frozen=True, kw_only=True):
     """A number, or a truth value as 1.0 / 0.0."""
 
     value: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StringLiteral(TypedExpr):
+class StringLiteral(TypedExpr, frozen=True, kw_only=True):
     """A string literal: an element of `type.root` (Element) or a plain text (TextType)."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexRef(TypedExpr):
+class IndexRef(TypedExpr, frozen=True, kw_only=True):
     variable: IndexVar
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParamRef(TypedExpr):
+class ParamRef(TypedExpr, frozen=True, kw_only=True):
     """One subscript expression per index position of the declaration; none for a scalar.
 
     Subscripts may be decisions, also those of variables and lets: integers, or elements with a decided label.
@@ -37,14 +31,12 @@ class ParamRef(TypedExpr):
     subscripts: tuple[TypedExpr, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariableRef(TypedExpr):
+class VariableRef(TypedExpr, frozen=True, kw_only=True):
     name: str
     subscripts: tuple[TypedExpr, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LetRef(TypedExpr):
+class LetRef(TypedExpr, frozen=True, kw_only=True):
     name: str
     subscripts: tuple[TypedExpr, ...] = ()
 
@@ -54,16 +46,14 @@ def has_decided_subscripts(expr: TypedExpr) -> bool:
     return isinstance(expr, ParamRef | VariableRef | LetRef) and any(s.decision for s in expr.subscripts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fallback(TypedExpr):
+class Fallback(TypedExpr, frozen=True, kw_only=True):
     """`(x[k, h-1] else was[k])`."""
 
     reference: ParamRef | VariableRef | LetRef
     fallback: TypedExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shift(TypedExpr):
+class Shift(TypedExpr, frozen=True, kw_only=True):
     """The element `offset` places later (earlier when negative) in the ordered set `ordering`: `h - 1`, `next(h)`."""
 
     operand: TypedExpr
@@ -71,23 +61,20 @@ class Shift(TypedExpr):
     ordering: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElementWithLabel(TypedExpr):
+class ElementWithLabel(TypedExpr, frozen=True, kw_only=True):
     """The element of an ordered set that has a number as its label: `price[start]` with an integer decision."""
 
     operand: TypedExpr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RandomRef(TypedExpr):
+class RandomRef(TypedExpr, frozen=True, kw_only=True):
     """A reference to a `random`; only inside `Expected`."""
 
     name: str
     subscripts: tuple[TypedExpr, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownValue(TypedExpr):
+class KnownValue(TypedExpr, frozen=True, kw_only=True):
     """A name that is not declared in the model but defined by its context.
 
     In an `expect`: an objective, a term, `status`, `bound`, `gap`; in an online block `now` or `remaining[j]`.

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.checked.base import TypedExpr, TypedIndexing, TypedSet
 from gpusched_dsl.language.checked.operations import ComparisonChain
 from gpusched_dsl.language.checked.references import IndexRef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedSet(TypedSet):
+class NamedSet(TypedSet, frozen=True, kw_only=True):
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntegerRange(TypedSet):
+class IntegerRange(TypedSet, frozen=True, kw_only=True):
     """`low..high by step`, both included. Bounds may depend on earlier indices of the same index list."""
 
     low: TypedExpr
@@ -23,29 +19,25 @@ class IntegerRange(TypedSet):
     step: TypedExpr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiteralSet(TypedSet):
+class LiteralSet(TypedSet, frozen=True, kw_only=True):
     """Each row is one element, an expression per component."""
 
     rows: tuple[tuple[TypedExpr, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComprehensionSet(TypedSet):
+class ComprehensionSet(TypedSet, frozen=True, kw_only=True):
     element: tuple[TypedExpr, ...]
     indexing: TypedIndexing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexedSetRef(ComprehensionSet):
+class IndexedSetRef(ComprehensionSet, frozen=True, kw_only=True):
     """`Pred[j]`, the elements of an indexed set at one index: those of `{ p : (i, p) in Pred where i == j }`."""
 
     name: str
     subscripts: tuple[TypedExpr, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SliceSet(ComprehensionSet):
+class SliceSet(ComprehensionSet, frozen=True, kw_only=True):
     """`(i, k) in Links` with a known `k`: `{ i : (i, m) in Links where m == k }`.
 
     The index list has one iterator, over all components, and one condition per fixed component.
@@ -73,8 +65,7 @@ class SliceSet(ComprehensionSet):
         return tuple(at for at, expr in enumerate(self.fixed) if expr is None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetOperation(TypedSet):
+class SetOperation(TypedSet, frozen=True, kw_only=True):
     """`op` is `union`, `inter`, `diff` or `cross`."""
 
     op: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -167,7 +167,7 @@ def _shift(
     if places is None or not checker.require_integer(places):
         return None
     if backwards and isinstance(places, Constant):
-        places = replace(places, value=-places.value)
+        places = structs.replace(places, value=-places.value)
     elif backwards:
         places = Negate(span=places.span, type=places.type, operand=places)
     return shift(checker, span, element, places, scope)

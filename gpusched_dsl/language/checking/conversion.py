@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec import structs
 
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -65,7 +66,7 @@ def rescale(expr: TypedExpr, target: Unit) -> TypedExpr:
     assert kind is not None
     if isinstance(expr, Constant):
         value = Fraction(expr.value) * ratio
-        return replace(expr, type=Numeric(value.denominator == 1, target), value=float(value))
+        return structs.replace(expr, type=Numeric(value.denominator == 1, target), value=float(value))
     if ratio == 1:
         return expr
     whole = kind.integer and ratio.denominator == 1
@@ -101,7 +102,7 @@ def fit(
     """
     unit = unit_in(expr)
     if is_zero(expr):
-        return replace(expr, type=Numeric(True, target))
+        return structs.replace(expr, type=Numeric(True, target))
     if convertible(unit, target):
         return None if _too_far(checker, expr, target) else rescale(expr, target)
     if reads_as_duration(unit, target):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -386,7 +387,7 @@ def with_bounds(checker: ExpressionChecker, decl: tree.VarDecl, variable: Checke
     bounds = _bounds(checker, decl, decl.name, variable.type, scope)
     if indexing is None or bounds is None:
         return variable
-    return replace(variable, indexing=indexing, bounds=bounds)
+    return structs.replace(variable, indexing=indexing, bounds=bounds)
 
 
 def check_random(checker: ExpressionChecker, decl: tree.RandomDecl) -> CheckedRandom | None:
@@ -398,4 +399,4 @@ def check_random(checker: ExpressionChecker, decl: tree.RandomDecl) -> CheckedRa
     if decl.distribution is None:
         return declared
     law = check_law(checker, decl.distribution, declared, scope)
-    return None if declared is None or law is None else replace(declared, law=law)
+    return None if declared is None or law is None else structs.replace(declared, law=law)

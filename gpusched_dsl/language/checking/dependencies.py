@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from gpusched_dsl.language import tree
@@ -198,9 +198,9 @@ def _names_in(part: object, bound: frozenset[str]) -> Iterator[tuple[str, Span]]
             yield name.text, name.span
             yield from _names_in(subscripts, bound)
         case tree.Node():
-            for field in fields(part):
-                if field.name != "span":
-                    yield from _names_in(getattr(part, field.name), bound)
+            for name in part.__struct_fields__:
+                if name != "span":
+                    yield from _names_in(getattr(part, name), bound)
         case _:
             return
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
@@ -138,7 +140,7 @@ class Merger:
             assert isinstance(objective, tree.ObjectiveDecl)
             remaining = tuple(t for t in objective.terms if t.name is None or t.name.text != name)
             if len(remaining) < len(objective.terms):
-                self.statements[place] = replace(objective, terms=remaining)
+                self.statements[place] = structs.replace(objective, terms=remaining)
                 del self.names[name]
                 return True
         if name == DECOMPOSE and self.decomposition is not None:
@@ -166,7 +168,7 @@ class Merger:
         accepted = tuple(t for t in decl.terms if self._claim_term(t))
         if key is not None or key not in self.objectives:
             self.objectives[key] = len(self.statements)
-        self.statements.append(replace(decl, terms=accepted))
+        self.statements.append(structs.replace(decl, terms=accepted))
 
     def _claim_term(self, term: tree.ObjectiveTerm) -> bool:
         if term.name is None:
@@ -193,7 +195,7 @@ class Merger:
                 terms[at] = term
             elif self._claim_term(term):
                 terms.append(term)
-        self.statements[place] = replace(base, terms=tuple(terms), doc=decl.doc or base.doc)
+        self.statements[place] = structs.replace(base, terms=tuple(terms), doc=decl.doc or base.doc)
 
     def _check_same_goal(self, base: tree.ObjectiveDecl, decl: tree.ObjectiveDecl) -> bool:
         what = f"objective `{decl.name.text}`" if decl.name is not None else "the objective"

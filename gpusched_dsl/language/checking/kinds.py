@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec import structs
 
 from gpusched_dsl.language.checked import (
     Constant,
@@ -103,11 +103,11 @@ def as_element(expr: TypedExpr, kind: ValueType) -> TypedExpr | None:
         return expr if is_plain_whole(expr) else None
     match expr:
         case StringLiteral(type=TextType()):
-            return replace(expr, type=kind)
+            return structs.replace(expr, type=kind)
         case Constant(value=value) if is_plain_whole(expr):
             return StringLiteral(span=expr.span, type=kind, text=str(int(value)))
         case IfThenElse(then=then, otherwise=otherwise) if not isinstance(expr.type, Element):
             one, other = as_element(then, kind), as_element(otherwise, kind)
-            return None if one is None or other is None else replace(expr, type=kind, then=one, otherwise=other)
+            return None if one is None or other is None else structs.replace(expr, type=kind, then=one, otherwise=other)
         case _:
             return expr if expr.type == kind else None

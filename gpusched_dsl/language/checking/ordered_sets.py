@@ -8,7 +8,7 @@ They are conditions over conditions, so that everything that treats those treats
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -58,7 +58,7 @@ def check_ordered_set(
     own, begin = (_place(i, i.variables[0], expr.span) for i in (indexing, first))
     sides = _compare(expr.span, own, "<", begin), _compare(expr.span, own, ">", _sum("+", expr.span, begin, 1.0))
     apart = Logic(span=expr.span, type=Logical(), op="or", operands=sides)
-    rest = _over("all", expr.span, replace(indexing, conditions=(apart,)), _is_zero(body))
+    rest = _over("all", expr.span, structs.replace(indexing, conditions=(apart,)), _is_zero(body))
     return _over("any", expr.span, first, rest)
 
 

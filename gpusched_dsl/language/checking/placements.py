@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast, get_args
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -215,7 +216,8 @@ def _quantity(
         if fitted is None:
             return None
         assert isinstance(fitted.type, Numeric)
-        value = replace(fitted, type=replace(fitted.type, unit=unit))  # with the symbols of the stated unit
+        with_symbols = structs.replace(fitted.type, unit=unit)  # of the stated unit
+        value = structs.replace(fitted, type=with_symbols)
     found = unit_in(value)
     fits = {
         "": True,

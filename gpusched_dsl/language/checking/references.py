@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -91,7 +91,7 @@ def _otherwise(checker: Checker, expr: tree.Otherwise, scope: Scope) -> TypedExp
     decision = reference.decision or pair.decision
     kind, other = reference.type, numeric_type(pair)
     if isinstance(kind, Numeric) and other is not None and not other.integer:
-        kind = replace(kind, integer=False)
+        kind = structs.replace(kind, integer=False)
     return Fallback(span=expr.span, type=kind, decision=decision, reference=reference, fallback=pair)
 
 

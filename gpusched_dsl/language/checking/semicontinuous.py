@@ -5,7 +5,9 @@ Such a variable is one between 0 and its largest value with a constraint: `x <= 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -59,7 +61,7 @@ def with_constraint(checker: Checker, decl: tree.VarDecl, variable: CheckedVaria
         every = tuple(compare(itself, ">=", b.value, b.span) for b in least)
         above = Logic(span=span, type=Logical(), decision=True, op="and", operands=every)
     body = Logic(span=span, type=Logical(), decision=True, op="or", operands=(compare(itself, "<=", zero, span), above))
-    rest = tuple(replace(b, op="<=") for b in variable.bounds if b.op != ">=")
+    rest = tuple(structs.replace(b, op="<=") for b in variable.bounds if b.op != ">=")
     checks = tuple(
         CheckedCheck(
             b.value.span, variable.indexing, compare(b.value, ">=", zero, b.value.span),
@@ -68,7 +70,7 @@ def with_constraint(checker: Checker, decl: tree.VarDecl, variable: CheckedVaria
         for b in least
     )  # fmt: skip
     return Semicontinuous(
-        replace(variable, bounds=(CheckedBound(">=", zero, span), *rest)),
+        structs.replace(variable, bounds=(CheckedBound(">=", zero, span), *rest)),
         CheckedConstraint(f"{name}.semicontinuous", span, variable.indexing, body),
         checks,
     )

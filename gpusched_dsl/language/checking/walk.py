@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator as Iterates
-from dataclasses import fields
 from typing import TypeAlias
 
 from gpusched_dsl.language.checked import (
@@ -29,7 +28,7 @@ _NO_PARTS = ("span", "type", "types", "decision")
 def _field_names(part: Part) -> tuple[str, ...]:
     kind = type(part)
     if kind not in _PARTS:
-        _PARTS[kind] = tuple(f.name for f in fields(kind) if f.name not in _NO_PARTS)
+        _PARTS[kind] = tuple(name for name in kind.__struct_fields__ if name not in _NO_PARTS)
     return _PARTS[kind]
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lark import Token, Tree
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -391,7 +390,7 @@ class RunBuilder(DeclarationBuilder):
 
     def _serve(self, children: Children, span: Span) -> tree.PolicyRule:
         target, *rest = children
-        return replace(self._reserve(rest, span), verb="serve", target=self.identifier(target))
+        return structs.replace(self._reserve(rest, span), verb="serve", target=self.identifier(target))
 
     def _fix(self, children: Children, span: Span) -> tree.PolicyRule:
         target, indexing, value = children

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import accumulate
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import IndexRef, NamedSet, SliceSet, TypedExpr, TypedIndexing
@@ -55,5 +56,5 @@ def literals_within(indexing: tree.Indexing, slots: Sequence[SubscriptSlot]) -> 
         if isinstance(domain, tree.SetLiteral) and isinstance(own, NamedSet):
             name = tree.Name(span=domain.span, text=own.name)
             domain = tree.Binary(span=domain.span, op="inter", left=name, right=domain)
-        found.append(replace(index, domain=domain))
+        found.append(structs.replace(index, domain=domain))
     return found

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
@@ -144,7 +146,7 @@ def _check(
     return CheckedScenario(
         scenario.name.text,
         scenario.name.span,
-        replace(model, data_order=order),
+        structs.replace(model, data_order=order),
         given,
         scenario.doc,
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias, TypeVar
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -28,15 +29,13 @@ class FileText(str):
     row: Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeneratorArgument(tree.NamedArgument):
+class GeneratorArgument(tree.NamedArgument, frozen=True, kw_only=True):
     """`capacity_jobs.seed = 2`: an option of the statements that use one generator or data format."""
 
     generator: tree.Identifier
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataPathArgument(tree.NamedArgument):
+class DataPathArgument(tree.NamedArgument, frozen=True, kw_only=True):
     """`"jobs.csv" = "other.csv"`: another file in place of one that data statements read; `name` is the first one."""
 
 
@@ -100,13 +99,13 @@ def _parts(key: tree.Expr) -> Sequence[tree.Expr]:
 def _move(node: N, source: Source, by: int) -> N:
     """The same tree with its spans in another source."""
     changes: dict[str, Any] = {"span": Span(source, node.span.start + by, node.span.end + by)}
-    for field in fields(node):
-        value = getattr(node, field.name)
+    for name in node.__struct_fields__:
+        value = getattr(node, name)
         if isinstance(value, tree.Node):
-            changes[field.name] = _move(value, source, by)
+            changes[name] = _move(value, source, by)
         elif isinstance(value, tuple):
-            changes[field.name] = tuple(_move(v, source, by) if isinstance(v, tree.Node) else v for v in value)
-    return replace(node, **changes)
+            changes[name] = tuple(_move(v, source, by) if isinstance(v, tree.Node) else v for v in value)
+    return structs.replace(node, **changes)
 
 
 # --- options of generators and data formats --------------------------------------------------------------------------
@@ -137,7 +136,7 @@ def with_options(part: tree.Scenario, settings: Sequence[tree.NamedArgument]) ->
         else statement
         for statement in part.statements
     )
-    return replace(part, statements=changed)
+    return structs.replace(part, statements=changed)
 
 
 def _with_path(statement: tree.Data | tree.Generate, paths: Mapping[str, tree.Expr]) -> tree.Data | tree.Generate:
@@ -145,7 +144,7 @@ def _with_path(statement: tree.Data | tree.Generate, paths: Mapping[str, tree.Ex
         return statement
     value = paths[statement.path.value]
     assert isinstance(value, tree.Text)
-    return replace(statement, path=value)
+    return structs.replace(statement, path=value)
 
 
 def _with_options(
@@ -161,7 +160,7 @@ def _with_options(
     if not own:
         return statement
     kept = tuple(option for option in statement.options if option.name.text not in own)
-    return replace(statement, options=(*kept, *own.values()))
+    return structs.replace(statement, options=(*kept, *own.values()))
 
 
 def _statements(parts: Iterable[tree.Scenario]) -> Iterator[tree.Data | tree.Generate]:

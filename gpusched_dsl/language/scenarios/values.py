@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -214,7 +215,7 @@ def _have_fitting_types(types: tuple[ValueType, ...], target: CheckedSet) -> boo
 
 def _label_or_index(expr: tree.Expr, scope: Scope) -> tree.Expr:
     if isinstance(expr, tree.TupleExpr):
-        return replace(expr, items=tuple(_label_or_index(item, scope) for item in expr.items))
+        return structs.replace(expr, items=tuple(_label_or_index(item, scope) for item in expr.items))
     return expr if isinstance(expr, tree.Name) and expr.text in scope.bindings else as_label(expr)
 
 
@@ -223,7 +224,7 @@ def as_label(expr: tree.Expr) -> tree.Expr:
     if isinstance(expr, tree.Name):
         return tree.Text(span=expr.span, value=expr.text)
     if isinstance(expr, tree.TupleExpr):
-        return replace(expr, items=tuple(map(as_label, expr.items)))
+        return structs.replace(expr, items=tuple(map(as_label, expr.items)))
     return expr
 
 
@@ -231,8 +232,8 @@ def label_names(expr: tree.Expr, scope: Scope = EMPTY) -> tree.Expr:
     """Convert the bare names inside `{ }` of a set expression to labels, except those of indices."""
     match expr:
         case tree.SetLiteral(items=items):
-            return replace(expr, items=tuple(_label_or_index(item, scope) for item in items))
+            return structs.replace(expr, items=tuple(_label_or_index(item, scope) for item in items))
         case tree.Binary(op="union" | "inter" | "diff" | "cross"):
-            return replace(expr, left=label_names(expr.left, scope), right=label_names(expr.right, scope))
+            return structs.replace(expr, left=label_names(expr.left, scope), right=label_names(expr.right, scope))
         case _:
             return expr

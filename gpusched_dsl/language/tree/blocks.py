@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.tree.expressions import Call, Expr, Text
 from gpusched_dsl.language.tree.indexing import Indexing
 from gpusched_dsl.language.tree.node import Identifier, Statement, TopLevelBlock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Import(TopLevelBlock):
+class Import(TopLevelBlock, frozen=True, kw_only=True):
     path: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelBlock(TopLevelBlock):
+class ModelBlock(TopLevelBlock, frozen=True, kw_only=True):
     name: Identifier
     statements: tuple[Statement, ...]
     extends: Identifier | None = None
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assign(Statement):
+class Assign(Statement, frozen=True, kw_only=True):
     """`period = 1[h];`, `Nodes = { n1, n2 };`, `weight["j1"] = 3[$/h];`, `node_rule = force;`.
 
     `deadline[j in Jobs, "n1"] = 2 * length[j];` has an `indexing` instead of `subscripts`; an index of it without
@@ -36,16 +31,14 @@ class Assign(Statement):
     indexing: Indexing | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draw(Statement):
+class Draw(Statement, frozen=True, kw_only=True):
     """`length ~ exponential(mean = 40[epoch]);`."""
 
     target: Identifier
     distribution: Call
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario(TopLevelBlock):
+class Scenario(TopLevelBlock, frozen=True, kw_only=True):
     """`scenario B for M extends A { ... }`; with `extends`, `for M` may be left out."""
 
     name: Identifier

@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.tree.expressions import Expr, NamedArgument, Text
 from gpusched_dsl.language.tree.indexing import Index
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement, TopLevelBlock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vary(Statement):
+class Vary(Statement, frozen=True, kw_only=True):
     """`vary seed in 1..5;`, `vary (nodes, jobs) in { (2, 20), (4, 40) };`."""
 
     index: Index
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exclude(Statement):
+class Exclude(Statement, frozen=True, kw_only=True):
     """`exclude size > 20 and method == highs;`."""
 
     condition: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeneratorOptions(Statement):
+class GeneratorOptions(Statement, frozen=True, kw_only=True):
     """`generate capacity_jobs (jobs = 10 * size, seed = seed);`: of a generator or data format of the scenarios."""
 
     generator: Identifier
     options: tuple[NamedArgument, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataPath(Statement):
+class DataPath(Statement, frozen=True, kw_only=True):
     """`data "jobs.csv" = trace;`: another file in place of one that the scenarios read."""
 
     path: Text
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridMethod(Node):
+class GridMethod(Node, frozen=True, kw_only=True):
     """`highs (gap = tolerance) as Exact`."""
 
     name: Identifier
@@ -48,8 +41,7 @@ class GridMethod(Node):
     alias: Identifier | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridRuns(Statement):
+class GridRuns(Statement, frozen=True, kw_only=True):
     """`solve S with highs, Greedy;` or `run S, T online Rolling with Greedy;`; `verb` is `solve` or `run`."""
 
     verb: str
@@ -58,15 +50,13 @@ class GridRuns(Statement):
     methods: tuple[GridMethod, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure(Statement):
+class Measure(Statement, frozen=True, kw_only=True):
     """`measure total, makespan;`: the columns of the exported results."""
 
     names: tuple[Identifier, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Campaign(TopLevelBlock):
+class Campaign(TopLevelBlock, frozen=True, kw_only=True):
     """Statements are those above, and `Assign`, read as in a scenario."""
 
     name: Identifier

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.tree.expressions import Expr, NamedArgument, Text
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement
 from gpusched_dsl.language.tree.units import UnitNode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataColumn(Node):
+class DataColumn(Node, frozen=True, kw_only=True):
     """A column of a file: `seconds[s]`, `"On-demand ($/h)"[$/h]`; `function` is an aggregate such as `mean`."""
 
     name: str
@@ -18,8 +15,7 @@ class DataColumn(Node):
     function: Identifier | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataKey(Node):
+class DataKey(Node, frozen=True, kw_only=True):
     """A key column `job`, or a derived key `slot(time, 15[min])` (`function` and `arguments`)."""
 
     column: str
@@ -27,8 +23,7 @@ class DataKey(Node):
     arguments: tuple[Expr, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataItem(Node):
+class DataItem(Node, frozen=True, kw_only=True):
     """`exec_time[job, type] = seconds[s];` for a parameter; `Jobs = job;`, `F = (job, type);` for a set.
 
     For a set `keys` is empty and `columns` names its component columns; `function` `distinct` allows repeats.
@@ -40,8 +35,7 @@ class DataItem(Node):
     distinct: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Data(Statement):
+class Data(Statement, frozen=True, kw_only=True):
     """`data "file.csv" { ... }`, with `table "jobs"` of a database, or `as philly (first = 100)`: in that format."""
 
     path: Text
@@ -51,8 +45,7 @@ class Data(Statement):
     options: tuple[NamedArgument, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Generate(Statement):
+class Generate(Statement, frozen=True, kw_only=True):
     """`generate capacity_jobs (jobs = 40, seed = 1) { Jobs = job; deadline[job] = deadline[h]; }`."""
 
     generator: Identifier

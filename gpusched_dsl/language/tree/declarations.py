@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.tree.expressions import Call, Expr
 from gpusched_dsl.language.tree.indexing import Indexing
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement
 from gpusched_dsl.language.tree.units import UnitNode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound(Node):
+class Bound(Node, frozen=True, kw_only=True):
     """`>= 0`, `<= limit`, `> 0`, `== 3` after a declaration."""
 
     op: str
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetDecl(Statement):
+class SetDecl(Statement, frozen=True, kw_only=True):
     """`set Nodes "doc" identical by class within Machines ordered;`, `set Configs = {...};`.
 
     `set Pred[j in Jobs] within Jobs;` has an `indexing`.
@@ -35,8 +31,7 @@ class SetDecl(Statement):
     value: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParamDecl(Statement):
+class ParamDecl(Statement, frozen=True, kw_only=True):
     """`kind` is `real`, `integer`, `binary` or `symbol`; `within S` declares an element-valued parameter."""
 
     name: Identifier
@@ -50,8 +45,7 @@ class ParamDecl(Statement):
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LetDecl(Statement):
+class LetDecl(Statement, frozen=True, kw_only=True):
     """A named expression; an `interval` is one with an `IntervalExpr` as its value."""
 
     name: Identifier
@@ -61,8 +55,7 @@ class LetDecl(Statement):
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportDecl(Statement):
+class ReportDecl(Statement, frozen=True, kw_only=True):
     """`report late in h = sum[j in Jobs] tardiness[j];`: an expression that is evaluated at every solution."""
 
     name: Identifier
@@ -72,8 +65,7 @@ class ReportDecl(Statement):
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VarDecl(Statement):
+class VarDecl(Statement, frozen=True, kw_only=True):
     """`kind` is `real`, `integer` or `binary`; `semicontinuous`: 0 or within the bounds."""
 
     name: Identifier
@@ -85,8 +77,7 @@ class VarDecl(Statement):
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RandomDecl(Statement):
+class RandomDecl(Statement, frozen=True, kw_only=True):
     """`random length in epoch "doc";` or `random W ~ exponential(mean = 3);`."""
 
     name: Identifier
@@ -96,8 +87,7 @@ class RandomDecl(Statement):
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectiveTerm(Node):
+class ObjectiveTerm(Node, frozen=True, kw_only=True):
     """A named term of an objective; `name` is None in the short form `minimize f(x);`."""
 
     name: Identifier | None
@@ -106,8 +96,7 @@ class ObjectiveTerm(Node):
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectiveDecl(Statement):
+class ObjectiveDecl(Statement, frozen=True, kw_only=True):
     """`sense` is `minimize` or `maximize`; `then` marks a lower-priority objective."""
 
     sense: str
@@ -118,8 +107,7 @@ class ObjectiveDecl(Statement):
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstraintDecl(Statement):
+class ConstraintDecl(Statement, frozen=True, kw_only=True):
     name: Identifier
     body: Expr
     indexing: Indexing | None = None
@@ -127,8 +115,7 @@ class ConstraintDecl(Statement):
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckDecl(Statement):
+class CheckDecl(Statement, frozen=True, kw_only=True):
     """`check [j in Jobs]: deadline[j] >= 0 "a deadline may not be negative";`."""
 
     condition: Expr
@@ -136,8 +123,7 @@ class CheckDecl(Statement):
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionDecl(Statement):
+class OptionDecl(Statement, frozen=True, kw_only=True):
     """`option node_rule in { paper, force } default paper;`, perhaps with `start from paper` before the `;`.
 
     `start`: solutions under this choice are solutions under all others, so solves may start from one.
@@ -150,8 +136,7 @@ class OptionDecl(Statement):
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class When(Statement):
+class When(Statement, frozen=True, kw_only=True):
     """`when node_rule == force { ... }`; `op` is `==` or `!=`. `otherwise` is the `else { ... }` part."""
 
     option: Identifier
@@ -161,15 +146,13 @@ class When(Statement):
     otherwise: tuple[Statement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drop(Statement):
+class Drop(Statement, frozen=True, kw_only=True):
     """`drop capacity, rent;`: named constraints, terms and objectives of the extended model, or its `decompose`."""
 
     names: tuple[Identifier, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decompose(Statement):
+class Decompose(Statement, frozen=True, kw_only=True):
     """`decompose by Batch;`: one block of variables and constraints for each element of the set `root`."""
 
     root: Identifier

@@ -2,67 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.tree.node import Identifier, Node
 from gpusched_dsl.language.tree.units import UnitNode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expr(Node):
+class Expr(Node, frozen=True, kw_only=True):
     """Any expression, numeric, logical, symbolic or a set."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number(Expr):
+class Number(Expr, frozen=True, kw_only=True):
     value: float
     is_integer: bool
     unit: UnitNode | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text(Expr):
+class Text(Expr, frozen=True, kw_only=True):
     """A quoted string; as an element label `"j1"` and, in scenario data, `j1` are the same."""
 
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Boolean(Expr):
+class Boolean(Expr, frozen=True, kw_only=True):
     value: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Name(Expr):
+class Name(Expr, frozen=True, kw_only=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subscript(Expr):
+class Subscript(Expr, frozen=True, kw_only=True):
     """`x[j, h-1]`."""
 
     name: Identifier
     subscripts: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Otherwise(Expr):
+class Otherwise(Expr, frozen=True, kw_only=True):
     """`(x[k, h-1] else was[k])`: `fallback` where the subscript falls outside the declared index set."""
 
     reference: Subscript
     fallback: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnaryExpr(Expr):
+class UnaryExpr(Expr, frozen=True, kw_only=True):
     """`op` is one of `-`, `+`, `not`."""
 
     op: str
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binary(Expr):
+class Binary(Expr, frozen=True, kw_only=True):
     """`op` is one of `+ - * / ^ and or => <=> in "not in" union inter diff cross`."""
 
     op: str
@@ -70,16 +59,14 @@ class Binary(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compare(Expr):
+class Compare(Expr, frozen=True, kw_only=True):
     """A chain: `a <= x <= b` has operands (a, x, b) and ops ("<=", "<="). Ops: `== != <= >= < >`."""
 
     operands: tuple[Expr, ...]
     ops: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditional(Expr):
+class Conditional(Expr, frozen=True, kw_only=True):
     """`if condition then a else b`."""
 
     condition: Expr
@@ -87,14 +74,12 @@ class Conditional(Expr):
     otherwise: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedArgument(Node):
+class NamedArgument(Node, frozen=True, kw_only=True):
     name: Identifier
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call(Expr):
+class Call(Expr, frozen=True, kw_only=True):
     """`max(a, b)`, `count(Jobs)`, `exponential(mean = 40[epoch])`."""
 
     function: Identifier
@@ -102,8 +87,7 @@ class Call(Expr):
     named: tuple[NamedArgument, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expectation(Expr):
+class Expectation(Expr, frozen=True, kw_only=True):
     """`E(body given condition)` or `P(...)`."""
 
     op: str
@@ -111,23 +95,20 @@ class Expectation(Expr):
     given: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TupleExpr(Expr):
+class TupleExpr(Expr, frozen=True, kw_only=True):
     """`(v, g)`, two or more items."""
 
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArrayExpr(Expr):
+class ArrayExpr(Expr, frozen=True, kw_only=True):
     """`[4, 2, 3][h]`, `[[1, 2], [3, 4]]`: values in the order of index sets; only in a scenario."""
 
     items: tuple[Expr, ...]
     unit: UnitNode | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntervalExpr(Expr):
+class IntervalExpr(Expr, frozen=True, kw_only=True):
     """The value of an `interval`: `start s[j] length p[j] optional on x[j]`."""
 
     start: Expr

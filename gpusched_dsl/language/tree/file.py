@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.tree.node import Identifier, TopLevelBlock
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """One parsed text.
 
     `lost` are the names of blocks and declarations that a syntax error keeps out of `blocks`: a reference to one of

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.tree.expressions import Expr
 from gpusched_dsl.language.tree.node import Identifier, Node
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Index(Node):
+class Index(Node, frozen=True, kw_only=True):
     """One iterator of an index list.
 
     `j in Jobs` names ("j",); `(v, g) in Configs` names ("v", "g") with `is_tuple`; `Types` alone names nothing.
@@ -26,16 +23,14 @@ class Index(Node):
         return self.fixed[component] if self.fixed else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Indexing(Node):
+class Indexing(Node, frozen=True, kw_only=True):
     """`[j in Jobs, (v, g) in Configs where condition]`, brackets included in the span when they are there."""
 
     indices: tuple[Index, ...]
     where: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aggregate(Expr):
+class Aggregate(Expr, frozen=True, kw_only=True):
     """`op` is one of `sum prod min max norm any all count argmin argmax`. `count[...]` may lack a body.
 
     `cumulative[j in Jobs] (task[j], gpus[j]) <= capacity` has a tuple for a body, and a `limit`.
@@ -47,23 +42,20 @@ class Aggregate(Expr):
     limit: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetLiteral(Expr):
+class SetLiteral(Expr, frozen=True, kw_only=True):
     """`{ n1, n2 }`, `{ ("a", 1), ("b", 2) }`, `{}`. In scenario data a bare Name item is an element label."""
 
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comprehension(Expr):
+class Comprehension(Expr, frozen=True, kw_only=True):
     """`{ (v, g) : v in Types, g in 1..gpus[v] where c }`; a projection is a comprehension too."""
 
     element: Expr
     indexing: Indexing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range(Expr):
+class Range(Expr, frozen=True, kw_only=True):
     """`low..high`, both included, or `low..high by step`."""
 
     low: Expr

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpusched_dsl.language.source import Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     span: Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identifier(Node):
+class Identifier(Node, frozen=True, kw_only=True):
     """A name in the place of a name."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement(Node):
+class Statement(Node, frozen=True, kw_only=True):
     """Any element of a block that ends in `;` (or `}`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopLevelBlock(Node):
+class TopLevelBlock(Node, frozen=True, kw_only=True):
     """A top-level block."""

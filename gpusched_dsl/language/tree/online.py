@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.tree.expressions import Expr
 from gpusched_dsl.language.tree.indexing import Index, Indexing
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement, TopLevelBlock
 from gpusched_dsl.language.tree.units import UnitNode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window(Statement):
+class Window(Statement, frozen=True, kw_only=True):
     """`window h in Slots lookahead 96 commit 4;`."""
 
     index: Index
@@ -19,16 +16,14 @@ class Window(Statement):
     commit: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrive(Statement):
+class Arrive(Statement, frozen=True, kw_only=True):
     """`arrive j in Jobs at submitted[j];`."""
 
     index: Index
     at: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trigger(Node):
+class Trigger(Node, frozen=True, kw_only=True):
     """`arrival`, `completion`, or `every period` / `every 4 slots` (`every` set, `unit` the next word)."""
 
     event: Identifier | None = None
@@ -36,15 +31,13 @@ class Trigger(Node):
     unit: Identifier | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replan(Statement):
+class Replan(Statement, frozen=True, kw_only=True):
     """`replan on arrival, completion, every period;`."""
 
     triggers: tuple[Trigger, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Carry(Statement):
+class Carry(Statement, frozen=True, kw_only=True):
     """`carry deadline[j] = deadline[j] - now;`."""
 
     target: Identifier
@@ -52,15 +45,13 @@ class Carry(Statement):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FallbackPolicy(Statement):
+class FallbackPolicy(Statement, frozen=True, kw_only=True):
     """`fallback Greedy;`: the policy that decides where a solver found no plan in time."""
 
     policy: Identifier
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgressLine(Statement):
+class ProgressLine(Statement, frozen=True, kw_only=True):
     """One line about the real progress: `work epochs[b];`, `speed ...;`, `ends at length[j];`, `stretch ...;`.
 
     `verb` is `work`, `speed`, `ends` or `stretch`.
@@ -70,8 +61,7 @@ class ProgressLine(Statement):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change(Statement):
+class Change(Statement, frozen=True, kw_only=True):
     """`on migration delay 5[min] costs 0.1[$];`."""
 
     event: Identifier
@@ -79,8 +69,7 @@ class Change(Statement):
     costs: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outage(Statement):
+class Outage(Statement, frozen=True, kw_only=True):
     """`outage n in Nodes every exponential(mean = 500[h]) lasting deterministic(2[h]);`."""
 
     index: Index
@@ -88,8 +77,7 @@ class Outage(Statement):
     lasting: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Charge(Statement):
+class Charge(Statement, frozen=True, kw_only=True):
     """`charge nodes;`, `charge energy[k in Nodes] in $ = ...;`."""
 
     name: Identifier
@@ -98,8 +86,7 @@ class Charge(Statement):
     value: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Online(TopLevelBlock):
+class Online(TopLevelBlock, frozen=True, kw_only=True):
     name: Identifier
     statements: tuple[Statement, ...]
     model: Identifier | None = None

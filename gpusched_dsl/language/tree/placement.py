@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.tree.expressions import Expr
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement
 from gpusched_dsl.language.tree.units import UnitNode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementItem(Node):
+class PlacementItem(Node, frozen=True, kw_only=True):
     """`job j;`, `uses g of gpus[v];`, `costs price[v] in $/h;`, `lasts exec_time[j, v, g];`."""
 
     role: Identifier
@@ -19,8 +16,7 @@ class PlacementItem(Node):
     unit: UnitNode | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementDecl(Statement):
+class PlacementDecl(Statement, frozen=True, kw_only=True):
     variable: Identifier
     indices: tuple[Identifier, ...]
     items: tuple[PlacementItem, ...]

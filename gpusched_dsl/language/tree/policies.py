@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.tree.expressions import Expr
 from gpusched_dsl.language.tree.indexing import Indexing
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement, TopLevelBlock
 from gpusched_dsl.language.tree.tests import MethodCall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key(Node):
+class Key(Node, frozen=True, kw_only=True):
     value: Expr
     descending: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Node):
+class Rule(Node, frozen=True, kw_only=True):
     """A rule by name with its modifiers: `best_fit`, `new_node exclusive`, `swap_tardy(5)`, `grow by speedup`.
 
     `by` is a word, `key` an expression: `sort by time[j, g] descending`. At most one of them is there.
@@ -29,8 +25,7 @@ class Rule(Node):
     key: Key | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyRule(Statement):
+class PolicyRule(Statement, frozen=True, kw_only=True):
     """One line of a policy.
 
     `verb` is `order`, `choose`, `otherwise`, `place`, `finish`, `keep`, `randomise`, `repeat`, `improve` or `split`; in
@@ -63,8 +58,7 @@ class PolicyRule(Statement):
     seed: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagePart(Node):
+class StagePart(Node, frozen=True, kw_only=True):
     """`speed speed[j, t, g];`, `queue submitted[j], weight[j] descending;`, `uses g of gpus[t];`."""
 
     role: Identifier
@@ -72,8 +66,7 @@ class StagePart(Node):
     of: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyStage(Statement):
+class PolicyStage(Statement, frozen=True, kw_only=True):
     """`profile plan[j in Jobs, t in Types] over (g, u) in Rungs { ... }`; `verb` is `profile` or `admit`."""
 
     verb: str
@@ -84,8 +77,7 @@ class PolicyStage(Statement):
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy(TopLevelBlock):
+class Policy(TopLevelBlock, frozen=True, kw_only=True):
     """Statements are `LetDecl`, `PolicyStage` and `PolicyRule`."""
 
     name: Identifier

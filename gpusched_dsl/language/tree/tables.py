@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement
 from gpusched_dsl.language.tree.units import UnitNode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableColumn(Node):
+class TableColumn(Node, frozen=True, kw_only=True):
     name: Identifier
     unit: UnitNode | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableCell(Node):
+class TableCell(Node, frozen=True, kw_only=True):
     """`value` is None for `.` (not given). A bare name or a string is text; `true` and `false` are truth values."""
 
     value: float | str | bool | None
@@ -30,15 +26,13 @@ class TableCell(Node):
         return int(self.value) if self.value.is_integer() else self.span.text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetCell(TableCell):
+class SetCell(TableCell, frozen=True, kw_only=True):
     """`{ j1 j2 }`: the elements of an indexed set in a cell of a table; `value` is None."""
 
     items: tuple[TableCell, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table(Statement):
+class Table(Statement, frozen=True, kw_only=True):
     """`table Types: gpus price[$/h] = v1 4 0.2  v2 4 0.3;`: key sets, columns, cells row by row, keys first."""
 
     keys: tuple[Identifier, ...]
@@ -46,15 +40,13 @@ class Table(Statement):
     cells: tuple[TableCell, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixLabel(TableCell):
+class MatrixLabel(TableCell, frozen=True, kw_only=True):
     """A label in the head of a matrix; `bare` before the `:` is the name of a set."""
 
     bare: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixTable(Statement):
+class MatrixTable(Statement, frozen=True, kw_only=True):
     """`table time[Jobs, Machines] in h: m1 m2 = a 1 2  b 3 4;`: the labels of the columns, then the cells by rows.
 
     `keys` has the name of a set for subscripts that run over rows and columns, and a label for a fixed subscript.

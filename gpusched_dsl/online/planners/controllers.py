@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -182,7 +183,7 @@ def with_controllers(planner: Planner, count: int, online: CheckedOnline, limits
     if count <= 1 or placement is None:
         return planner
     if isinstance(planner, PolicyPlanner):
-        planner = replace(planner, policy=replace(planner.policy, split=None))
+        planner = replace(planner, policy=structs.replace(planner.policy, split=None))
     types: dict[str, tuple[ValueType, ...]] = {"": (Element(online.jobs_root),)}
     for name, declared in online.base.variables.items():
         types[name] = tuple(v.type for v in declared.indexing.variables)

@@ -9,7 +9,7 @@ declaration that may refuse its data is looked at, and what is not known to leav
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from gpusched_dsl.language.checked import (
     CheckedPlacement,
@@ -99,7 +99,7 @@ def replay_facts(online: CheckedOnline) -> ReplayFacts:
 
 def _lines(declared: CheckedPolicy | CheckedOnline, known: Sequence[str]) -> list[str]:
     """Words of the lines that are stated and not among those that are known."""
-    stated = [f.name for f in fields(declared) if f.name not in known and _is_stated(getattr(declared, f.name))]
+    stated = [n for n in declared.__struct_fields__ if n not in known and _is_stated(getattr(declared, n))]
     return list(dict.fromkeys(_WORDS.get(name, name) for name in stated))
 
 

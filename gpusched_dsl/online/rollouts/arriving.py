@@ -8,9 +8,10 @@ Politis, J. P. Romano, Journal of the American Statistical Association 89, 1994.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.language.checked import ParamRef
@@ -116,6 +117,6 @@ def _names(node: object) -> Iterator[str]:
     if isinstance(node, tuple | list):
         for part in node:
             yield from _names(part)
-    elif is_dataclass(node):
-        for field in fields(node):
-            yield from _names(getattr(node, field.name))
+    elif isinstance(node, Struct):
+        for name in node.__struct_fields__:
+            yield from _names(getattr(node, name))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Value, Word, evaluate, literal, value_text
@@ -45,10 +47,10 @@ class GridSetting:
             return DataPathArgument(span=node.span, name=name, value=value)
         if isinstance(node, tree.Assign):
             if node.subscripts or node.indexing is not None:
-                return replace(node, value=value)
+                return structs.replace(node, value=value)
             return tree.NamedArgument(span=node.span, name=node.target, value=value)
         if self.generator is None:
-            return replace(node, value=value)
+            return structs.replace(node, value=value)
         return GeneratorArgument(span=node.span, name=node.name, value=value, generator=self.generator)
 
 
@@ -91,10 +93,10 @@ def _substitute(node: N, names: Mapping[str, Value]) -> Any:
     if isinstance(node, tree.Name) and node.text in names:
         return literal(names[node.text], node.span)
     changes: dict[str, Any] = {}
-    for field in fields(node):
-        value = getattr(node, field.name)
+    for name in node.__struct_fields__:
+        value = getattr(node, name)
         if isinstance(value, tree.Node):
-            changes[field.name] = _substitute(value, names)
+            changes[name] = _substitute(value, names)
         elif isinstance(value, tuple):
-            changes[field.name] = tuple(_substitute(v, names) if isinstance(v, tree.Node) else v for v in value)
-    return replace(node, **changes) if changes else node
+            changes[name] = tuple(_substitute(v, names) if isinstance(v, tree.Node) else v for v in value)
+    return structs.replace(node, **changes) if changes else node

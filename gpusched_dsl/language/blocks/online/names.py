@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -50,7 +51,7 @@ def with_clock(
         params["done"] = _param("done", span, Numeric(False, work), each)
         for name in brought:
             params[name] = _param(name, span, Numeric(False, unit), each)
-    return replace(model, params=params)
+    return structs.replace(model, params=params)
 
 
 def _param(name: str, span: Span, type_: ValueType, indexing: TypedIndexing) -> CheckedParam:

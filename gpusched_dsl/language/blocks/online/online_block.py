@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.online.carry_analysis.analysis import prove
@@ -250,7 +252,7 @@ class _OnlineChecker:
             if lessened is None or len(self.job_scope.bindings) != 1:
                 return None
             [job] = self.job_scope.bindings
-            renamed = replace(lessened, subscripts=(tree.Name(span=lessened.span, text=job),))
+            renamed = structs.replace(lessened, subscripts=(tree.Name(span=lessened.span, text=job),))
             quiet = ExpressionChecker(self.checker.symbols, Diagnostics())
             return quiet.number(renamed, self.job_scope)
         typed = self.checker.number(statement.value, self.job_scope)
@@ -350,7 +352,9 @@ class _OnlineChecker:
         kind = target.type
         if isinstance(kind, Numeric):
             because = because_declared(target.name, target.span, kind.unit)
-            kind = replace(kind, integer=False)  # states that a solver leaves whole are rounded when they are carried
+            kind = structs.replace(
+                kind, integer=False
+            )  # states that a solver leaves whole are rounded when they are carried
         value = self.checker.value(statement.value, kind, scope, because=because)
         return None if value is None else CheckedCarry(target.name, statement.span, tuple(variables), value)
 

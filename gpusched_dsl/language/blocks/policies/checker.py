@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.draws import check_draw
@@ -120,7 +121,7 @@ class PolicyChecker:
         return CheckedPolicy(
             name=policy.name.text,
             span=policy.name.span,
-            model=replace(
+            model=structs.replace(
                 self.model,
                 lets={n: v for n, v in self.symbols.values.items() if isinstance(v, CheckedLet)},
                 params={n: v for n, v in self.symbols.values.items() if isinstance(v, CheckedParam)},

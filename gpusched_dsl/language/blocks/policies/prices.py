@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import Decisions
@@ -95,7 +97,7 @@ class PriceFunction:
             checker.symbols.values[name] = param
         param = self.found[name].param
         slots = slots_of(param)
-        declared = replace(param, name=constraint.name)  # for messages
+        declared = structs.replace(param, name=constraint.name)  # for messages
         typed = subscripts_of(checker, declared, slots, reference, subscripts, scope)
         if typed is None or not check_inside(checker, declared, slots, typed, scope):
             return None

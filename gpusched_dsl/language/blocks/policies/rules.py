@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.rule_table import RULES, RuleShape, list_names, rules_after
@@ -34,12 +34,12 @@ class NamedRules:
             key = self.values.key(rule.key, f"a key of `{first.text}`", scope)
             if key is None:
                 return None
-            checked = replace(checked, key=key)
+            checked = structs.replace(checked, key=key)
         shape = RULES[verb].get(checked.text)
         if shape is None and checked.text not in rules_after(verb):
             self._unknown_rule(rule, verb)
             return None
-        return replace(checked, arguments=self._arguments(rule, first, shape))
+        return structs.replace(checked, arguments=self._arguments(rule, first, shape))
 
     def _arguments(self, rule: tree.Rule, first: tree.Identifier, shape: RuleShape | None) -> tuple[TypedExpr, ...]:
         """Check the integers for the parameters of a rule; a rule of another package checks its own arguments."""

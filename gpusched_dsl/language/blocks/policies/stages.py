@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies import stage_table as stages
@@ -202,7 +203,7 @@ class _Stage:
             over_all = TypedIndexing(iterators[result.of])
             found[word] = CheckedParam(name, self.node.name.span, kind, "real", over_all, doc=result.meaning)
         if self.node.verb == "admit":
-            amount = replace(found["amount"], type=Numeric(False, unit_in(self.parts["uses"])))
+            amount = structs.replace(found["amount"], type=Numeric(False, unit_in(self.parts["uses"])))
             found["amount"] = amount
         return found
 

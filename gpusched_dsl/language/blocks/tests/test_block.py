@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, Numeric, TextType, TypedExpr
@@ -233,19 +235,19 @@ class ExpectChecker:
             case tree.Compare():
                 return self._compare(expr)
             case tree.Binary(op="and" | "or" | "=>" | "<=>"):
-                return replace(expr, left=self._prepare(expr.left), right=self._prepare(expr.right))
+                return structs.replace(expr, left=self._prepare(expr.left), right=self._prepare(expr.right))
             case tree.UnaryExpr(op="not"):
-                return replace(expr, operand=self._prepare(expr.operand))
+                return structs.replace(expr, operand=self._prepare(expr.operand))
             case _:
                 return expr
 
     def _compare(self, expr: tree.Compare) -> tree.Compare:
         if self.has_status and any(isinstance(o, tree.Name) and o.text == "status" for o in expr.operands):
-            return replace(expr, operands=tuple(self._status(o) for o in expr.operands))
+            return structs.replace(expr, operands=tuple(self._status(o) for o in expr.operands))
         unit = self._unit_beside(expr.operands)
         if unit is None or unit == DIMENSIONLESS:
             return expr
-        return replace(expr, operands=tuple(_in_unit(o, unit) for o in expr.operands))
+        return structs.replace(expr, operands=tuple(_in_unit(o, unit) for o in expr.operands))
 
     def _status(self, operand: tree.Expr) -> tree.Expr:
         text = operand.text if isinstance(operand, tree.Name) else getattr(operand, "value", None)
@@ -307,10 +309,10 @@ def _in_unit(expr: tree.Expr, unit: Unit) -> tree.Expr:
     if not _is_bare_number(expr):
         return expr
     if isinstance(expr, tree.UnaryExpr):
-        return replace(expr, operand=_in_unit(expr.operand, unit))
+        return structs.replace(expr, operand=_in_unit(expr.operand, unit))
     if isinstance(expr, tree.Binary):
         right = _in_unit(expr.right, unit) if expr.op in ("+", "-") else expr.right
-        return replace(expr, left=_in_unit(expr.left, unit), right=right)
+        return structs.replace(expr, left=_in_unit(expr.left, unit), right=right)
     assert isinstance(expr, tree.Number)
     factors = tuple(tree.UnitFactor(span=expr.span, symbol=s, exponent=e) for s, e in unit.factors)
-    return replace(expr, unit=tree.UnitNode(span=expr.span, factors=factors))
+    return structs.replace(expr, unit=tree.UnitNode(span=expr.span, factors=factors))
