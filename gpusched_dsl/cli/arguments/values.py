@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 
-from gpusched_dsl.language.text.durations import has_unit, seconds_of
-
 MOST_THREADS = 4096
 MOST_SEEDS = 100_000
 
@@ -78,6 +76,8 @@ def nonnegative_number(text: str) -> float:
 
 def duration(text: str) -> float:
     """Read a duration in seconds: `90`, `90s`, `5m`, `1h30m`, `5[min]`."""
+    from gpusched_dsl.language.text.durations import has_unit, seconds_of  # here, as `--help` needs no patterns
+
     if has_unit(text):
         try:
             return seconds_of(text)
