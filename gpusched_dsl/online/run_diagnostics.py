@@ -32,6 +32,11 @@ class RunDiagnostics:
                 help = "the run continued with a new process of the solver, its fallback, or the previous plan"
                 self.warnings.append(replace(crash, severity=Severity.WARNING, help=help))
 
+    def warn_once(self, warning: Diagnostic) -> None:
+        """Add a warning, unless there is one of its code."""
+        if not any(other.code == warning.code for other in self.warnings):
+            self.warnings.append(warning)
+
     def all_warnings(self, fallback: str | None) -> tuple[Diagnostic, ...]:
         """Return all warnings; those of failures name the fallback."""
         return (*self.warnings, *(failures.warning(fallback) for failures in self.failures.values()))

@@ -49,6 +49,9 @@ def domain_given(ev: Evaluator, variable: CheckedVariable, given: VariableValues
 def values_at(domain: Domain, given: VariableValues) -> Floats:
     """The value of each element of a domain, 0 where none is given."""
     found = np.zeros(domain.size)
+    if not given.codes:  # a variable without an index
+        found[: len(given.values)] = given.values
+        return found
     place = domain.locate(given.codes)
     found[place[place >= 0]] = given.values[place >= 0]
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.store import MISSING, Columns, Param, ValueStore
+from gpusched_dsl.compiling.evaluation.store import MISSING, Param, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
 from gpusched_dsl.ir.domains import Domain, IntervalDomain, ScalarDomain, TupleDomain
@@ -22,6 +22,7 @@ from gpusched_dsl.language.checking.walk import children
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.data.plan_columns import set_plan
 
 INTEGRAL = 1e-6  # a state is this near to an integer, or the plan is refused
 
@@ -107,7 +108,8 @@ class Carrier:
         params = {**base.params, **self._clock_params(clock)}
         store = ValueStore(base.universes, sets, params, base.randoms, {}, np.zeros(0))
         if last is not None:
-            self._add_plan(store, last)
+            ev = Evaluator(online.model, base, self.base.limits)
+            set_plan(store, ev, (online.model.variables[name] for name in sorted(self.variables)), last.values)
         return store
 
     @property
@@ -128,24 +130,6 @@ class Carrier:
             for name in ("remaining", "done", "running", "requested"):
                 params[name] = Param(every, getattr(clock, name))
         return params
-
-    def _add_plan(self, store: ValueStore, last: CurrentPlan) -> None:
-        points: list[Floats] = []
-        first = 0
-        ev = Evaluator(self.online.model, self.base.store, self.base.limits)
-        for name in sorted(self.variables):
-            variable = self.online.model.variables[name]
-            components = tuple(store.component(v.type) for v in variable.indexing.variables)
-            given = last.values.get(name)
-            if given is None:  # plans of policies leave out what they do not decide
-                no_codes = tuple(np.zeros(0, dtype=np.int64) for _ in components)
-                given = VariableValues(no_codes, np.zeros(0 if components else 1))
-            indexed = ev.index_domain(variable.indexing, variable.span, conditions=False)
-            domain = TupleDomain(components, given.codes) if components else ScalarDomain()
-            store.variables[name] = Columns(domain, first, indexed)
-            points.append(given.values)
-            first += len(given.values)
-        store.point = np.concatenate(points) if points else np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)

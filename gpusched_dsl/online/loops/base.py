@@ -24,6 +24,7 @@ from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.stated_charges import charge_plan
 from gpusched_dsl.online.loops.step_journal import StepJournal, read_plan, step_of
+from gpusched_dsl.online.planners.completion import Completion
 from gpusched_dsl.online.planners.fallback import plan_with_fallback
 from gpusched_dsl.online.planners.protocol import ControllerState, Outlook, Plan, PlanningRequest
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
@@ -72,6 +73,7 @@ class SimulationLoop:
         self.steps: list[RunStep] = []
         self.forgotten_steps = 0  # before those
         self.diagnostics = RunDiagnostics()
+        self.completion = Completion(setup.kept_variables, setup.config.permissions, setup.config.for_solver)
         self.events = 0
         self.last_plan_time = -np.inf
         self._clock_time = time.perf_counter()
@@ -153,6 +155,7 @@ class SimulationLoop:
                     plan, failure = plan_with_fallback(
                         planners, limited_request, self.diagnostics, self.world.now, self.unit, self.online.span
                     )
+                    plan = self._with_open_variables(request.instance, plan)
                 deadline.check()
         except StoppedEarly as stopped:
             if stopped.reason != INTERRUPT:
@@ -182,6 +185,14 @@ class SimulationLoop:
             plan, instance, part, reader, request.running, why, failure, seconds, built - began, others, request.known
         )
         return self.last_result
+
+    def _with_open_variables(self, instance: Instance, plan: Plan) -> Plan:
+        """Return the plan with the open variables that this run reads, or warn once that there are no such values."""
+        when = f"{self.world.now:g} {self.unit}"
+        plan, warning = self.completion(instance, plan, self.config.time_limit, when)
+        if warning is not None:
+            self.diagnostics.warn_once(warning)
+        return plan
 
     def request(self, why: tuple[str, ...] = ()) -> tuple[InstanceView, PlanningRequest]:
         """Return the current planning request, and its part of the run. `why` are the events that ask for a plan."""

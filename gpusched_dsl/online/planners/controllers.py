@@ -117,10 +117,13 @@ class ControllersPlanner:
         return None if plan is None else codes.plan_outer(plan, part)
 
     def _kept(self, running: Mapping[str, VariableValues], state: ControllerState) -> Plan:
-        """The part of the current plan that belongs to controllers that do not plan now."""
+        """The part of the current plan that belongs to controllers that do not plan now, of what they decide."""
         stays = ~state.plans
         kept = {}
-        for name, values in running.items():
+        first = self.inner[0]
+        decided = first.decides if isinstance(first, PolicyPlanner) else running.keys()
+        for name in running.keys() & decided:
+            values = running[name]
             owner = self._owner(name, values, state)
             if owner is not None:
                 rows = stays[owner]

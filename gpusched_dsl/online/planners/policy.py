@@ -27,6 +27,17 @@ class PolicyPlanner:
     def name(self) -> str:
         return self.policy.name
 
+    @property
+    def decides(self) -> frozenset[str]:
+        """Return the variables that the policy states; a run completes the others (`completion.py`)."""
+        placement, slots = self.policy.model.placement, self.policy.slots
+        found = [] if placement is None else [placement.variable]
+        if slots is not None:
+            found += [fix.variable for fix in slots.fixes]
+            if slots.serve is not None and slots.serve.variable is not None:
+                found.append(slots.serve.variable)
+        return frozenset(found)
+
     def fresh(self) -> PolicyPlanner:
         return self
 

@@ -10,11 +10,12 @@ import numpy as np
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints, unique
-from gpusched_dsl.ir.domains import ScalarDomain, TupleDomain
+from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
+from gpusched_dsl.online.data.plan_columns import set_plan
 from gpusched_dsl.online.simulation.assignments import AllocationReader
 from gpusched_dsl.online.simulation.ledger import Ledger
 from gpusched_dsl.online.simulation.world import World
@@ -85,20 +86,7 @@ def plan_store(
         sets[name] = TupleDomain(store.sets[name].components, (codes,))
     found = replace(store, sets=sets, variables={}, point=None)
     ev = Evaluator(online.base, store, limits)
-    points: list[Floats] = []
-    first = 0
-    for name, variable in online.base.variables.items():
-        given = values.get(name)
-        components = tuple(store.component(v.type) for v in variable.indexing.variables)
-        indexed = ev.index_domain(variable.indexing, variable.span, conditions=False)
-        if given is None:
-            no_codes = tuple(np.zeros(0, dtype=np.int64) for _ in components)
-            given = VariableValues(no_codes, np.zeros(0 if components else 1))
-        domain = TupleDomain(components, given.codes) if components else ScalarDomain()
-        found.variables[name] = Columns(domain, first, indexed)
-        points.append(given.values)
-        first += len(given.values)
-    found.point = np.concatenate(points) if points else np.zeros(0)
+    set_plan(found, ev, online.base.variables.values(), values)
     return found
 
 
