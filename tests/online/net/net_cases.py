@@ -70,6 +70,7 @@ class Case:
     repair: float = 1.0
     fee: float = 0.0  # by job and hour, beside or in place of the rates
     charges_jobs: bool = True
+    lamp: float = 0.0  # by node in use and hour, and as much if there are several: by variables that policies leave open
     ends: bool = False
     stretch: bool = False
     work: bool = False  # work and speed are stated, in hours
@@ -135,7 +136,8 @@ def drawn(seed: int) -> Case:
     if more.random() < 0.3:
         case = replace(case, inherited=frozenset(k for k in range(20) if more.random() < 0.5))
     stated = {"ends": case.ends, "stretch": case.stretch, "outages": bool(case.mtbf)}
-    return replace(case, laws=frozenset(name for name, there in stated.items() if there and more.random() < 0.5))
+    case = replace(case, laws=frozenset(name for name, there in stated.items() if there and more.random() < 0.5))
+    return replace(case, lamp=3.0) if case.fee and more.random() < 0.5 else case
 
 
 def calmed(case: Case, rng: random.Random) -> Case:
@@ -161,6 +163,12 @@ def _goal(laws: frozenset[str], work: str) -> str:
 
 def _lasting(repair: float) -> str:
     return f"uniform({repair / 2!r}[h], {repair * 2!r}[h])"
+
+
+LAMPS = """  var several binary;  var lamp[Nodes] binary;
+  constraint lit[j in Jobs, n in Nodes]: run[j, n] <= lamp[n];
+  constraint many[n in Nodes, m in Nodes where n != m]: lamp[n] + lamp[m] <= 1 + several;"""
+LIGHT = " + 1[$] * several + 1[$] * sum[n in Nodes] lamp[n]"
 
 
 def text_of(case: Case) -> str:
@@ -192,6 +200,9 @@ def text_of(case: Case) -> str:
         lines.append(f"charge extra[j in Jobs] in $/h = {case.fee!r}[$/h] * sum[n in Nodes] run[j, n];")
         if case.charges_jobs:
             lines.append("charge jobs;")
+        if case.lamp:
+            lines.append(f"charge lamps[n in Nodes] in $/h = {case.lamp!r}[$/h] * lamp[n];")
+            lines.append(f"charge several in $/h = {case.lamp!r}[$/h] * several;")
     rows = "  ".join(
         f"j{i} {j.submitted!r} {j.length!r} {j.deadline!r} {j.weight!r} {j.needs} {j.rate!r} {j.ends!r} {j.stretch!r}"
         for i, j in enumerate(case.jobs)
@@ -209,8 +220,8 @@ model Net {{
   param tariff[Hours];  param price default 1;  param clock in h default 0[h];
   param left[j in Jobs] in h = remaining[j] * length[j];
   {_goal(case.laws, "length[j] / 1[h]" if case.work else "1")}
-  var run[Jobs, Nodes] binary;
-  minimize cost in $: sum[j in Jobs, n in Nodes] rate[j] * left[j] * run[j, n];
+  var run[Jobs, Nodes] binary;{LAMPS if case.lamp else ""}
+  minimize cost in $: sum[j in Jobs, n in Nodes] rate[j] * left[j] * run[j, n]{LIGHT if case.lamp else ""};
   constraint room[n in Nodes]: sum[j in Jobs] needs[j] * run[j, n] <= {case.gpus};
   placement run[j, n] {{
     job j;  node n;  uses needs[j] of {case.gpus};  lasts left[j];
@@ -244,6 +255,7 @@ DECOYS = {  # lines of the extended block that the own block states otherwise
     "on resume": "on resume delay 5[h] costs 50[$];",
     "on boot": "on boot delay 5[h] costs 50[$];",
     "on halt": "on halt costs 50[$];",
+    "charge several": "charge several in $/h = 77[$/h];",
     "charge extra": "charge extra[j in Jobs] in $/h = 77[$/h] * sum[n in Nodes] run[j, n];",
 }
 

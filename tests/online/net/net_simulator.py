@@ -66,6 +66,7 @@ class Simulation:
     outages_at: list[tuple[float, int, bool]] = field(default_factory=list)  # time, node, whether it is up
     done_at: list[tuple[float, dict[int, float]]] = field(default_factory=list)  # work done before each plan
     counts: Counter[str] = field(default_factory=Counter)  # of changes
+    lamps: int = 0  # nodes of the last plan
 
     def __post_init__(self) -> None:
         self.jobs = []
@@ -146,6 +147,9 @@ class Simulation:
                 self.add("execution", passed * one.rate)
             if self.case.fee:
                 self.add("extra", passed * self.case.fee)
+        if self.case.lamp and self.running():  # no job, nothing to charge
+            self.add("lamps", passed * self.case.lamp * self.lamps)
+            self.add("several", passed * self.case.lamp * (self.lamps > 1))
 
     def happen(self) -> list[str]:
         """Completions, failures and recoveries, arrivals; those that ask for a plan."""
@@ -240,6 +244,7 @@ class Simulation:
             planned = one.work / lasts if case.work else max(one.work - one.done, NEAR * one.work) / lasts
             one.pace = planned / (one.job.stretch if case.stretch else 1.0)
             one.rate = given[number].rate(node, way)
+        self.lamps = len(self.in_use())
 
     @property
     def boots(self) -> bool:
