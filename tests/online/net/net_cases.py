@@ -70,7 +70,7 @@ class Case:
     repair: float = 1.0
     fee: float = 0.0  # by job and hour, beside or in place of the rates
     charges_jobs: bool = True
-    lamp: float = 0.0  # by node in use and hour, and as much if there are several: by variables that policies leave open
+    lamp: float = 0.0  # by node in use and hour, and for several in use: by variables that policies leave open
     ends: bool = False
     stretch: bool = False
     work: bool = False  # work and speed are stated, in hours
