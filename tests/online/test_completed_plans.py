@@ -114,17 +114,19 @@ online Once for PriceAware extends Rolling { window h in Slots lookahead 100 com
 
 
 # One switch without an index, beside a variable with one: the switch is off while two jobs run.
-SWITCH = MACHINES.replace(
-    "placement run[j, n]",
-    """var asleep binary;
+SWITCH = (
+    MACHINES.replace(
+        "placement run[j, n]",
+        """var asleep binary;
   var calm[Nodes] binary;
   constraint awake: sum[j in Jobs, n in Nodes] run[j, n] <= 1 + 2 * (1 - asleep);
   constraint never[n in Nodes]: calm[n] == 1;
   placement run[j, n]""",
-).replace(
-    "maximize busy in $: sum[j in Jobs, n in Nodes] (1[$*h] / (1[h] + left[j])) * run[j, n];",
-    "maximize busy in $: sum[j in Jobs, n in Nodes] 9[$] * run[j, n] + 1[$] * asleep;",
-) + """
+    ).replace(
+        "maximize busy in $: sum[j in Jobs, n in Nodes] (1[$*h] / (1[h] + left[j])) * run[j, n];",
+        "maximize busy in $: sum[j in Jobs, n in Nodes] 9[$] * run[j, n] + 1[$] * asleep;",
+    )
+    + """
 online Asleep for Machines extends Events {
   carry slept = asleep;
   charge rest in $/h = 4[$/h] * asleep;
@@ -137,6 +139,7 @@ scenario Two for Machines {
     b          0             3;
 }
 """
+)
 
 
 @pytest.mark.parametrize("method", ["SRPT", "highs"])
