@@ -78,7 +78,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         Metric("gpu_hours", GPU_HOURS, "GPUs used * time, over all jobs (nodes * time, if jobs use complete nodes)"),
         Metric("node_hours", NODE_HOURS, "time in use, over all nodes (over types if a placement names no nodes)"),
         Metric("utilisation", SHARE, "used GPU time divided by the GPU time of nodes while they are in use"),
-        Metric("cluster_utilisation", SHARE, "used GPU time divided by all GPUs of the cluster * `makespan`"),
+        Metric("cluster_utilisation", SHARE, "used GPU time divided by all GPUs of the cluster * `makespan` (until the end of the run, if jobs are unfinished)"),
         Metric("starts", COUNT, "first starts of jobs"),
         Metric("resumes", COUNT, "later starts of jobs that were halted"),
         Metric("migrations", COUNT, "running jobs moved to another node"),
@@ -208,12 +208,20 @@ def makespan_of(history: RunHistory) -> Number:
     return float(world.end[done].max() - world.arrival[history.came].min()) if done.any() else None
 
 
+def _time_with_jobs(history: RunHistory) -> float:
+    """Return the time from the first arrival to the last completion, or to the end of the run if jobs are unfinished."""
+    world, came = history.outcome.world, history.came
+    if not len(came):
+        return 0.0
+    last = float(world.end[came].max()) if (world.status[came] == DONE).all() else world.now
+    return last - float(world.arrival[came].min())
+
+
 def _use(history: RunHistory) -> dict[str, Number]:
     world = history.outcome.world
     used, in_use = world.gpu_time, world.place_time
     room = float(np.where(in_use > 0, in_use * history.gpus, 0.0).sum())
-    makespan = makespan_of(history)
-    cluster = float((history.nodes * history.gpus).sum()) * (makespan or 0.0)
+    cluster = float((history.nodes * history.gpus).sum()) * _time_with_jobs(history)
     total = float(used.sum())
     return {
         "gpu_hours": total * history.hours,

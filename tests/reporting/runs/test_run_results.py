@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from online_texts import machines
 from page_reader import bars_of, figures_of
 from run_texts import THREE_JOBS, random_text, seconds_hidden
 
 import gpusched_dsl as gs
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.reporting.figures.bars import BarsFigure
 from gpusched_dsl.reporting.figures.curves_figure import CurvesFigure
 from gpusched_dsl.reporting.figures.heat_map import HeatMap
@@ -222,3 +224,17 @@ def test_thinning_keeps_the_mean() -> None:
     assert len(thin.times) == 40
     assert thin.mean == pytest.approx(steps.mean)
     assert steps.thin_out(1000) is steps
+
+
+def test_unfinished_jobs_count_until_the_end_of_the_run(tmp_path: Path) -> None:
+    """Two nodes, a job of one hour and one of 100 h, which is stopped at 5 h: 6 of 10 node-hours."""
+    text = machines(2, [(0.0, 1.0), (0.0, 100.0)]).replace("weight[j]; }", "weight[j]; uses 1 of 1; }")
+    text += "online Hourly for Machines extends Events { replan on arrival, completion, every 1[h]; }"
+    (tmp_path / "run.gsm").write_text(text)
+    loops: list[SimulationLoop] = []
+    result = gs.load(tmp_path / "run.gsm").run(
+        online="Hourly", method="SRPT", tell=loops.append, stop=lambda: bool(loops) and loops[-1].world.now >= 5
+    )
+    assert result.ended == "interrupt"
+    assert result.metrics["makespan"] == pytest.approx(1.0)
+    assert result.metrics["cluster_utilisation"] == pytest.approx(0.6)
