@@ -77,7 +77,7 @@ def aggregate(model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> A
                 if declared.identical and elements > 1:
                     raise Obstacle("no two elements have equal data")
             except Obstacle as obstacle:
-                attempts.append(AggregationAttempt(declared, elements, classes, obstacle))
+                attempts.append(AggregationAttempt(declared, elements, classes, obstacle.kept()))
             except StoppedEarly:
                 attempts.append(AggregationAttempt(declared, elements, classes, Obstacle(TOO_LONG)))
                 raise
@@ -98,9 +98,9 @@ def _aggregate_component(small: Quotient, component: Component) -> AggregatedCom
         try:
             return treatment(small, component)
         except Obstacle as obstacle:
-            refused[description] = obstacle
+            refused[description] = obstacle.kept()
     if not small.problem.integer[component.columns].any():
-        raise refused["aggregated by means"]
+        raise refused["aggregated by means"].kept()
     del refused["aggregated by means"]
     reasons = "; ".join(f"they cannot be {description} because {obstacle}" for description, obstacle in refused.items())
     kind = OutOfBudget if any(isinstance(o, OutOfBudget) for o in refused.values()) else Obstacle

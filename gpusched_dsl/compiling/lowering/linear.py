@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
+from typing import cast
+
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -38,9 +41,10 @@ class Linearizer(AffineReader):
 
     def __init__(self, evaluator: Evaluator, terms: AuxiliaryColumns) -> None:
         super().__init__(evaluator, terms)
-        self.nonlinear = Nonlinear(self)
-        self.truths = Reification(self, self.nonlinear)
-        self.subscripts = DecidedSubscripts(self, self.nonlinear, self.truths.affine)
+        whole = cast(Linearizer, weakref.proxy(self))  # a cycle would keep all data until a garbage collection
+        self.nonlinear = Nonlinear(whole)
+        self.truths = Reification(whole, self.nonlinear)
+        self.subscripts = DecidedSubscripts(whole, self.nonlinear, self.truths.affine)
 
     def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
         """Return one affine expression per row of the frame; raise DiagnosticError (GSM3010) for unsupported forms."""

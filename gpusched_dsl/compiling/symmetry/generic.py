@@ -39,6 +39,10 @@ class Obstacle(Exception):
     def __str__(self) -> str:
         return self.what
 
+    def kept(self) -> Obstacle:
+        """Return an equal obstacle without the frames that raised this one: they hold all data that they read."""
+        return type(self)(self.what, self.span)
+
 
 class OutOfBudget(Obstacle):
     """It is unknown whether elements can be aggregated: the budget of work ended first."""
@@ -46,7 +50,7 @@ class OutOfBudget(Obstacle):
 
 def prefer(first: Obstacle | None, other: Obstacle) -> Obstacle:
     """Which of two obstacles is reported: the first, unless only the other is about the budget."""
-    return other if first is None or isinstance(other, OutOfBudget) else first
+    return other.kept() if first is None or isinstance(other, OutOfBudget) else first
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def names_read_by_decisions(model: CheckedModel, root: str) -> ReadNames:
         try:
             found: ReadNames | Obstacle = _read(model, root)
         except Obstacle as obstacle:
-            found = obstacle
+            found = obstacle.kept()
         while len(_KNOWN) >= MOST_KNOWN:
             del _KNOWN[next(iter(_KNOWN))]
         _KNOWN[key] = (model, found)  # the model is kept, so that its id stays its own
