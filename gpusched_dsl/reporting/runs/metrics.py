@@ -78,7 +78,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         Metric("gpu_hours", GPU_HOURS, "GPUs used * time, over all jobs (nodes * time, if jobs use complete nodes)"),
         Metric("node_hours", NODE_HOURS, "time in use, over all nodes (over types if a placement names no nodes)"),
         Metric("utilisation", SHARE, "used GPU time divided by the GPU time of nodes while they are in use"),
-        Metric("cluster_utilisation", SHARE, "used GPU time divided by all GPUs of the cluster * `makespan` (until the end of the run, if jobs are unfinished)"),
+        Metric("cluster_utilisation", SHARE, "used GPU time divided by all GPUs * `makespan` (* the run, if jobs are unfinished)"),
         Metric("starts", COUNT, "first starts of jobs"),
         Metric("resumes", COUNT, "later starts of jobs that were halted"),
         Metric("migrations", COUNT, "running jobs moved to another node"),
@@ -209,7 +209,7 @@ def makespan_of(history: RunHistory) -> Number:
 
 
 def _time_with_jobs(history: RunHistory) -> float:
-    """Return the time from the first arrival to the last completion, or to the end of the run if jobs are unfinished."""
+    """Return the time from the first arrival to the last completion; if jobs are unfinished, to the end of the run."""
     world, came = history.outcome.world, history.came
     if not len(came):
         return 0.0
