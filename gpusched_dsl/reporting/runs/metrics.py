@@ -78,7 +78,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         Metric("gpu_hours", GPU_HOURS, "GPUs used * time, over all jobs (nodes * time, if jobs use complete nodes)"),
         Metric("node_hours", NODE_HOURS, "time in use, over all nodes (over types if a placement names no nodes)"),
         Metric("utilisation", SHARE, "used GPU time divided by the GPU time of nodes while they are in use"),
-        Metric("cluster_utilisation", SHARE, "used GPU time divided by all GPUs * `makespan`, or the run if unfinished"),
+        Metric("cluster_utilisation", SHARE, "used GPU time divided by all GPUs * `makespan`, or run if unfinished"),
         Metric("starts", COUNT, "first starts of jobs"),
         Metric("resumes", COUNT, "later starts of jobs that were halted"),
         Metric("migrations", COUNT, "running jobs moved to another node"),
