@@ -1,6 +1,7 @@
 """Build what the playground needs: `python docs/site/make_playground.py [FOLDER]`, by default `build/playground`.
 
-The packages of npm are installed beside the folder. The front end of gsdsl and Lark are copied as they are.
+The packages of npm are installed beside the folder. The front end of gsdsl and Lark are copied as they are, with a
+replacement for msgspec, which is compiled.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ def front_end() -> Iterator[tuple[str, Path]]:
         if file.suffix in (".py", ".lark"):
             yield f"lark/{file.relative_to(own).as_posix()}", file
     yield "examine.py", OWN / "examine.py"
+    yield "msgspec.py", OWN / "msgspec.py"
 
 
 def build(target: Path) -> None:

@@ -1,4 +1,4 @@
-"""The playground: its Python needs Lark only, and its page checks, formats, explains and solves in Chromium offline.
+"""The playground: its Python needs Lark and a replacement for msgspec only; its page works in Chromium offline.
 
 The browser needs `make playground`, the extra `browser` and Chromium; skipped with the reason otherwise.
 """
@@ -34,8 +34,6 @@ found = {name: getattr(examine, name)(text) for name in ("checked", "formatted",
 print(json.dumps({**found, "heavy": sorted({"numpy", "polars", "scipy", "jinja2"} & sys.modules.keys())}))
 """
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def front_end(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -54,6 +52,7 @@ def called(front_end: Path, text: str) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.slow
 def test_the_front_end_needs_no_other_package(front_end: Path) -> None:
     example = make_playground.page_block("README.md", "`assign.gsm`:")
     good = called(front_end, example)
@@ -118,6 +117,7 @@ def page(tmp_path: Path) -> Iterator[Any]:
 STATE = "document.querySelector('.state')?.textContent === "
 
 
+@pytest.mark.slow
 def test_in_chromium(page: Any) -> None:
     page.wait_for_function(STATE + "'no errors'")
     assert page.is_visible("h1")
