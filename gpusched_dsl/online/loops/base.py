@@ -24,7 +24,7 @@ from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.stated_charges import charge_plan
 from gpusched_dsl.online.loops.step_journal import StepJournal, read_plan, step_of
-from gpusched_dsl.online.planners.completion import Completion
+from gpusched_dsl.online.planners.completion import PlanCompletion
 from gpusched_dsl.online.planners.fallback import plan_with_fallback
 from gpusched_dsl.online.planners.protocol import ControllerState, Outlook, Plan, PlanningRequest
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
@@ -73,7 +73,7 @@ class SimulationLoop:
         self.steps: list[RunStep] = []
         self.forgotten_steps = 0  # before those
         self.diagnostics = RunDiagnostics()
-        self.completion = Completion(setup.kept_variables, setup.config.permissions, setup.config.for_solver)
+        self.completion = PlanCompletion(setup.kept_variables, setup.config.permissions, setup.config.for_solver)
         self.events = 0
         self.last_plan_time = -np.inf
         self._clock_time = time.perf_counter()

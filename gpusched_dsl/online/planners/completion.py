@@ -30,7 +30,7 @@ MOST_SECONDS = 60.0  # without a time limit
 
 
 @dataclass(frozen=True, eq=False)
-class Completion:
+class PlanCompletion:
     """Completes plans as `gsdsl solve` completes that of a policy: at least cost, with the plan fixed in the model.
 
     `read` are the variables that the run reads after a plan.
