@@ -72,7 +72,7 @@ def templates_of(quotient: Quotient, component: Component, work: ElementWork | N
         yield template
     if not fits:
         assert failure is not None
-        raise failure.kept()  # no frame has what it raises: that would be a cycle
+        raise failure.kept()  # not what a local of this frame refers to: that would be a cycle
 
 
 def _refuse_shared(quotient: Quotient, rows: Codes) -> None:

@@ -74,7 +74,7 @@ def by_patterns(quotient: Quotient, component: Component) -> AggregatedComponent
         except Obstacle as obstacle:
             failure = prefer(failure, obstacle)
     assert failure is not None
-    raise failure.kept()  # no frame has what it raises: that would be a cycle
+    raise failure.kept()  # not what a local of this frame refers to: that would be a cycle
 
 
 def _worthwhile_patterns(named: int) -> int:

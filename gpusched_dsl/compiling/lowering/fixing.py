@@ -11,6 +11,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.domains import Domain, TupleDomain
+from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.checked import CheckedVariable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -22,6 +23,13 @@ class VariableValues:
 
     codes: tuple[Codes, ...]
     values: Floats
+
+
+def nonzero_values(family: Family, point: Floats) -> VariableValues:
+    """Return the values of a family in a point of its problem that are not 0."""
+    values = point[family.slice]
+    used = np.flatnonzero(values)
+    return VariableValues(tuple(codes[used] for codes in family.domain.columns()), values[used])
 
 
 Fixed = Mapping[str, VariableValues]  # by the name of the variable

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import VariableValues, nonzero_values
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.tightening.open_part import open_part
@@ -72,16 +72,9 @@ class PlanCompletion:
         problem = open_part(_without_decided_rows(problem))
         solved = solve_problem(problem, guard(JUDGE, everything=True), replace(self.options, time_limit=limit))
         solved.close()
-        point = solved.point
-        if point is None:
+        if solved.point is None:
             return None
-        found = {}
-        for family in problem.variables:
-            if family.name in missing:
-                values = point[family.first : family.stop]
-                used = np.flatnonzero(values)
-                found[family.name] = VariableValues(tuple(c[used] for c in family.domain.columns()), values[used])
-        return found
+        return {f.name: nonzero_values(f, solved.point) for f in problem.variables if f.name in missing}
 
 
 def _without_decided_rows(problem: Problem) -> Problem:

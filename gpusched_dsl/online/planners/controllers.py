@@ -122,9 +122,8 @@ class ControllersPlanner:
         kept = {}
         first = self.inner[0]
         decided = first.decides if isinstance(first, PolicyPlanner) else running.keys()
-        for name in running.keys() & decided:
-            values = running[name]
-            owner = self._owner(name, values, state)
+        for name, values in running.items():
+            owner = self._owner(name, values, state) if name in decided else None
             if owner is not None:
                 rows = stays[owner]
                 kept[name] = VariableValues(tuple(c[rows] for c in values.codes), values.values[rows])

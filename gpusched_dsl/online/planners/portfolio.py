@@ -124,7 +124,7 @@ class PortfolioPlanner:
                 continuing = tuple(self.continuing) or (member,)
                 found.setdefault(self._key(plan.values), (plan, continuing))
         if not found and failure is not None:
-            raise DiagnosticError(failure.diagnostics)  # no frame has what it raises: that would be a cycle
+            raise DiagnosticError(failure.diagnostics)  # not what a local refers to: that would be a cycle
         if self.continuing and request.running is not None and found:
             before = Plan(request.running, AS_BEFORE)
             found.setdefault(self._key(request.running), (before, tuple(self.continuing)))

@@ -6,13 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from gpusched_dsl.backends.protocol import Monitor, Silent, SolveOptions
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.build import Built, Permissions
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import VariableValues, nonzero_values
 from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, StoppedEarly, active_deadline, limit
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -106,11 +104,7 @@ class SolverPlanner:
             raise _interruption()  # what was found by then is not the plan that the run would have had
         if solved.point is None:
             return None
-        found = {}
-        for family in solved.problem.variables:
-            point = solved.point[family.first : family.stop]
-            used = np.flatnonzero(point)
-            found[family.name] = VariableValues(tuple(c[used] for c in family.domain.columns()), point[used])
+        found = {family.name: nonzero_values(family, solved.point) for family in solved.problem.variables}
         values: Mapping[str, VariableValues] = found
         if request.running is not None:
             values = relabel_values(request.instance.scenario.model, request.instance.store, found, request.running)
