@@ -292,7 +292,7 @@ from gpusched_dsl.cli import main
 
 run.LATE_SECONDS = 0.2
 QuietHighs.run = lambda highs: time.sleep(60)
-sys.exit(main(["solve", sys.argv[1], "--time-limit", "0.5"]))
+sys.exit(main(["solve", sys.argv[1], "--time-limit", "2"]))
 """
 
 

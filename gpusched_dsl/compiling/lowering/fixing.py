@@ -9,8 +9,9 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.ir.domains import Domain, TupleDomain
+from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.checked import CheckedVariable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -30,6 +31,19 @@ def nonzero_values(family: Family, point: Floats) -> VariableValues:
     values = point[family.slice]
     used = np.flatnonzero(values)
     return VariableValues(tuple(codes[used] for codes in family.domain.columns()), values[used])
+
+
+def given_elements(store: ValueStore, variable: CheckedVariable, given: VariableValues | None) -> tuple[Domain, Floats]:
+    """Return the elements that values are given for, in the codes of a store, and the value of each.
+
+    A variable without an index has one element always: its value may have been left out as a 0.
+    """
+    components = tuple(store.component(v.type) for v in variable.indexing.variables)
+    if not components:
+        return ScalarDomain(), np.zeros(1) if given is None or not len(given.values) else given.values
+    if given is None:
+        return TupleDomain(components, tuple(np.zeros(0, dtype=np.int64) for _ in components)), np.zeros(0)
+    return TupleDomain(components, given.codes), given.values
 
 
 Fixed = Mapping[str, VariableValues]  # by the name of the variable

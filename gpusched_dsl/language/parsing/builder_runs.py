@@ -399,7 +399,7 @@ class RunBuilder(DeclarationBuilder):
             span=span,
             verb="fix",
             target=self.identifier(target),
-            indexing=self.indexing(indexing),
+            indexing=self.optional_indexing(indexing),
             value=self.expr(value.children[0]),
         )
 

@@ -10,8 +10,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.domains import TupleDomain
+from gpusched_dsl.compiling.lowering.fixing import VariableValues, given_elements
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -140,11 +139,11 @@ class _Values:
         if not inside.all():
             self.outside[name] = VariableValues(tuple(c[~inside] for c in given.codes), given.values[~inside])
         self.values[name] = VariableValues(tuple(c[inside] for c in given.codes), given.values[inside])
-        components = tuple(self.store.component(v.type) for v in variable.indexing.variables)
+        domain, point = given_elements(self.store, variable, given)
         indexed = self.ev.index_domain(variable.indexing, variable.span, conditions=False)
         assert self.store.point is not None
-        self.store.variables[name] = Columns(TupleDomain(components, given.codes), len(self.store.point), indexed)
-        self.store.point = np.concatenate([self.store.point, given.values])
+        self.store.variables[name] = Columns(domain, len(self.store.point), indexed)
+        self.store.point = np.concatenate([self.store.point, point])
 
     def fix(self, fix: CheckedFix) -> None:
         """The values of an expression over the index list of the line."""

@@ -32,6 +32,27 @@ def test_what_is_not_decided_by_rules_may_be_stated_by_expressions() -> None:
     assert stated.judged()[0].objectives[0].value == pytest.approx(0.09784)
 
 
+SCALARS = """
+model WithReserve extends PriceAware { var reserve >= 0; var spare >= 0; }
+scenario Reserved for WithReserve extends Baselines { }
+"""
+RESERVES = (
+    BY_EXPRESSION.replace("ByExpression for PriceAware", "Reserves for WithReserve").split("  fix on")[0]
+    + """
+  fix reserve = RESERVE;
+  fix spare = 3;
+  fix on[k in Nodes, h in Slots] = if reserve > 0 then 1 else spare;
+}
+"""
+)
+
+
+@pytest.mark.parametrize(("reserve", "on"), [("0", 3.0), ("2", 1.0)])
+def test_a_variable_without_an_index_is_read_as_it_was_fixed_also_at_0(reserve: str, on: float) -> None:
+    case = case_of(SCALARS + RESERVES.replace("RESERVE", reserve), "Reserved", "Reserves")
+    assert set(case.entries("on").values()) == {on}
+
+
 SUMS = """
 policy Sums extends EPRONS {
   fix on[k in Nodes, h in Slots] =
