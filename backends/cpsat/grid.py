@@ -19,6 +19,7 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Cumulative, IntervalDefinition
 from gpusched_dsl.ir.divisors import common_divisors
+from gpusched_dsl.ir.graph import connected_components
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -152,13 +153,7 @@ def _read_intervals(
 
 def _parts(columns: int, found: _Sizes) -> Codes:
     """The number of the part of each column; columns of a part have one step."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    one, other = np.concatenate(found.one), np.concatenate(found.other)
-    graph = coo_array((np.ones(len(one), dtype=np.int8), (one, other)), shape=(columns, columns))
-    part: Codes = connected_components(graph, directed=False)[1]
-    return part
+    return connected_components(columns, np.concatenate(found.one), np.concatenate(found.other))
 
 
 def _divisors(part: Codes, columns: Codes, found: _Sizes) -> Floats:

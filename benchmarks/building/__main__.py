@@ -24,7 +24,7 @@ from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvab
 from gpusched_dsl.compiling.passes.pipeline import MOST_ENTRIES, reformulate
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
-from gpusched_dsl.solving.aggregated import solve_built
+from gpusched_dsl.solving.built import solve_built
 
 ALLOWED = 1.0  # seconds by which building may take longer than solving
 POWER = 1.5  # with which building may grow

@@ -1,14 +1,12 @@
-"""Solves a built problem: directly, or with interchangeable elements aggregated and the plan disaggregated."""
+"""Solves an aggregated problem and disaggregates the plan, which is checked against the rows of all elements."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
 from gpusched_dsl.compiling.aggregation.parts import Spread
@@ -20,21 +18,19 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.ir.deadline import TIME, Deadline, StoppedEarly, active_deadline, grace
+from gpusched_dsl.ir.deadline import TIME, Deadline, active_deadline, grace
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.abandoned import abandoned_aggregation
 from gpusched_dsl.solving.pattern_generation import is_pooled, solve_pooled
 from gpusched_dsl.solving.polishing import polish
 from gpusched_dsl.solving.postsolve import restate_objective
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.solve import deadline_of, resolve, solve_problem
-from gpusched_dsl.solving.starts import StartValues, point_from, read_entries, warnings_without_column
-from gpusched_dsl.solving.unfinished import solution_without_problem
+from gpusched_dsl.solving.solve import resolve, solve_problem
+from gpusched_dsl.solving.starts import Entries, point_from, read_entries, warnings_without_column
 from gpusched_dsl.solving.verification import CheckedPoint, check_point
 
 # Up to this many nonzeros the problem of all elements is grounded and the plan stated and checked in it; beyond, in the
@@ -43,50 +39,17 @@ MOST_NONZEROS = 3_000_000
 MOST_SECONDS = 10.0  # for a plan by element that must be moved to be clean
 SECONDS_PER_NONZERO = 1e-6  # that grounding takes, more or less
 
-Entries = Mapping[str, StartValues]
 
-
-def solve_built(
+def solve_aggregated(
     built: Built,
-    backend: Backend | str = "highs",
-    options: SolveOptions | None = None,
-    start: Entries | None = None,
-    monitor: Monitor | None = None,
-    before: Solution | None = None,
-) -> tuple[Solution, tuple[Diagnostic, ...]]:
-    """Solve a built scenario from values by name, in the session of an earlier solve if one is given.
-
-    Returns the solution in terms of the complete problem, and warnings about start values without a column. The time
-    limit includes the building; if it ends before there is a problem, the solution is that of
-    `solution_without_problem`. Raises what `solve_problem` and `resolve` raise.
-    """
-    options = options or (before.options if before is not None else SolveOptions())
-    with deadline_of(options.time_limit, monitor):
-        try:
-            solved, warnings = _solve(built, backend, options, start, monitor, before)
-            return solved, (*warnings, *abandoned_aggregation(built.aggregation))
-        except StoppedEarly as stopped:
-            chosen = backend_named(backend) if isinstance(backend, str) else backend
-            return solution_without_problem(built.scenario.model, chosen, options, stopped), ()
-        finally:
-            if before is not None:
-                before.close()  # what is still open was of no use
-
-
-def _solve(
-    built: Built,
+    aggregated: AggregatedProblem,
     backend: Backend | str,
     options: SolveOptions,
     start: Entries | None,
     monitor: Monitor | None,
     before: Solution | None,
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
-    if built.aggregated is None:
-        point, warnings = (None, []) if start is None else point_from(built.problem, start)
-        if before is not None:
-            return resolve(before, built.problem, options, point, monitor), tuple(warnings)
-        return solve_problem(built.problem, backend, options, point, monitor), tuple(warnings)
-    aggregated = built.aggregated
+    """Solve the aggregated problem of a built scenario, and return the plan by element, as `solve_built` does."""
     point, warnings = (None, []) if start is None else _aggregated_start(aggregated, start)
     if before is not None and (before.aggregated is None or is_pooled(aggregated)):
         before.close()  # its session holds another form of the problem

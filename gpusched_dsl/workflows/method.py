@@ -16,7 +16,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.solving.aggregated import solve_built
+from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.methods import method_named
 from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.solution import Solution

@@ -19,12 +19,11 @@ from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.text.numbers import number_text, seconds_text, with_unit
 from gpusched_dsl.reporting.gangs import gang_warnings
 from gpusched_dsl.reporting.result import Result
-from gpusched_dsl.solving.aggregated import Entries
 from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.sensitivity import Sensitivity, sensitivity_of
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, solve_problem
-from gpusched_dsl.solving.starts import point_from
+from gpusched_dsl.solving.starts import Entries, point_from
 from gpusched_dsl.solving.unfinished import solution_without_problem
 from gpusched_dsl.workflows.alternatives_config import AlternativesConfig
 from gpusched_dsl.workflows.listener import Listener

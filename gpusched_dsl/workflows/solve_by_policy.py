@@ -32,10 +32,11 @@ from gpusched_dsl.policies.compile_clock import CompileClock
 from gpusched_dsl.policies.decide import Decision, decide
 from gpusched_dsl.reporting.comparison import LEFT_OUT, MISPLACED
 from gpusched_dsl.solving.abandoned import CODE as ABANDONED
-from gpusched_dsl.solving.aggregated import MOST_NONZEROS, Entries, solve_built, store_columns
+from gpusched_dsl.solving.aggregated import MOST_NONZEROS, store_columns
+from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.solving.starts import entries_of_point, read_entries
+from gpusched_dsl.solving.starts import Entries, entries_of_point, read_entries
 
 START_SHARE = 1 / 3  # of the remaining time, for a plan as a warm start
 START_SECONDS = 1.0  # at least, to complete this plan

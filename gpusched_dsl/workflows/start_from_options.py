@@ -12,11 +12,10 @@ from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.deadline import INTERRUPT, StoppedEarly, limit, remaining_share
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.aggregated import Entries
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.start import is_large
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.starts import entries_of_point
+from gpusched_dsl.solving.starts import Entries, entries_of_point
 from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.warm_start import Start
 

@@ -13,10 +13,9 @@ from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.policies.library import policy_named
 from gpusched_dsl.reporting.result import Result
-from gpusched_dsl.solving.aggregated import Entries
 from gpusched_dsl.solving.methods import means_policy
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.starts import entries_of_file, entries_of_mapping, entries_of_point
+from gpusched_dsl.solving.starts import Entries, entries_of_file, entries_of_mapping, entries_of_point
 
 # A `Result`, the path of a JSON result, the name of a policy, values by variable, or None.
 WarmStart: TypeAlias = Any

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem, assemble
-from gpusched_dsl.compiling.aggregation.components import components_of
-from gpusched_dsl.compiling.aggregation.counts import by_counts
-from gpusched_dsl.compiling.aggregation.means import by_means
-from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, Treatment
-from gpusched_dsl.compiling.aggregation.patterns import by_patterns
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_of
-from gpusched_dsl.compiling.symmetry.generic import Obstacle, OutOfBudget
-from gpusched_dsl.compiling.symmetry.quotient import Quotient, candidates, quotient
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.compiling.symmetry.quotient import candidates, quotient
 from gpusched_dsl.ir.deadline import AGGREGATION, ShareOfTime, StoppedEarly, checkpoint, stage
 from gpusched_dsl.language.checked import CheckedModel, CheckedSet
-from gpusched_dsl.language.source import Span
 
-# Tried in this order on every component; the first that proves itself exact is taken.
-TREATMENTS: Mapping[str, Treatment] = {
-    "aggregated by means": by_means,
-    "aggregated by patterns": by_patterns,
-    "aggregated by counts per slot": by_counts,
-}
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 
 SHARE = 1 / 3  # of the time that is left
 TOO_LONG = "the analysis takes more than a third of the time limit"
@@ -71,7 +60,9 @@ def aggregate(model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> A
                 checkpoint()
                 classes = classes_of(model, store, declared.name)
                 if classes.count < elements:
-                    aggregated = _aggregate_components(quotient(model, store, declared.name, classes, limits))
+                    from gpusched_dsl.compiling.aggregation.treatments import aggregate_components  # loads SciPy
+
+                    aggregated = aggregate_components(quotient(model, store, declared.name, classes, limits))
                     attempts.append(AggregationAttempt(declared, elements, classes, None))
                     return Aggregation(aggregated, tuple(attempts))
                 if declared.identical and elements > 1:
@@ -83,31 +74,3 @@ def aggregate(model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> A
                 raise
         return Aggregation(None, tuple(attempts))
     return Aggregation(None, tuple(attempts), abandoned=True)
-
-
-def _aggregate_components(small: Quotient) -> AggregatedProblem:
-    # Neither terms nor rows under a condition: a plan by element has no truths that a solver chose.
-    if not small.problem.is_linear:
-        raise Obstacle("the problem has nonlinear terms", _nonlinear_place(small))
-    return assemble(small, [_aggregate_component(small, component) for component in components_of(small)])
-
-
-def _aggregate_component(small: Quotient, component: Component) -> AggregatedComponent:
-    refused: dict[str, Obstacle] = {}
-    for description, treatment in TREATMENTS.items():
-        try:
-            return treatment(small, component)
-        except Obstacle as obstacle:
-            refused[description] = obstacle.kept()
-    if not small.problem.integer[component.columns].any():
-        raise refused["aggregated by means"].kept()
-    del refused["aggregated by means"]
-    reasons = "; ".join(f"they cannot be {description} because {obstacle}" for description, obstacle in refused.items())
-    kind = OutOfBudget if any(isinstance(o, OutOfBudget) for o in refused.values()) else Obstacle
-    raise kind(reasons, next(reversed(refused.values())).span)
-
-
-def _nonlinear_place(small: Quotient) -> Span | None:
-    problem = small.problem
-    guarded = (problem.row_family(int(row)).span for row in problem.conditions.rows[:1])
-    return next((span for span in (*(d.span for d in problem.definitions), *guarded) if span is not None), None)

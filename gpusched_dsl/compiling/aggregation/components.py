@@ -7,13 +7,12 @@ and continuous ones apart: every treatment that is exact for each of them is exa
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.arrays import Codes, unique
+from gpusched_dsl.ir.graph import connected_components
 
 # Components that are looked at: so many, and one more for so many columns of all elements.
 FEW = 200
@@ -31,10 +30,7 @@ def components_of(quotient: Quotient) -> list[Component]:
     at = np.flatnonzero(local[matrix.columns] & (quotient.row_class[matrix.row_of] >= 0))
     rows, columns = matrix.row_of[at].astype(np.int64), matrix.columns[at].astype(np.int64)
     count = quotient.problem.columns
-    graph = sparse.coo_matrix(
-        (np.ones(len(rows), dtype=np.int8), (columns, count + rows)), shape=(count + quotient.problem.rows,) * 2
-    )
-    _, label = connected_components(graph, directed=False)
+    label = connected_components(count + quotient.problem.rows, columns, count + rows)
     label = _together(quotient, np.flatnonzero(local), columns, label)
     numbers = np.flatnonzero(local)
     order = numbers[np.argsort(label[numbers], kind="stable")]

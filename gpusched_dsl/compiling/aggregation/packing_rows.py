@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from gpusched_dsl.compiling.aggregation.local import Local
 from gpusched_dsl.compiling.aggregation.sum_bounds import sum_bounds
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
+from gpusched_dsl.ir.graph import connected_components
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 
@@ -142,14 +141,9 @@ class _Kinds:
             without = rows & (np.bincount(self.row[loose_entries], minlength=len(self.rows)) == 0)
             why = "is not an exclusion: of its integer columns at most one may be 1 (on a carrier that is 1)"
             raise self._obstacle(int(np.flatnonzero(without)[0]), why)
-        graph = sparse.coo_matrix(
-            (
-                np.ones(len(loose_entries), dtype=np.int8),
-                (self.place[loose_entries], self.columns + self.row[loose_entries]),
-            ),
-            shape=(self.columns + len(self.rows),) * 2,
+        group = connected_components(
+            self.columns + len(self.rows), self.place[loose_entries], self.columns + self.row[loose_entries]
         )
-        _, group = connected_components(graph, directed=False)
         host_of = np.full(self.columns + len(self.rows), -1, dtype=np.int64)
         hosts = np.flatnonzero(entry & ~loose[self.place])
         host_of[group[self.columns + self.row[hosts]]] = self.place[hosts]

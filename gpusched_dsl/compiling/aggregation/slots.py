@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order
 
 from gpusched_dsl.compiling.aggregation.effects import EffectColumns, is_state
 from gpusched_dsl.compiling.aggregation.exclusion import Exclusion, exclusion_of
@@ -20,6 +20,7 @@ from gpusched_dsl.compiling.aggregation.packing_rows import Kinds, kinds_of
 from gpusched_dsl.compiling.aggregation.work import ElementWork
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.graph import connected_components
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class _Slots:
         self.within[effects.rows] = False
 
     def run(self) -> ElementSlots:
-        _, path = connected_components(self._graph(self.pairs), directed=False)
+        path = connected_components(self.columns, *self.pairs.T)
         followed = np.zeros(self.columns, dtype=np.bool_)
         followed[self.effects.state] = True
         followed[self.pairs] = True
@@ -87,24 +88,15 @@ class _Slots:
         tied = np.flatnonzero(kinds.host >= -1)
         return ElementSlots(slots, carriers, rounded, tied, kinds.host[tied], kinds)
 
-    def _graph(self, pairs: Codes) -> sparse.coo_matrix:
-        ones = np.ones(len(pairs), dtype=np.int8)
-        return sparse.coo_matrix((ones, (pairs[:, 0], pairs[:, 1])), shape=(self.columns, self.columns))
-
-    def _bipartite(self) -> sparse.csr_matrix:
-        """Return the graph of columns, followed by the rows within a slot."""
-        own = self.local.own[np.flatnonzero(self.within)].tocoo()
-        count = self.columns + own.shape[0]
-        ones = np.ones(len(own.row), dtype=np.int8)
-        return sparse.coo_matrix((ones, (own.col, self.columns + own.row)), shape=(count, count)).tocsr()
-
     def _pieces(self) -> Codes:
         """The slot of every column, -1 for effects; numbered by their first columns."""
-        graph = self._bipartite()
-        _, label = connected_components(graph, directed=False)
+        own = self.local.own[np.flatnonzero(self.within)].tocoo()
+        count = self.columns + own.shape[0]  # columns, followed by the rows within a slot
+        label = connected_components(count, own.col, self.columns + own.row)
         bad = np.flatnonzero(label[self.pairs[:, 0]] == label[self.pairs[:, 1]])
         if len(bad):
-            raise self._link_obstacle(graph, *self.pairs[bad[0]].tolist())
+            graph = sparse.coo_matrix((np.ones(len(own.row)), (own.col, self.columns + own.row)), (count, count))
+            raise self._link_obstacle(graph.tocsr(), *self.pairs[bad[0]].tolist())
         slot = np.full(self.columns, -1, dtype=np.int64)
         known = np.flatnonzero(~self.is_effect)
         _, first, which = np.unique(label[known], return_index=True, return_inverse=True)
@@ -140,8 +132,8 @@ class _Slots:
         ends = slot[self.pairs]
         links = np.unique(np.sort(ends, axis=1), axis=0) if len(ends) else np.zeros((0, 2), dtype=np.int64)
         graph = sparse.coo_matrix((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(count, count)).tocsr()
-        trees, label = connected_components(graph, directed=False)
-        if len(links) != count - trees:
+        label = connected_components(count, *links.T)
+        if len(links) != count - (label.max(initial=-1) + 1):
             raise self._pair_obstacle(0, "depends on itself by two paths that no row links")
         both = np.concatenate((self.pairs, self.pairs[:, ::-1]))
         key = both[:, 0] * count + slot[both[:, 1]]

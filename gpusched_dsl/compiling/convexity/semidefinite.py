@@ -17,6 +17,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.convexity.polynomials import ONE, Polynomials
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
+from gpusched_dsl.ir.graph import connected_components
 
 ZERO = 1e-10
 LARGEST = 2000  # more columns that hang together are not looked at, unless by diagonals
@@ -65,16 +66,11 @@ class SymmetricMatrices:
 
     def blocks(self) -> tuple[Codes, Codes]:
         """The block of each entry: blocks have no column in common; and the matrix of each block."""
-        from scipy.sparse import coo_array  # here, as most problems do without
-        from scipy.sparse.csgraph import connected_components
-
         begin = self.starts[self.of]
-        size = len(self.labels)
-        graph = coo_array((np.ones(len(self.of), dtype=np.int8), (begin + self.row, begin + self.column)), (size, size))
-        count, block = connected_components(graph, directed=False)
-        owner = np.zeros(count, dtype=np.int64)
+        block = connected_components(len(self.labels), begin + self.row, begin + self.column)
+        owner = np.zeros(block.max(initial=-1) + 1, dtype=np.int64)
         owner[block] = np.repeat(np.arange(self.count), self.sizes)
-        return block[begin + self.row].astype(np.int64), owner
+        return block[begin + self.row], owner
 
     @cached_property
     def sizes(self) -> Codes:

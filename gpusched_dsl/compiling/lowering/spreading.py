@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Int32s
+from gpusched_dsl.ir.graph import connected_components
 
 
 def reached_rows(bad: Bools, rows: Codes | Int32s, columns: Codes | Int32s, count: int) -> Bools:
@@ -14,12 +15,7 @@ def reached_rows(bad: Bools, rows: Codes | Int32s, columns: Codes | Int32s, coun
     """
     if not bad.any() or not len(rows):
         return bad
-    from scipy.sparse import coo_array  # here, so that what only classifies a problem does not load it
-    from scipy.sparse.csgraph import connected_components
-
-    size = len(bad) + count
-    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, len(bad) + columns.astype(np.int64))), (size, size))
-    _, part = connected_components(graph, directed=False)
-    is_reached = np.zeros(size, dtype=np.bool_)
+    part = connected_components(len(bad) + count, rows, len(bad) + columns.astype(np.int64))
+    is_reached = np.zeros(len(part), dtype=np.bool_)
     is_reached[part[: len(bad)][bad]] = True
     return np.asarray(is_reached[part[: len(bad)]])

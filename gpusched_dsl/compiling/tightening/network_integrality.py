@@ -38,6 +38,7 @@ from gpusched_dsl.compiling.lowering.spreading import reached_rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.nested_rows import Nesting, Nonzeros, nest
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
+from gpusched_dsl.ir.graph import connected_components
 from gpusched_dsl.ir.problem import Problem
 
 # Columns with more entries are not looked at: rows within rows are rarely nested deeper.
@@ -162,11 +163,7 @@ def _one_sided(rows: int, entries: Nonzeros, nesting: Nesting) -> Codes:
     across = np.concatenate((value[pair] == value[pair + 1], nesting.signs < 0))
     begin = np.concatenate((first, first + rows))
     end = np.concatenate((second + rows * across, second + rows * ~across))
-    from scipy.sparse import coo_array  # here, so that what only classifies a problem does not load it
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(begin), dtype=np.int8), (begin, end)), shape=(2 * rows, 2 * rows))
-    _, part = connected_components(graph, directed=False)
+    part = connected_components(2 * rows, begin, end)
     broken = part[:rows] == part[rows:]
     return unique(ends.columns[broken[ends.rows]]).astype(np.int64)
 

@@ -15,6 +15,7 @@ import numpy as np
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
+from gpusched_dsl.ir.graph import connected_components
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.online.planners.protocol import Plan
@@ -79,14 +80,7 @@ def _rows(placement: CheckedPlacement, plan: Plan) -> Codes:
 
 def _components(job: Ints, place: Codes, jobs: int) -> Ints:
     """Return the connected component of each job, by edges of jobs and places."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = jobs + int(place.max(initial=-1)) + 1
-    graph = coo_array((np.ones(len(job)), (job, jobs + place)), shape=(size, size))
-    _, label = connected_components(graph, directed=False)
-    found: Ints = label[:jobs].astype(np.int64)
-    return found
+    return connected_components(jobs + int(place.max(initial=-1)) + 1, job, jobs + place)[:jobs]
 
 
 def _join_values(

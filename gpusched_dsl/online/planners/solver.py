@@ -18,7 +18,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.policy import seed_of
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 from gpusched_dsl.policies.relabelling import relabel_values
-from gpusched_dsl.solving.aggregated import solve_built
+from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.solution import Solution
 
 ATTEMPTS = 2

@@ -11,10 +11,10 @@ from __future__ import annotations
 import highspy
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.ir.arrays import Codes, Floats, unique
+from gpusched_dsl.ir.graph import connected_components
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 
@@ -40,13 +40,9 @@ class SharedPieces:
         a = parts.a
         integer = parts.integer
         has_integer = np.asarray(abs(a) @ integer.astype(np.float64)) > 0
-        linking = abs(a[has_integer])
-        width = len(parts.shared)
-        graph = sp.block_array([[None, linking], [linking.T, None]], format="csr") if has_integer.any() else None
-        label = np.arange(width)
-        if graph is not None:
-            _, found = connected_components(graph, directed=False)
-            label = found[linking.shape[0] :]
+        linking = a[has_integer].tocoo()
+        rows, width = linking.shape
+        label = connected_components(rows + width, linking.row, rows + linking.col)[rows:]
         counts = np.diff(a.indptr)
         filled = np.flatnonzero(counts)
         low = np.full(parts.rows, -1)

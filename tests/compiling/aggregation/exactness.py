@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
-from gpusched_dsl.solving.aggregated import solve_built
+from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.solve import solve_problem
 
 EXACT = SolveOptions(gap=0.0, heuristic="off", decompose="off")

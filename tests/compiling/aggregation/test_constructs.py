@@ -11,7 +11,7 @@ from exactness import EXACT
 from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable, choose_scenario
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.solving.aggregated import solve_built
+from gpusched_dsl.solving.built import solve_built
 
 # Those whose nodes are aggregated when they have equal data; all others are obstacles with a line.
 AGGREGATED = {

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.aggregation import patterns
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.solving.aggregated import solve_built
+from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.pattern_generation import is_pooled, solve_pooled
 from gpusched_dsl.solving.solve import solve_problem
 
