@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
 from gpusched_dsl.ir.arrays import Floats
@@ -13,8 +14,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     """The constructs that a backend supports; the pipeline reformulates or rejects the rest.
 
     `continuous`: any continuous columns; without it only those that are proved to be multiples of a number, and no
@@ -41,8 +41,7 @@ class Capabilities:
     reformulates: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SolveOptions:
+class SolveOptions(Struct, frozen=True):
     """`time_limit` in seconds; `gap` as `relative_gap` of `ir/solver_result.py`; `extra` are the solver's own options.
 
     `threads` None leaves the number to the solver. `tighten`: problems with integers get the tightening passes;
@@ -64,8 +63,7 @@ class SolveOptions:
     tight: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SolverProgress:
+class SolverProgress(Struct, frozen=True):
     """The state of a running solve; objective and bound are None while unknown.
 
     `iterations` counts the plans of a policy; solvers report `nodes`.

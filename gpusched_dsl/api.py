@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Built, Permissions
@@ -321,14 +322,16 @@ class Model(ModelCampaigns):
             message = "nothing has been solved yet"
             raise DiagnosticError([Diagnostic("GSM6010", message, help="call `solve` first")])
         options = earlier.config.options
-        options = replace(
+        options = structs.replace(
             options,
             gap=options.gap if gap is None else gap,
             time_limit=options.time_limit if time_limit is None else time_limit,
         )
         options = plain_options(options)
-        scenario = replace(self._select(earlier.config.scenario), seconds=0.0)  # nothing is read or checked anew
-        config = replace(earlier.config, scenario=scenario, options=options, warm_start=warm_start)
+        scenario = structs.replace(
+            self._select(earlier.config.scenario), seconds=0.0
+        )  # nothing is read or checked anew
+        config = structs.replace(earlier.config, scenario=scenario, options=options, warm_start=warm_start)
         self._solved = solve_scenario(config, clock=clock, monitor=monitor, earlier=earlier)
         return self._solved.result
 

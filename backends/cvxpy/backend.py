@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.cvxpy.halves import needed_halves
 from gpusched_dsl.backends.highs.session import HighsSession
@@ -106,7 +107,7 @@ class CvxpySession:
         began = time.perf_counter()
         default = DEFAULT_LINEAR if self._problem.is_linear else DEFAULT_CONIC
         name = str(options.extra.get("solver", default)).lower()
-        options = replace(options, extra={n: v for n, v in options.extra.items() if n != "solver"})
+        options = structs.replace(options, extra={n: v for n, v in options.extra.items() if n != "solver"})
         if name == DEFAULT_LINEAR and self._problem.is_linear:
             self._highs = self._highs or HighsSession(self._problem)
             return self._highs.solve(options, start, monitor)
@@ -121,9 +122,9 @@ class CvxpySession:
             if answer.status is Status.INFEASIBLE_OR_UNBOUNDED:
                 limit = options.time_limit
                 rest = None if limit is None else max(0.0, limit - (time.perf_counter() - began))
-                status = self._decide_unbounded(self._runner, replace(options, time_limit=rest), monitor)
-                answer = replace(answer, status=status)
-        return replace(answer, solve_seconds=time.perf_counter() - began)
+                status = self._decide_unbounded(self._runner, structs.replace(options, time_limit=rest), monitor)
+                answer = structs.replace(answer, status=status)
+        return structs.replace(answer, solve_seconds=time.perf_counter() - began)
 
     def _compile(self) -> CvxpyFormulation:
         if self._model is None:
@@ -147,7 +148,7 @@ class CvxpySession:
         answer = runner.run(model.problem, Request(options, watcher, sign * offset))
         bound = None if answer.bound is None else sign * answer.bound
         if model.x.value is None or answer.status not in (Status.OPTIMAL, Status.LIMIT):
-            return replace(answer, bound=bound)
+            return structs.replace(answer, bound=bound)
         values = model.full(np.asarray(model.x.value, dtype=np.float64).reshape(-1))
         value = 0.0 if objective is None else objective.value(values)
         proved = answer.status is Status.OPTIMAL
@@ -155,7 +156,7 @@ class CvxpySession:
             # A point that is repaired afterwards may be better than the solver's own by as much as that is wrong.
             bound = value - sign * ACCURACY.get(runner.name, 0.0) * max(1.0, abs(value))
         duals = model.duals(problem) if proved and not problem.is_mip else None
-        return replace(
+        return structs.replace(
             answer,
             values=values,
             objective=value,
@@ -189,7 +190,7 @@ class NegatedMonitor:
 
     def progress(self, progress: SolverProgress) -> None:
         objective, bound = (None if v is None else -v for v in (progress.objective, progress.bound))
-        self._monitor.progress(replace(progress, objective=objective, bound=bound))
+        self._monitor.progress(structs.replace(progress, objective=objective, bound=bound))
 
     @property
     def stop_requested(self) -> bool:

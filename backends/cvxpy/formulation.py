@@ -10,12 +10,12 @@ no parameter either; solvers get it as it is, which is faster and more exact tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from msgspec import structs
 
 from gpusched_dsl.backends.cvxpy.halves import Halves, needed_halves
 from gpusched_dsl.backends.cvxpy.terms import halves_constraints
@@ -145,7 +145,7 @@ class CvxpyFormulation:
         shape = (matrix.rows, problem.columns)
         places = (matrix.row_of.astype(np.int64), matrix.columns.astype(np.int64))
         if not matrix.nonzeros:  # CVXPY needs an entry
-            places, matrix = (np.zeros(1, np.int64), np.zeros(1, np.int64)), replace(matrix, values=np.zeros(1))
+            places, matrix = (np.zeros(1, np.int64), np.zeros(1, np.int64)), structs.replace(matrix, values=np.zeros(1))
         if not self.parametric:
             return sp.csr_array((matrix.values, places), shape=shape) @ self.x
         parameter = cp.Parameter(shape, sparsity=places)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec import structs
 
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem, Target
@@ -61,4 +62,4 @@ def _for_files(diagnostic: Diagnostic, form: str) -> Diagnostic:
     if diagnostic.code not in NOT_TAKEN:
         return diagnostic
     other = "for SCIP (`python-scip`), or as JSON," if form == "python" else "as JSON,"
-    return replace(diagnostic, help=f"export {other} which keeps every term, or make the term linear")
+    return structs.replace(diagnostic, help=f"export {other} which keeps every term, or make the term linear")

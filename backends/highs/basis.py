@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
@@ -20,8 +19,7 @@ LOWER, BASIC, UPPER, ZERO = 0, 1, 2, 3
 AT = 1e-7
 
 
-@dataclass(frozen=True, eq=False)
-class Basis:
+class Basis(Struct, frozen=True, eq=False):
     """Which columns and rows are basic, and which of the others are at their upper end.
 
     It need be neither square nor regular: who takes it drops columns that depend on others and fills up with rows.

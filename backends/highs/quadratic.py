@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import highspy
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.highs.relaxation import distance, dual_bound
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
@@ -84,7 +85,7 @@ def tangent_bound(quadratic: QuadraticObjective, bounds: Bounds, point: Floats, 
     gradient = quadratic.gradient(point)
     used = np.flatnonzero(gradient).astype(np.int32)
     offset = quadratic.value(point) - float(gradient @ point)
-    plane = replace(quadratic.objective, terms=(Term(None, used, gradient[used], offset),))
+    plane = structs.replace(quadratic.objective, terms=(Term(None, used, gradient[used], offset),))
     linear = replace(quadratic.linear, objectives=(plane,), lower=bounds.lower, upper=bounds.upper)
     if float(np.abs(point).max(initial=0.0)) > FAR:  # slopes within the tolerance may have led there
         return None
@@ -185,7 +186,7 @@ class TangentPlanes:
             matrix=stack([linear.matrix, own]),
             row_lower=np.concatenate((linear.row_lower, zero)),
             row_upper=np.concatenate((linear.row_upper, zero)),
-            objectives=(replace(plain, terms=(*plain.terms, of_s)),),
+            objectives=(structs.replace(plain, terms=(*plain.terms, of_s)),),
         )
 
     def _add_tangents(self, session: LinearSession, which: Codes, at: Floats) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Conditions
@@ -17,8 +16,7 @@ ROUNDING = 1e-9
 INTEGRALITY = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class DualBound:
+class DualBound(Struct, frozen=True, eq=False):
     """`value`: no point of the problem is better. `reduced_costs` of the problem as one to minimise."""
 
     value: float
@@ -67,8 +65,7 @@ def is_feasible(problem: Problem, point: Floats, tolerance: float = 1e-9) -> boo
     return bool((activity >= problem.row_lower - slack).all() and (activity <= problem.row_upper + slack).all())
 
 
-@dataclass(frozen=True, eq=False)
-class Rest:
+class Rest(Struct, frozen=True, eq=False):
     """A problem in some of the columns, with the others fixed. `complete_point` extends a point to all columns."""
 
     problem: Problem
@@ -121,7 +118,7 @@ def rest_of(problem: Problem, point: Floats, free: Bools) -> Rest:
         matrix=few,
         row_lower=problem.row_lower[rows] - shift[rows],
         row_upper=problem.row_upper[rows] - shift[rows],
-        objectives=(replace(objective, terms=(term,)),),
+        objectives=(structs.replace(objective, terms=(term,)),),
         conditions=Conditions.none(),
     )
     return Rest(smaller, columns, fixed)

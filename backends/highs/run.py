@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.results import finite
@@ -16,8 +16,7 @@ from gpusched_dsl.ir.problem import Problem
 LATE_SECONDS = 30.0  # how long HiGHS may run on after its limit, at least
 
 
-@dataclass(eq=False)
-class HighsRun:
+class HighsRun(Struct, eq=False):
     """One solve of the problem that is loaded in `highs`: one or more runs, with one clock and one monitor.
 
     `abandoned`: a second Ctrl-C or its limit left the solver running; it must not be used any more. `muted`: the loaded

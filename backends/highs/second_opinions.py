@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from highspy import HighsModelStatus as Raw
+from msgspec import structs
 
 from gpusched_dsl.backends.highs.loading import objective_of
 from gpusched_dsl.backends.highs.results import LIMITS, has_point, result_of
@@ -30,7 +30,7 @@ def confirm_infeasible(run: HighsRun) -> Any:
         given = min(given, options.time_limit - control.seconds)
     if given <= 0 or control.stop_requested:
         return Raw.kInfeasible
-    run.options = replace(options, time_limit=control.seconds + given)
+    run.options = structs.replace(options, time_limit=control.seconds + given)
     second = run.run_without_presolve()
     run.options = options
     unbounded = second in (Raw.kUnbounded, Raw.kUnboundedOrInfeasible)
@@ -52,7 +52,7 @@ def solve_without_start(run: HighsRun, first: SolverResult) -> SolverResult:
         second = confirm_infeasible(run)
     if second == Raw.kOptimal:
         return result_of(run.highs, run.problem, second)
-    return replace(first, status=Status.LIMIT, bound=None, reason=LIMITS.get(second, "accuracy"))
+    return structs.replace(first, status=Status.LIMIT, bound=None, reason=LIMITS.get(second, "accuracy"))
 
 
 def unbounded_or_infeasible(run: HighsRun) -> Status:

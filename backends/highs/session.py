@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from highspy import HighsModelStatus as Raw
+from msgspec import structs
 
 from gpusched_dsl.backends.highs.loading import load, load_changes
 from gpusched_dsl.backends.highs.options import apply_options
@@ -128,7 +129,7 @@ class HighsSession:
             )
         finally:
             self._abandoned = self._abandoned or run.abandoned
-        return replace(found, solve_seconds=time.perf_counter() - began)
+        return structs.replace(found, solve_seconds=time.perf_counter() - began)
 
     def _solve_linear(self, run: HighsRun, start: Floats | None) -> SolverResult:
         highs, problem = self._highs, self._problem
@@ -181,7 +182,7 @@ def _solve_quadratic(quadratic: QuadraticObjective, run: HighsRun) -> SolverResu
     def rest() -> SolveOptions:
         limit = options.time_limit
         left = None if limit is None else max(0.0, limit - run.control.seconds)
-        return replace(options, time_limit=left, tight=True, extra=EXACT)
+        return structs.replace(options, time_limit=left, tight=True, extra=EXACT)
 
     return TangentPlanes(quadratic, HighsSession, rest, run.monitor).solve(near)
 
@@ -208,7 +209,7 @@ def _try_relaxation(
     def solve_other(problem: Problem, options: SolveOptions) -> SolverResult:
         session = HighsSession(problem)
         try:
-            result = session.solve(replace(options, time_limit=remaining_seconds()), None, run.monitor)
+            result = session.solve(structs.replace(options, time_limit=remaining_seconds()), None, run.monitor)
             control.stop_requested = control.stop_requested or result.reason == "interrupt"
             return result
         finally:

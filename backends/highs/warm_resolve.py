@@ -8,12 +8,13 @@ decide comes within the gap of the bound, there is nothing to branch on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import highspy
 import numpy as np
 from highspy import HighsBasisStatus as Place
+from msgspec import Struct, structs
 
 from gpusched_dsl.backends.highs.basis import Basis, basis_at, basis_of
 from gpusched_dsl.backends.highs.relaxation import (
@@ -57,8 +58,7 @@ MOST_PATIENCE = 6
 _PLACES = (Place.kLower, Place.kBasic, Place.kUpper, Place.kZero)
 
 
-@dataclass(eq=False)
-class Relaxations:
+class Relaxations(Struct, eq=False):
     """The basis of the last relaxation, and how often relaxations have sufficed as a proof so far."""
 
     basis: Basis | None = None
@@ -230,7 +230,7 @@ class ResolveAttempt:
             rest = rest_of(problem, point, free)
             try:
                 # Half of the gap: the other half is for the distance between the best of the rest and the bound.
-                inner_answer = self.solve_other(rest.problem, replace(self.options, gap=self.options.gap / 2))
+                inner_answer = self.solve_other(rest.problem, structs.replace(self.options, gap=self.options.gap / 2))
             except DiagnosticError:
                 return None
             values = inner_answer.values

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyscipopt
+from msgspec import structs
 from pyscipopt.scip import PY_SCIP_EVENTTYPE
 
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
@@ -158,7 +159,7 @@ class ScipSession:
             rest = SECOND_OPINION_SECONDS if options.time_limit is None else options.time_limit - control.seconds
             if _solve(replace(self._problem, objectives=()), options, rest, _silent(monitor)).values is not None:
                 raise DiagnosticError([too_costly(self._problem)])
-        return replace(answer, solve_seconds=time.perf_counter() - began)
+        return structs.replace(answer, solve_seconds=time.perf_counter() - began)
 
     def _run(self, control: Control, monitor: Monitor | None) -> SolverResult:
         model = self._model
@@ -214,7 +215,7 @@ class ScipSession:
             if self._improves_endlessly(control, options, monitor):
                 return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
             if control.stop_requested:
-                return replace(answer, reason="interrupt")
+                return structs.replace(answer, reason="interrupt")
             rest = seconds if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
             self._model.setParam("limits/time", min(seconds, EARLY_SECONDS + rest))
             answer = self._run(control, monitor)
@@ -238,7 +239,7 @@ class ScipSession:
         if control.stop_requested or rest <= 0:
             return first
         self._own_thread().run(self._model.freeTransform).wait()
-        apply_options(self._model, replace(options, time_limit=min(given, rest)), self._problem)
+        apply_options(self._model, structs.replace(options, time_limit=min(given, rest)), self._problem)
         without_reductions(self._model)
         if first.values is not None:
             self._offer_start(first.values)
@@ -392,7 +393,7 @@ def _solve(problem: Problem, options: SolveOptions, seconds: float, monitor: Mon
     session = ScipSession(problem)
     try:
         limit = seconds if np.isfinite(seconds) else None
-        return session.solve(replace(options, time_limit=limit), None, monitor)
+        return session.solve(structs.replace(options, time_limit=limit), None, monitor)
     finally:
         session.close()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+
+from msgspec import structs
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _as_error(diagnostic: Diagnostic) -> Diagnostic:
-    return replace(diagnostic, severity=Severity.ERROR)
+    return structs.replace(diagnostic, severity=Severity.ERROR)
 
 
 def contents(workspace: Workspace) -> str:

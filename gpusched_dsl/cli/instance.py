@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Permissions, check_solvable, choose_scenario
 from gpusched_dsl.compiling.evaluation.limits import GIB
@@ -56,8 +57,7 @@ def run_config(options: argparse.Namespace) -> RunConfig:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedProblem:
+class LoadedProblem(Struct, frozen=True, eq=False):
     """A problem and its source. `aggregation` is the search for interchangeable elements, if there was one."""
 
     problem: Problem

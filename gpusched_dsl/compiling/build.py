@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field, structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits, default_memory
 from gpusched_dsl.ir.deadline import GROUNDING, INTERRUPT, READING, StoppedEarly, stage
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_MEMORY = default_memory()
 
 
-@dataclass(frozen=True, slots=True)
-class Permissions:
+class Permissions(Struct, frozen=True):
     """The permissions and limits: `memory` in bytes for one grounding, data from `outside` the folder of the text."""
 
     memory: int = DEFAULT_MEMORY
@@ -40,8 +40,7 @@ class Permissions:
         return MemoryLimits(self.memory)
 
 
-@dataclass(frozen=True, eq=False)
-class Built:
+class Built(Struct, frozen=True, eq=False):
     """A scenario as a problem, with its data and inputs. Building took `seconds`.
 
     If interchangeable elements were aggregated (`aggregated`), the problem of all elements is grounded on demand.
@@ -234,7 +233,7 @@ def build(
         workspace=workspace,
         replaced=replaced,
     )
-    return with_problem(replace(built, seconds=time.perf_counter() - began), aggregated=aggregated, full=full)
+    return with_problem(structs.replace(built, seconds=time.perf_counter() - began), aggregated=aggregated, full=full)
 
 
 def with_problem(built: Built, *, aggregated: bool, full: bool = True) -> Built:
@@ -247,10 +246,10 @@ def with_problem(built: Built, *, aggregated: bool, full: bool = True) -> Built:
     began = time.perf_counter()
     if aggregated:
         found = aggregate(built.scenario.model, built.instance.store, built.permissions.limits())
-        built = replace(built, aggregation=found)
+        built = structs.replace(built, aggregation=found)
     if full and built.aggregated is None:
         _ = built.problem  # errors are found here, not later
-    return replace(built, seconds=built.seconds + time.perf_counter() - began)
+    return structs.replace(built, seconds=built.seconds + time.perf_counter() - began)
 
 
 def with_counts(built: Built, *, aggregated: bool) -> Built:
@@ -291,7 +290,7 @@ def read_data(
 def _without_values(scenario: CheckedScenario, replaced: Mapping[str, object]) -> CheckedScenario:
     """Return the scenario without its values of some names, so that they are neither read nor computed."""
     given = {name: givens for name, givens in scenario.assignments.items() if name not in replaced}
-    return replace(scenario, assignments=given) if len(given) < len(scenario.assignments) else scenario
+    return structs.replace(scenario, assignments=given) if len(given) < len(scenario.assignments) else scenario
 
 
 def _list_names(kind: str, names: Sequence[str]) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -20,8 +20,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 CODE = "GSM7011"
 
 
-@dataclass(frozen=True, eq=False)
-class GangRows:
+class GangRows(Struct, frozen=True, eq=False):
     """The chosen elements of a placement with `workers`, by job.
 
     `first`: the first row of each job, `of_job`: the number of the job of each row, `workers`: on the node of the row.

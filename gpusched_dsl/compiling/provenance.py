@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.language.checked import CheckedModel
 
 
-@dataclass(frozen=True, eq=False)
-class Provenance:
+class Provenance(Struct, frozen=True, eq=False):
     """The source of a problem. `model` and `store` are None for a problem that was read from a file.
 
     `inputs_sha256` has the SHA-256 of every text and data file read; `settings` what was set from outside.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field, structs
 
 from gpusched_dsl.compiling.build import Built, Permissions, build
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.data.chunks import DataChunk
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SelectedScenario:
+class SelectedScenario(Struct, frozen=True, eq=False, kw_only=True):
     """A checked scenario before its data are read.
 
     `settings` are the options and parameters set from outside, `replaced` the values in place of those of the scenario.
@@ -51,7 +51,7 @@ class SelectedScenario:
             earlier=earlier,
             full=full,
         )
-        return replace(built, seconds=built.seconds + self.seconds)
+        return structs.replace(built, seconds=built.seconds + self.seconds)
 
     def provenance(self, seconds: float) -> Provenance:
         """The provenance of a problem that was not built in `seconds`."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from gpusched_dsl.data.sources.files import FileColumns
 from gpusched_dsl.ir.arrays import Codes, Floats
@@ -31,8 +32,7 @@ class Origin(Protocol):
     def place(self, row: int, component: int | None = None) -> Place: ...
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class FileOrigin:
+class FileOrigin(Struct, frozen=True, eq=False):
     statement: Span
     file: FileColumns
     keys: tuple[str, ...]
@@ -42,8 +42,7 @@ class FileOrigin:
         return self.file.place(row, self.value if component is None else self.keys[component])
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class TableOrigin:
+class TableOrigin(Struct, frozen=True, eq=False):
     assignment: TableAssignment
 
     @property
@@ -57,8 +56,7 @@ class TableOrigin:
         return self.assignment.table.cells[row * self.assignment.width + at].span
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class MatrixOrigin:
+class MatrixOrigin(Struct, frozen=True, eq=False):
     assignment: MatrixAssignment
 
     @property
@@ -82,8 +80,7 @@ class MatrixOrigin:
         return source.span
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class TextOrigin:
+class TextOrigin(Struct, frozen=True, eq=False):
     """An expression; `rows` are the places of its rows if each has one, else all are at `statement`."""
 
     statement: Span
@@ -93,8 +90,7 @@ class TextOrigin:
         return self.rows[row] if self.rows else self.statement
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ColumnChunk:
+class ColumnChunk(Struct, frozen=True, eq=False):
     """Key columns and a value column of equal length.
 
     A key or value is text, an integer, a float or a truth value, by the type of its series; null is not given.
@@ -122,8 +118,7 @@ class ColumnChunk:
     windows: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ValueChunk:
+class ValueChunk(Struct, frozen=True, eq=False):
     """One value, already in the declared unit: for every key (`labels` None) or, a patch, for the key `labels`.
 
     Later patches win over earlier ones and over every chunk that is no patch.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
 from gpusched_dsl.ir.domains import Component, Universe
@@ -21,8 +21,7 @@ _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 _NOT_ZERO = r"^[^eE]*[1-9]"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class EncodedLabels:
+class EncodedLabels(Struct, frozen=True, eq=False):
     """A column as codes of one component. `has_value`: not empty; `is_known`: a label of the component."""
 
     codes: Codes
@@ -140,8 +139,7 @@ def natural_labels(chunks: list[ColumnChunk]) -> list[pl.Series]:
     return columns
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Numbers:
+class Numbers(Struct, frozen=True, eq=False):
     """A column as numbers. `has_value`: not empty; `numeric`: the text of a number (NaN and inf are).
 
     The value of a cell that is no number is NaN. `underflows`: the number as it is written is not 0, but none of its

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.data.aggregates import aggregate
 from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, Place, TextOrigin, ValueChunk, label_chunk
@@ -35,8 +35,7 @@ EXCLUSIVE = "make their conditions exclude each other"
 ANY_VALUE = ("real", "symbol")  # kinds of parameters that take every number or text
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _ChunkRows:
+class _ChunkRows(Struct, frozen=True, eq=False):
     """The rows of one chunk that count: their positions in the domain, their rows in the chunk, their values.
 
     `blank` are the rows whose key is right and whose value is not given, `blank_positions` their positions.
@@ -55,8 +54,7 @@ class _ChunkRows:
         return self.chunk.origin.place(int(rows[0])) if len(rows) else None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ParamOrigin:
+class ParamOrigin(Struct, frozen=True, eq=False):
     """The source of each value of a parameter, as one array of positions for each chunk."""
 
     declaration: Span
@@ -72,8 +70,7 @@ class ParamOrigin:
         return found or (self.declaration if self.everywhere is None else self.everywhere)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class BoundParam:
+class BoundParam(Struct, frozen=True, eq=False):
     """`values` in the order of the domain: float64 in the declared unit, int64 codes for an element-valued parameter,
     an object array of strings for a symbol. `origin` is None for a derived parameter.
 

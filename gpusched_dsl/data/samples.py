@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin
 from gpusched_dsl.data.params import positions_of
@@ -22,8 +22,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import FileAssignment
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Samples:
+class Samples(Struct, frozen=True, eq=False):
     """Group i has entries `starts[i] .. starts[i+1]-1`: one group per position, or a single one for all."""
 
     starts: Codes

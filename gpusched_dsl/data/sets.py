@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.data.chunks import ColumnChunk, Place
 from gpusched_dsl.data.labels import encode, has_values, natural_labels
@@ -36,8 +36,7 @@ class Enclosing(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Stack:
+class _Stack(Struct, frozen=True, eq=False):
     """The concatenated rows of several chunks: the chunk and row of each."""
 
     chunks: Sequence[ColumnChunk]
@@ -117,8 +116,7 @@ def _report_mixed(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostic
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Repeat:
+class _Repeat(Struct, frozen=True):
     text: str
     place: Place
     earlier: Place

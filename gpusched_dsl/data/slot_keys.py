@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.data.chunks import ColumnChunk, Origin, Place
 from gpusched_dsl.data.formats.slots import SECOND, Micros, slot_of, split_at_slots
@@ -61,7 +62,7 @@ def with_slot_keys(
         times[at] = found.micros - _start(found, key, file, names[at])
         numbers = pl.Series(slot_of(times[at], 0, key.micros))
         series[at] = pl.select(pl.when(pl.Series(found.has_value)).then(numbers)).to_series()
-    chunk = replace(chunk, keys=tuple(series), windows=tuple(slotted))
+    chunk = structs.replace(chunk, keys=tuple(series), windows=tuple(slotted))
     if chunk.function != "mean" or len(slotted) != 1 or chunk.values is None:
         return chunk
     [at] = slotted
@@ -108,7 +109,7 @@ def _split_at_slots(chunk: ColumnChunk, at: int, times: Micros, step: int, lengt
     rows = pl.Series(cuts.rows)
     keys = [key.gather(rows) for key in chunk.keys]
     keys[at] = pl.select(pl.when(keys[at].is_not_null()).then(pl.Series(cuts.slots))).to_series()
-    return replace(
+    return structs.replace(
         chunk,
         keys=tuple(keys),
         values=chunk.values.gather(rows),

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.drivers.actuator import Actuator
 from gpusched_dsl.drivers.events import Content, EventMaker, KnownState, event_content
@@ -129,7 +130,7 @@ def _prepare(cluster: DrivenCluster, interval: float, options: DriveOptions, rep
             if attempts != options.rounds and not options.stop():
                 options.wait(interval)
             if attempts == options.rounds or options.stop():
-                raise DiagnosticError([replace(told, severity=Severity.ERROR)]) from failure
+                raise DiagnosticError([structs.replace(told, severity=Severity.ERROR)]) from failure
 
 
 def mapping_of(settings: DriveSettings, parts: LiveParts, start: datetime) -> JobMapping:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpusched_dsl.engines.protocol import Engine
 
 
-@dataclass(eq=False)
-class EngineUse:
+class EngineUse(Struct, eq=False):
     """An engine, and whether a solve gave it work."""
 
     engine: Engine

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 Stop: TypeAlias = Callable[[], bool]
 
@@ -15,8 +16,7 @@ KEY_LENGTH = 32  # characters of a hash
 DIED, MEMORY, BROKEN = "died", "memory", "broken"  # kinds of failures
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """One call: `key` determines the result, `message` is the argument of the function."""
 
     key: str
@@ -29,24 +29,21 @@ class Work:
         return Work(hashlib.sha256(b"\0".join(parts)).hexdigest()[:KEY_LENGTH], message)
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """Data that several pieces of work read, by `shared_data.latest`; equal keys mean equal data."""
 
     key: str
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """The work has no result: its worker `died`, needed too much `memory`, or the function raised (`broken`)."""
 
     kind: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """The result of a piece of work, bytes or a failure, after `attempts` starts."""
 
     key: str

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, Silent, target_of
 from gpusched_dsl.backends.registry import backend as backend_named
@@ -197,7 +198,7 @@ def _form_without_conditions(problem: Problem, chosen: Backend) -> tuple[Backend
         return backend, ReformulatedProblem(problem, problem)
     target = target_of(backend, problem)
     try:
-        form = reformulate(problem, replace(target, accepts=target.accepts - {INDICATOR}), read_rows=False)
+        form = reformulate(problem, structs.replace(target, accepts=target.accepts - {INDICATOR}), read_rows=False)
     except DiagnosticError:
         return backend, None
     return backend, None if _contradicts(form) or len(form.problem.conditions.rows) else form

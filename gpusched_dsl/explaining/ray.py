@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.blocks import columns_by_family
@@ -141,5 +142,7 @@ def _recession_cone(problem: Problem, objective: Objective, kept: tuple[Objectiv
         matrix=matrix,
         row_lower=row_lower,
         row_upper=row_upper,
-        objectives=(replace(objective, terms=tuple(replace(t, constant=0.0) for t in objective.terms)),),
+        objectives=(
+            structs.replace(objective, terms=tuple(structs.replace(t, constant=0.0) for t in objective.terms)),
+        ),
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -79,7 +80,9 @@ class WaitingSearch:
         limits = MemoryLimits(min(MEMORY, (result.provenance.limits or MemoryLimits()).memory))
         unknown = "not examined"
         try:
-            found = _Search(model, replace(store, variables={}, point=None), result, waiting, limits, self).reasons()
+            found = _Search(
+                model, structs.replace(store, variables={}, point=None), result, waiting, limits, self
+            ).reasons()
         except DiagnosticError as failure:  # the plan is worth more than the reasons
             found = {}
             if any(diagnostic.code == TOO_LARGE_FOR_MEMORY for diagnostic in failure.diagnostics):
@@ -200,7 +203,7 @@ class _Search:
             if reason.kind == COST and (clock is None or not clock.over):
                 refusal = self._refusal(int(self.waiting.codes[at]))
                 clock = clock or SearchClock(self.settings.seconds)
-                found[at] = replace(reason, text=f"{reason.text}; {refusal}") if refusal else reason
+                found[at] = structs.replace(reason, text=f"{reason.text}; {refusal}") if refusal else reason
         return found
 
     # --- single rows -------------------------------------------------------------------------------------------------

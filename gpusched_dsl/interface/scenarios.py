@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import structs
 
 from gpusched_dsl.compiling.build import Built, Permissions, check_solvable, choose_scenario
 from gpusched_dsl.compiling.selection import SelectedScenario
@@ -123,7 +124,7 @@ class ModelScenarios:
 
     def _select(self, checked: SelectedScenario) -> SelectedScenario:
         """Return the scenario with the values from `set`."""
-        return replace(checked, replaced=self._values.chunks(checked.scenario.model))
+        return structs.replace(checked, replaced=self._values.chunks(checked.scenario.model))
 
     def _build(
         self,

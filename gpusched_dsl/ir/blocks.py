@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Codes, Int32s, Ints
 from gpusched_dsl.ir.domains import Scalar, Universe
@@ -14,8 +14,7 @@ from gpusched_dsl.ir.problem import Family, Problem
 SHARED = -1  # the block number of a column that belongs to no block, and of a row that links
 
 
-@dataclass(frozen=True, eq=False)
-class Blocks:
+class Blocks(Struct, frozen=True, eq=False, dict=True):
     """Block numbers: `column[j]` of every column (-1: shared), `row[i]` of every row (-1: linking).
 
     `labels[k]` is the element that block k stands for, `name` the root set. A row of block k has columns of block k

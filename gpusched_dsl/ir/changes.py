@@ -7,10 +7,10 @@ a set that gained or lost an element shifts the numbers and the codes of all tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
@@ -19,8 +19,7 @@ from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem
 
 
-@dataclass(frozen=True, eq=False)
-class Matched:
+class Matched(Struct, frozen=True, eq=False, dict=True):
     """Which numbers are one and the same thing: `old_of[i]` is the old number of new number i, -1 where it is new."""
 
     old_of: Codes
@@ -60,8 +59,7 @@ class Matched:
         return result
 
 
-@dataclass(frozen=True, eq=False)
-class Coefficients:
+class Coefficients(Struct, frozen=True, eq=False):
     """Coefficients of rows and columns that both problems have, by their new numbers.
 
     `changed` have another value, `added` had none, `removed` have none any more: a row and a column each. A zero that
@@ -77,8 +75,7 @@ class Coefficients:
         return not len(self.added[0]) and not len(self.removed[0])
 
 
-@dataclass(frozen=True, eq=False)
-class Changes:
+class Changes(Struct, frozen=True, eq=False, dict=True):
     """How `new` differs from `old`. All numbers of columns and rows are those of `new`; of removed ones,
     those of `old`.
     """

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.arrays import Bools, Codes, unique
@@ -21,8 +22,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes, unique
 Scalar = str | int
 
 
-@dataclass(frozen=True, eq=False)
-class Universe:
+class Universe(Struct, frozen=True, eq=False, dict=True, weakref=True):
     """The elements of a nominal root set, in order. Labels are all strings or all integers."""
 
     name: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
@@ -22,10 +22,10 @@ def kept_families(
     for family in families:
         inside = np.flatnonzero(kept[family.slice])
         if len(inside) == family.size:
-            found.append(replace(family, first=first))
+            found.append(structs.replace(family, first=first))
         elif len(inside) or with_empty:
             codes = tuple(c[inside] for c in family.domain.columns())
             domain: Domain = TupleDomain(family.domain.components, codes) if codes else ScalarDomain()
-            found.append(replace(family, first=first, domain=domain))
+            found.append(structs.replace(family, first=first, domain=domain))
         first += len(inside)
     return tuple(found)

@@ -6,9 +6,8 @@ stays the largest, the argument of an absolute value keeps its sign, a compariso
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Definition
@@ -16,8 +15,7 @@ from gpusched_dsl.ir.definitions.base import Choices
 from gpusched_dsl.ir.matrix import Matrix, stack
 
 
-@dataclass(frozen=True, eq=False)
-class Linearised:
+class Linearised(Struct, frozen=True, eq=False):
     """`point` with all results computed; moves `d` of it keep to `lower <= matrix @ d <= upper` in first order."""
 
     point: Floats

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Floats, Int32s, Ints
 
 
-@dataclass(frozen=True, eq=False)
-class Matrix:
+class Matrix(Struct, frozen=True, eq=False, dict=True):
     """Rows in compressed form: row i has `columns[starts[i]:starts[i+1]]` with `values`, no column twice in a row."""
 
     starts: Ints

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.definitions import Conditions, Definition
@@ -16,8 +17,7 @@ from gpusched_dsl.language.source import Span
 __all__ = ["Family", "Matrix", "Objective", "Problem", "Size", "Term", "families_named"]
 
 
-@dataclass(frozen=True, eq=False)
-class Family:
+class Family(Struct, frozen=True, eq=False):
     """The columns or rows of one declaration: `first .. first + size - 1`, in the order of `domain`.
 
     `part` counts the row families of one chained constraint (`a <= x <= b` with two moving ends); 0 otherwise.
@@ -48,8 +48,7 @@ class Family:
         return self.domain.tuple_at(number - self.first)
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """The size of a problem; `integer` counts the integer columns."""
 
     columns: int
@@ -61,8 +60,7 @@ class Size:
 CANCELLED = 16 * float(np.finfo(float).eps)  # of the sizes of all parts of a sum: so much may be rounding
 
 
-@dataclass(frozen=True, eq=False)
-class Term:
+class Term(Struct, frozen=True, eq=False):
     """A named part of an objective: `constant + sum(coefficients * point[columns])`; columns are distinct."""
 
     name: str | None
@@ -79,8 +77,7 @@ class Term:
         return 0.0 if abs(value) <= CANCELLED * (abs(self.constant) + np.abs(parts).sum()) < np.inf else value
 
 
-@dataclass(frozen=True, eq=False)
-class Objective:
+class Objective(Struct, frozen=True, eq=False):
     """`sense` is `minimize` or `maximize`; `unit` is how its value is printed."""
 
     sense: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -34,8 +35,7 @@ def relative_gap(objective: float, bound: float, largest_cost: float = 0.0) -> f
     return abs(objective - bound) / max(abs(objective), GAP_FLOOR)
 
 
-@dataclass(frozen=True, slots=True)
-class MemberResult:
+class MemberResult(Struct, frozen=True):
     """The result of one of several solvers that worked on the same problem at once.
 
     `objective` is its own best, `bound` its own bound, `reason` as in `SolverResult`, `error` the message where it
@@ -55,8 +55,7 @@ class MemberResult:
     goal: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class SolverResult:
+class SolverResult(Struct, frozen=True, eq=False):
     """`values` is None when there is no point. `bound` is the dual bound, in the sense of the objective, None when
     the solver has none; of a linear problem solved to optimality it is the objective.
 

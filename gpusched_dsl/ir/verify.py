@@ -6,9 +6,8 @@ defined as functions of others are computed from those; rows under a condition c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import complete
@@ -20,16 +19,14 @@ from gpusched_dsl.ir.tolerances import FEASIBILITY, INTEGRALITY
 WORST_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerances:
+class Tolerances(Struct, frozen=True):
     """`feasibility` bounds the scaled violation of rows and bounds, `integrality` the distance to an integer."""
 
     feasibility: float = FEASIBILITY
     integrality: float = INTEGRALITY
 
 
-@dataclass(frozen=True, eq=False)
-class Violation:
+class Violation(Struct, frozen=True, eq=False):
     """One violated row (`row`), bound (`bound`), integrality (`integer`), or a value that is NaN (`value`).
 
     `number` is the row or column of the problem, `index` its tuple in `family`; `absolute` is how far `value` lies
@@ -62,16 +59,14 @@ class Violation:
         return f"`{self.name}` is {self.value!r}, which is {side} {limit!r}"
 
 
-@dataclass(frozen=True, slots=True)
-class TermValue:
+class TermValue(Struct, frozen=True):
     """The value of a named part of an objective; `name` is None for a part without one."""
 
     name: str | None
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectiveValue:
+class ObjectiveValue(Struct, frozen=True):
     """An objective at the point. `magnitude` is the sum of the sizes of its parts: rounding errors are small to it."""
 
     value: float
@@ -79,8 +74,7 @@ class ObjectiveValue:
     terms: tuple[TermValue, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Verification:
+class Verification(Struct, frozen=True, eq=False):
     """The result of the verification: largest violations (0 if none), and the worst offenders beyond the tolerances.
 
     `row` and `bound` are absolute; `row_relative` is divided by the magnitude of the row, the largest of 1, its broken
@@ -167,8 +161,7 @@ def objective_value(objective: Objective, point: Floats) -> ObjectiveValue:
     return ObjectiveValue(float(sum(t.value for t in terms)), magnitude, terms)
 
 
-@dataclass(frozen=True, eq=False)
-class _Excess:
+class _Excess(Struct, frozen=True, eq=False):
     """The distance of values outside their sides, absolute and divided by their magnitudes."""
 
     absolute: Floats

@@ -7,16 +7,16 @@ entry points of the group `gpusched_dsl.distributions`: the name of a distributi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from gpusched_dsl.language.entry_points import entry_points
 
 GROUP = "gpusched_dsl.distributions"
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(Struct, frozen=True):
     """The arguments of a distribution in the order in which names may be omitted.
 
     `argument_sets` are the sufficient sets of arguments. Arguments in `plain` are plain numbers, in `per_unit` have the

@@ -7,6 +7,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 _LINE_END = re.compile("\n")
 
 
@@ -40,8 +42,7 @@ class Source:
         return Span(self, start, end)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A stretch of one source, by character offsets; `end` is exclusive."""
 
     source: Source

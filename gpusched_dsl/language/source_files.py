@@ -6,9 +6,10 @@ import hashlib
 import os
 import re
 import stat
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean, suggest
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -22,8 +23,7 @@ MAX_BYTES = 4 * MAX_CHARACTERS
 _LISTED = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A file to read: its path, its name in diagnostics, and the folder that its own imports may not leave."""
 
     path: Path

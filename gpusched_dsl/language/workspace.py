@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checking.flatten import CheckedModels, StatementMemos
@@ -50,8 +51,7 @@ class FilesOnDisk:
         return parse(source, diagnostics)
 
 
-@dataclass(slots=True)
-class Workspace:
+class Workspace(Struct):
     """All blocks of a main file and its imports.
 
     `files` are in the order of reading, the main file first. The folder against which a block's data paths are

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec import structs
 
 from gpusched_dsl.compiling.build import check_solvable, choose_scenario, read_data
 from gpusched_dsl.language.blocks.online.online_block import check_online
@@ -244,7 +245,7 @@ def _member_planner(workspace: Workspace, member: CheckedMember, online: Checked
     except DiagnosticError as error:
         if any(d.primary is not None for d in error.diagnostics):
             raise
-        raise DiagnosticError([replace(d, primary=member.span) for d in error.diagnostics]) from None
+        raise DiagnosticError([structs.replace(d, primary=member.span) for d in error.diagnostics]) from None
     if isinstance(found, CheckedPolicy) and found.portfolio is not None:
         message = f"`{member.name}` is a portfolio, and portfolios cannot contain portfolios"
         raise DiagnosticError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import structs
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -30,7 +32,7 @@ class RunDiagnostics:
         for crash in getattr(planner, "crashes", ()):
             if not any(warning.message == crash.message for warning in self.warnings):
                 help = "the run continued with a new process of the solver, its fallback, or the previous plan"
-                self.warnings.append(replace(crash, severity=Severity.WARNING, help=help))
+                self.warnings.append(structs.replace(crash, severity=Severity.WARNING, help=help))
 
     def warn_once(self, warning: Diagnostic) -> None:
         """Add a warning, unless there is one of its code."""

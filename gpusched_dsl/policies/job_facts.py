@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
@@ -41,7 +41,9 @@ def with_job_facts(
     given = dict.fromkeys(names, zero) | {name: values for name, values in (known or {}).items() if name in names}
     if SHORTEST in names and _reads(policy, SHORTEST):
         given[SHORTEST] = _shortest(policy, store, limits, len(zero))
-    return replace(store, params={**store.params, **{name: Param(every, values) for name, values in given.items()}})
+    return structs.replace(
+        store, params={**store.params, **{name: Param(every, values) for name, values in given.items()}}
+    )
 
 
 def _reads(policy: CheckedPolicy, name: str) -> bool:

@@ -7,7 +7,6 @@ without its node. What a model's variable leaves out by its own condition is no 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from msgspec import structs
@@ -128,7 +127,7 @@ class _Reader(PlacementEvaluator):
                 listed = (*indexing.iterators[:number], only, *indexing.iterators[number + 1 :])
                 component = self.store.sets[iterator.domain.name].components[0]
                 sets = {**self.store.sets, ONE_NODE_OF_EACH: TupleDomain((component,), (nodes,))}
-                small = Evaluator(self.model, replace(self.store, sets=sets), self.limits)
+                small = Evaluator(self.model, structs.replace(self.store, sets=sets), self.limits)
                 return small.index_domain(TypedIndexing(listed, indexing.conditions), variable.span).columns()
             place += len(iterator.variables)
         columns = self.ev.index_domain(indexing, variable.span).columns()

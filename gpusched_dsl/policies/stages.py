@@ -6,9 +6,9 @@ Their results become parameters, so that the policy's other lines read them as t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
@@ -38,7 +38,7 @@ def with_stages(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) 
     """
     if not policy.stages:
         return store
-    found = replace(store, params=dict(store.params))
+    found = structs.replace(store, params=dict(store.params))
     for stage in policy.stages:
         results = _SOLVE[stage.verb](stage, Evaluator(policy.model, found, limits))
         found.params.update(results)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.gangs import gang_rows
@@ -32,5 +31,5 @@ def gang_warnings(result: ResultData) -> tuple[Diagnostic, ...]:
     try:
         gang_rows(evaluator, [column[chosen] for column in columns], values[chosen])
     except DiagnosticError as error:
-        return tuple(replace(diagnostic, severity=Severity.WARNING) for diagnostic in error.diagnostics)
+        return tuple(structs.replace(diagnostic, severity=Severity.WARNING) for diagnostic in error.diagnostics)
     return ()

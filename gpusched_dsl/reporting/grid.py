@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,8 +17,7 @@ SPACE = 3  # between the columns of a rich table
 LEAST = 16  # characters of a column whose texts wrap
 
 
-@dataclass(frozen=True, slots=True)
-class GridColumn:
+class GridColumn(Struct, frozen=True):
     """`right` aligns numbers; `texts` has one entry per row.
 
     `marks` are empty, or have `good`, `bad`, `warning` or "" for each row. On a narrow terminal the texts of a column
@@ -44,8 +44,7 @@ class GridColumn:
         return max(heading, min(longest, LEAST) if self.wraps else longest)
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """Columns of equal length. A row number in `starts` begins a group; tables draw a line above it."""
 
     columns: tuple[GridColumn, ...]
@@ -59,7 +58,7 @@ class Grid:
         """The first rows only."""
         if rows >= self.rows:
             return self
-        columns = (replace(c, texts=c.texts[:rows], marks=c.marks[:rows]) for c in self.columns)
+        columns = (structs.replace(c, texts=c.texts[:rows], marks=c.marks[:rows]) for c in self.columns)
         return Grid(tuple(columns), self.starts)
 
     @property

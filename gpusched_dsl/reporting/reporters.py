@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from msgspec import Struct
 
 from gpusched_dsl.data.sources.writing import write_bytes
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
@@ -16,8 +17,7 @@ from gpusched_dsl.language.entry_points import entry_points
 GROUP = "gpusched_dsl.reporters"
 
 
-@dataclass(frozen=True, slots=True)
-class Reporter:
+class Reporter(Struct, frozen=True):
     """A format of reports: `gsdsl solve FILE --report NAME=OUT`, `result.export(path, to=NAME)`.
 
     `write` writes a report, which is an object of one of the classes `reports`, to a binary file. `doc` describes the

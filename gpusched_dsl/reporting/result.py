@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.ir.arrays import Floats, Values
@@ -261,7 +262,6 @@ class Result(ResultData, Report):
 
     def _evaluation_of(self, declared: CheckedLet) -> tuple[Evaluator, Domain, Frame]:
         """What evaluates a `let` at the solution, with its index domain."""
-        from dataclasses import replace
 
         from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 
@@ -269,7 +269,7 @@ class Result(ResultData, Report):
         assert model is not None
         assert store is not None
         if declared.value.decision:
-            store = replace(store, point=self._require(self.solved.point, "values"))
+            store = structs.replace(store, point=self._require(self.solved.point, "values"))
         evaluator = Evaluator(model, store, self.provenance.limits or MemoryLimits())
         domain = evaluator.index_domain(declared.indexing, declared.span)
         return evaluator, domain, evaluator.domain_frame(declared.indexing, domain)

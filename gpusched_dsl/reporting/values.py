@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from gpusched_dsl.language.checked import Numeric
 from gpusched_dsl.language.text.numbers import NOISE, column_texts, count_text, number_text, with_unit
@@ -28,8 +28,7 @@ NUMBERS = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ValueTable:
+class ValueTable(Struct, frozen=True):
     """A line of text, and the table below it; None where the line says all. `rows` counts those that are left out."""
 
     caption: str

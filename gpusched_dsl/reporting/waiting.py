@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.language.checked import NamedSet
@@ -27,8 +28,7 @@ NO_WAY = "no way"  # the placement has no element for it
 NOT_EXAMINED = "not examined"
 
 
-@dataclass(frozen=True)
-class WaitingReason:
+class WaitingReason(Struct, frozen=True):
     """Why a job waits.
 
     `kind` is one of the words above. `binds` are constraints; `row` is the one that misses least, which `needs` so much

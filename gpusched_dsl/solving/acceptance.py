@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
@@ -37,8 +37,7 @@ from gpusched_dsl.solving.verification import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class AcceptedPoint:
+class AcceptedPoint(Struct, frozen=True, eq=False):
     """A result and its point, checked in the reformulated problem and in the original problem."""
 
     answer: SolverResult
@@ -98,7 +97,7 @@ class Acceptance:
         second = self._again() if answer.status is Status.OPTIMAL else None
         if second is not None and second.values is not None:
             if second.status is not Status.OPTIMAL:  # the first run has proved what the second has not
-                second = replace(answer, values=second.values, objective=second.objective)
+                second = structs.replace(answer, values=second.values, objective=second.objective)
             found, other = self._first_fit(self._points_of_second(second), second)
             if found is not None:
                 return found
@@ -133,11 +132,15 @@ class Acceptance:
             return first  # better than its own bound: the check of bounds says so
         usable = first or (repaired if repaired is not None and self._is_near(repaired, answer) else None)
         if usable is not None:
-            return replace(usable, answer=replace(usable.answer, status=Status.LIMIT, reason="accuracy"))
+            return structs.replace(
+                usable, answer=structs.replace(usable.answer, status=Status.LIMIT, reason="accuracy")
+            )
         if answer.status is Status.LIMIT:
-            return replace(answer, values=None, objective=None)
+            return structs.replace(answer, values=None, objective=None)
         if self._allowance.over:  # with more time the point might have become clean
-            return replace(answer, status=Status.LIMIT, reason=answer.reason or TIME, values=None, objective=None)
+            return structs.replace(
+                answer, status=Status.LIMIT, reason=answer.reason or TIME, values=None, objective=None
+            )
         assert refusal is not None
         raise refusal
 
@@ -224,7 +227,7 @@ class Acceptance:
         except DiagnosticError:
             return
         objective = checked.verification.objectives[0].value if problem.objectives else 0.0
-        yield AcceptedPoint(replace(answer, values=checked.point, objective=objective), checked, stated)
+        yield AcceptedPoint(structs.replace(answer, values=checked.point, objective=objective), checked, stated)
 
     # --- objectives --------------------------------------------------------------------------------------------------
 
@@ -256,7 +259,7 @@ class Acceptance:
     # --- time --------------------------------------------------------------------------------------------------------
 
     def _options_in_time(self) -> SolveOptions:
-        return replace(self._options(), time_limit=self._allowance.remaining_seconds)
+        return structs.replace(self._options(), time_limit=self._allowance.remaining_seconds)
 
     def _monitor_for(self, answer: SolverResult) -> Monitor | None:
         return None if answer.reason == INTERRUPT else self.monitor

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
@@ -118,7 +119,7 @@ def _disaggregate(built: Built, aggregated: AggregatedProblem, inner: Solution, 
 
 def _without_point(solved: Solution) -> Solution:
     """Remove the point, which could not be repaired in time; proved bounds remain."""
-    objectives = tuple(replace(o, value=None, terms=()) for o in solved.objectives)
+    objectives = tuple(structs.replace(o, value=None, terms=()) for o in solved.objectives)
     reason = solved.reason or TIME
     return replace(
         solved,

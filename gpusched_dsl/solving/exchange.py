@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Exchange, Monitor, SolverProgress
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
@@ -36,7 +38,7 @@ class _StatedMonitor:
     def progress(self, progress: SolverProgress) -> None:
         objective, bound = progress.objective, progress.bound
         self.monitor.progress(
-            replace(
+            structs.replace(
                 progress,
                 objective=None if objective is None else objective / self.factor,
                 bound=None if bound is None else bound / self.factor - self.error,

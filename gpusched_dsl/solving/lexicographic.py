@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.domains import ScalarDomain
@@ -19,8 +20,7 @@ from gpusched_dsl.ir.solver_result import SolverResult
 SMALL_COST, LARGE_COST = 2.0**-10, 2.0**4
 
 
-@dataclass(frozen=True, slots=True)
-class KeptObjective:
+class KeptObjective(Struct, frozen=True):
     """An earlier objective, to be kept at `value` or better."""
 
     objective: Objective
@@ -89,14 +89,14 @@ def with_visible_costs(problem: Problem) -> tuple[Problem, float]:
     terms = tuple(
         Term(t.name, t.columns, t.coefficients * factor, t.constant * factor, t.span) for t in objective.terms
     )
-    return replace(problem, objectives=(replace(objective, terms=terms),)), factor
+    return replace(problem, objectives=(structs.replace(objective, terms=terms),)), factor
 
 
 def undo_cost_scaling(answer: SolverResult, factor: float) -> SolverResult:
     """The answer to the problem before `with_visible_costs` multiplied its objective by `factor`."""
     if factor == 1.0:
         return answer
-    return replace(
+    return structs.replace(
         answer,
         objective=None if answer.objective is None else answer.objective / factor,
         bound=None if answer.bound is None else answer.bound / factor,

@@ -6,10 +6,11 @@ import math
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields, replace
 from inspect import getattr_static
 from numbers import Integral, Real
 from typing import Any, TypeAlias
+
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -177,12 +178,12 @@ def plain_options(options: SolveOptions) -> SolveOptions:
     if diagnostics:
         raise DiagnosticError(diagnostics)
     changed = {}
-    for field in fields(options):
-        value = getattr(options, field.name)
+    for name in options.__struct_fields__:
+        value = getattr(options, name)
         plain = plain_number(value)
         if plain is not value:
-            changed[field.name] = plain
-    return replace(options, **changed) if changed else options
+            changed[name] = plain
+    return structs.replace(options, **changed) if changed else options
 
 
 def plain_number(value: Value) -> Value:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 from scipy import sparse
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
@@ -110,7 +111,7 @@ class _Clock:
 
     def options(self, share: float) -> SolveOptions:
         left = self.remaining_seconds
-        return replace(self.request, time_limit=None if left is None else left * share)
+        return structs.replace(self.request, time_limit=None if left is None else left * share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,10 +183,10 @@ def _conclude(solved: Solution, bound: float | None, options: SolveOptions) -> S
     allowed = options.gap
     if solved.status is Status.OPTIMAL and own.gap is not None:
         allowed = max(allowed, own.gap) + ROUNDING
-    first = replace(own, bound=bound, status=Status.OPTIMAL)
+    first = structs.replace(own, bound=bound, status=Status.OPTIMAL)
     if first.gap is not None and first.gap <= allowed:
         return replace(solved, status=Status.OPTIMAL, reason="", objectives=(first,))
-    first = replace(first, status=Status.LIMIT)
+    first = structs.replace(first, status=Status.LIMIT)
     reason = "patterns" if solved.status is Status.OPTIMAL else solved.reason
     return replace(solved, status=Status.LIMIT, reason=reason, objectives=(first,))
 
@@ -193,11 +194,13 @@ def _conclude(solved: Solution, bound: float | None, options: SolveOptions) -> S
 def _relax(problem: Problem) -> Problem:
     """The linear relaxation, minimised."""
     objective, sign = problem.objectives[0], _sign(problem)
-    terms = tuple(replace(t, coefficients=sign * t.coefficients, constant=sign * t.constant) for t in objective.terms)
+    terms = tuple(
+        structs.replace(t, coefficients=sign * t.coefficients, constant=sign * t.constant) for t in objective.terms
+    )
     return replace(
         problem,
         integer=np.zeros(problem.columns, dtype=np.bool_),
-        objectives=(replace(objective, sense="minimize", terms=terms),),
+        objectives=(structs.replace(objective, sense="minimize", terms=terms),),
     )
 
 

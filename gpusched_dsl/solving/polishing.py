@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
@@ -56,7 +56,7 @@ def polish(
         near = linearise(problem.definitions, current)
         if not _is_near(problem, near):
             return None
-        move = _smallest_move(problem, near, replace(options, time_limit=limit), monitor)
+        move = _smallest_move(problem, near, structs.replace(options, time_limit=limit), monitor)
         if move is None:
             return None
         current = _clip(problem, near.point + move)
@@ -159,6 +159,6 @@ def _solve(linear: Problem, options: SolveOptions, monitor: Monitor | None) -> S
         return answer
     session = backend_named(SOLVER).open(linear)
     try:
-        return session.solve(replace(options, extra={"solver": "simplex"}, tight=True), None, monitor)
+        return session.solve(structs.replace(options, extra={"solver": "simplex"}, tight=True), None, monitor)
     finally:
         session.close()

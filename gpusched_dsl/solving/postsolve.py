@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
@@ -33,7 +34,7 @@ def postsolve(solved: Solution, stated: CheckedPoint | None = None) -> Solution:
     costs = _columns_of_original(reformulated, solved.reduced_costs) if has_duals else None
     solved = replace(solved, problem=original, row_duals=duals, reduced_costs=costs)
     if solved.point is None:
-        objectives = tuple(replace(r, bound=b) for r, b in zip(solved.objectives, bounds, strict=True))
+        objectives = tuple(structs.replace(r, bound=b) for r, b in zip(solved.objectives, bounds, strict=True))
         return replace(solved, objectives=objectives)
     name = solved.backend.name
     try:
@@ -70,7 +71,7 @@ def restate_objective(
     allowed = allowed_error(problem, objective, value, point)
     refuse_worse(objective, solved.value, value, allowed, solver)
     bound = check_bound(objective, bound, value, allowed, solver)
-    return replace(solved, value=value.value, bound=bound, terms=value.terms)
+    return structs.replace(solved, value=value.value, bound=bound, terms=value.terms)
 
 
 def _widen(result: ObjectiveResult, error: float) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
 from gpusched_dsl.compiling.passes.pipeline import reformulate
@@ -22,11 +23,13 @@ def relax_integers(problem: Problem, backend: Backend) -> Problem:
     """
     if not problem.is_linear:
         target = target_of(backend, problem)
-        problem = reformulate(problem, replace(target, accepts=target.accepts - {INDICATOR}), tighten=False).problem
+        problem = reformulate(
+            problem, structs.replace(target, accepts=target.accepts - {INDICATOR}), tighten=False
+        ).problem
     return replace(problem, integer=np.zeros_like(problem.integer))
 
 
 def solve_relaxed(problem: Problem, backend: Backend, options: SolveOptions, monitor: Monitor | None) -> Solution:
     """Solve the relaxation, without tightenings, heuristics and decomposition; raise as `solve_problem` does."""
-    plain = replace(options, tighten=False, heuristic="off", decompose="off")
+    plain = structs.replace(options, tighten=False, heuristic="off", decompose="off")
     return solve_problem(relax_integers(problem, backend), backend, plain, None, monitor)

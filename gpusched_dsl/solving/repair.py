@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as backend_named
@@ -71,7 +72,7 @@ def repair(
     rounded_point = np.clip(np.rint(answer.values), problem.lower, problem.upper)
     if problem.integer.all():
         objective = problem.objectives[0].value(rounded_point) if problem.objectives else 0.0
-        return _unless_worse(replace(answer, values=rounded_point, objective=objective), answer, options)
+        return _unless_worse(structs.replace(answer, values=rounded_point, objective=objective), answer, options)
     linear = replace(
         _with_fixed_conditions(problem, rounded_point),
         lower=np.where(problem.integer, rounded_point, problem.lower),
@@ -83,13 +84,13 @@ def repair(
         visible, factor = with_visible_costs(linear)
         session = backend.open(visible)
         try:
-            repair_options = replace(options, extra=BY_VERTICES.get(backend.name, {}))
+            repair_options = structs.replace(options, extra=BY_VERTICES.get(backend.name, {}))
             found = undo_cost_scaling(session.solve(repair_options, None, monitor), factor)
         finally:
             session.close()
     if found.status is not Status.OPTIMAL or found.values is None:
         return None
-    return _unless_worse(replace(answer, values=found.values, objective=found.objective), answer, options)
+    return _unless_worse(structs.replace(answer, values=found.values, objective=found.objective), answer, options)
 
 
 def _with_fixed_conditions(problem: Problem, point: Floats) -> Problem:

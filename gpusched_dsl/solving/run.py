@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.backends.interrupt import SolverOverran
 from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
@@ -43,8 +43,7 @@ TIGHT_RUN = 2.0
 LEAST_TIGHT_SECONDS = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class _Stage:
+class _Stage(Struct, frozen=True, eq=False):
     """The result of one objective: a point of the reformulated problem, and the point of the stated problem."""
 
     answer: SolverResult
@@ -163,14 +162,14 @@ class Solving:
         original = self.reformulated.original
         problem = stage_problem(self.problem, self.problem.objectives[number], kept, 0.0)
         stated = stage_problem(original, original.objectives[number], kept_as_stated, KEPT_WITHIN[0])
-        allowed = replace(
+        allowed = structs.replace(
             self.options, time_limit=Allowance(self.deadline.remaining_seconds, problem).remaining_seconds
         )
         exact = repair(self.backend, problem, answer, allowed, self.monitor)
         if exact is None:
             return stage
         if not problem.is_mip and problem.is_linear:
-            exact = replace(exact, bound=exact.objective)
+            exact = structs.replace(exact, bound=exact.objective)
         try:
             found = self._select_point(problem, stated, exact, number)
         except DiagnosticError:
@@ -213,7 +212,7 @@ class Solving:
             assert self.session is not None
             return self.session.solve(options, start, self.monitor)
         if self.choice.by_blocks and options.heuristic == "auto":
-            options = replace(options, heuristic="off")  # generated columns lead to points soon enough
+            options = structs.replace(options, heuristic="off")  # generated columns lead to points soon enough
         self.mip_start = mip_start = find_mip_start(
             problem, self.backend, options, start, self.monitor, improves=improves
         )
@@ -258,7 +257,7 @@ class Solving:
         if isinstance(found, AcceptedPoint) or found.status is not Status.LIMIT or first.objective is None:
             return found
         with suppress(DiagnosticError):
-            return acceptance.select(replace(found, values=first.point, objective=first.objective))
+            return acceptance.select(structs.replace(found, values=first.point, objective=first.objective))
         return found
 
     def _solve_tightly(self, problem: Problem, seconds: float) -> SolverResult | None:
@@ -272,7 +271,7 @@ class Solving:
         given = max(LEAST_TIGHT_SECONDS, TIGHT_RUN * seconds)
         given = given if options.time_limit is None else min(given, options.time_limit)
         # Half of the gap is left for what mending costs.
-        options = replace(options, tight=True, gap=options.gap / 2, time_limit=given)
+        options = structs.replace(options, tight=True, gap=options.gap / 2, time_limit=given)
         visible, factor = with_visible_costs(uncross(problem))
         if self.session is None:
             self._load(visible)
@@ -291,7 +290,7 @@ class Solving:
 
     def _options_in_time(self) -> SolveOptions:
         """Return all time until the deadline, for the backend."""
-        return replace(self.options, time_limit=self.deadline.remaining_seconds)
+        return structs.replace(self.options, time_limit=self.deadline.remaining_seconds)
 
     def _close(self) -> None:
         if self.session is not None:
@@ -333,7 +332,7 @@ class Solving:
             session=self.session,
             warnings=(*self.warnings, *dict.fromkeys(w for s in stages for w in s.answer.warnings)),
             members=tuple(
-                replace(m, goal=_name(self.problem, n)) for n, s in enumerate(stages) for m in s.answer.members
+                structs.replace(m, goal=_name(self.problem, n)) for n, s in enumerate(stages) for m in s.answer.members
             ),
             contradictions=tuple(c for s in stages for c in s.answer.contradictions),
         )

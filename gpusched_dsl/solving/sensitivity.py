@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend as registered_backend
@@ -20,8 +21,7 @@ LINEAR = "highs"  # solves the linear programs, and ranges them
 NEAR = 1e-6  # how far, relatively, an activity at a side of its row may lie from it
 
 
-@dataclass(frozen=True, slots=True)
-class Ranges:
+class Ranges(Struct, frozen=True):
     """Between which values one number may change so that the basis stays optimal, all other numbers as they are.
 
     `cost_*` have an entry for each column, `side_*` for each row: the range of the side at which the row lies, or, for
@@ -34,8 +34,7 @@ class Ranges:
     side_upper: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(Struct, frozen=True):
     """`row_duals` and `reduced_costs` as in `Solution`. `fixed` has the integer columns, fixed at the solution.
 
     `ranges` is None for problems with nonlinear terms or conditions.
@@ -72,7 +71,7 @@ def sensitivity_of(solved: Solution) -> Sensitivity:
     if again.status is not Status.OPTIMAL:
         raise _impossible(f"the linear program with fixed integers ended as `{again.status.value}`", "")
     ranges = _ranges(program, fixed, options) if program.is_linear else None
-    return replace(_of_solver(again, fixed), ranges=ranges)
+    return structs.replace(_of_solver(again, fixed), ranges=ranges)
 
 
 def _of_solver(solved: Solution, fixed: Bools) -> Sensitivity:

@@ -15,9 +15,10 @@ Research 40, 1992, sift with the dual values of the kept columns alone.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 from scipy import sparse
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
@@ -182,7 +183,7 @@ class _Sifting:
         upper[self.choices.columns[~self.kept]] = 0.0  # columns of choices are at least 0
         restriction = restrict(self.problem, self.problem.lower, upper)
         start = None if self.point is None else restriction.values(self.point)
-        options = replace(self.options, time_limit=self._remaining_seconds, gap=SHARE * self.options.gap)
+        options = structs.replace(self.options, time_limit=self._remaining_seconds, gap=SHARE * self.options.gap)
         answer = solve_part(self.backend, restriction.problem, options, start, self.budget)
         if not has_point(answer):
             return

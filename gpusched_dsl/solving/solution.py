@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from msgspec import Struct
+
 from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
@@ -39,8 +41,7 @@ class Loading(StrEnum):
         return reasons.get(self)
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectiveResult:
+class ObjectiveResult(Struct, frozen=True):
     """One objective. `value` is None without a point; `bound` is None where the solver proved none.
 
     `status` is that of the solve in which this objective was the one to improve; None when an earlier objective ended

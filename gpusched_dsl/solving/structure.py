@@ -36,7 +36,7 @@ def _same_places(old: Matrix, new: Matrix) -> bool:
 
 
 def _same_conditions(old: Conditions, new: Conditions) -> bool:
-    return all(np.array_equal(getattr(old, f.name), getattr(new, f.name)) for f in fields(Conditions))
+    return all(np.array_equal(getattr(old, name), getattr(new, name)) for name in Conditions.__struct_fields__)
 
 
 def _same_terms(old: Definition, new: Definition) -> bool:
@@ -50,5 +50,5 @@ def _equal(old: object, new: object) -> bool:
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
         return np.array_equal(old, new)
     if isinstance(old, Curves) and isinstance(new, Curves):
-        return all(_equal(getattr(old, f.name), getattr(new, f.name)) for f in fields(Curves))
+        return all(_equal(getattr(old, name), getattr(new, name)) for name in Curves.__struct_fields__)
     return bool(old == new)

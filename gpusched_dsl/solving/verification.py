@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import complete
@@ -22,8 +21,7 @@ OBJECTIVE_TOLERANCE = FEASIBILITY
 NOT_FEASIBLE = "GSM4008"
 
 
-@dataclass(frozen=True, eq=False)
-class CheckedPoint:
+class CheckedPoint(Struct, frozen=True, eq=False):
     """A verified point; `is_integral` states that its integer columns are exactly integer."""
 
     point: Floats

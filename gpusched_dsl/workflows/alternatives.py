@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built
@@ -43,7 +44,7 @@ def with_alternatives(result: Result, built: Built, config: AlternativesConfig, 
     sets = interchangeable_sets(model, built.instance.store)
     first = replace(result.solved, session=None)
     found = find_alternatives(first, compared, Symmetry(compared, sets), config.count, config.within, solve)
-    provenance = replace(built.provenance(), warnings=())
+    provenance = structs.replace(built.provenance(), warnings=())
     return replace(
         result,
         alternatives=Alternatives(
@@ -83,7 +84,7 @@ def with_options(result: Result, built: Built, job: str, solve: Solve) -> Result
     sets = tuple(s for s in interchangeable_sets(model, built.instance.store) if s.universe is not universe)
     best = replace(result.solved, session=None)
     found = find_options(best, compared, Symmetry(compared, sets), own, job, MOST_OPTIONS, solve)
-    provenance = replace(built.provenance(), warnings=())
+    provenance = structs.replace(built.provenance(), warnings=())
     results = tuple(None if o.solution is None else Result(o.solution, provenance) for o in found.options)
     return replace(result, job_options=Options(job, found.options, results, result, found.complete, found.left_out))
 
@@ -93,7 +94,7 @@ def solver_of(method: Method, options: SolveOptions, clock: Deadline, monitor: M
 
     def solve(problem: Problem) -> Solution:
         rest = clock.rest_of(options.time_limit)
-        return solve_problem(problem, method.backend(), replace(options, time_limit=rest), None, monitor)
+        return solve_problem(problem, method.backend(), structs.replace(options, time_limit=rest), None, monitor)
 
     return solve
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 WITHIN = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class AlternativesConfig:
+class AlternativesConfig(Struct, frozen=True):
     """Up to `count` solutions within this share of the best, distinct by these variables (empty: by the default)."""
 
     count: int

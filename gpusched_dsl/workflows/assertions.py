@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
@@ -51,7 +52,7 @@ def failed_assertions(expect: CheckedExpect, result: Result) -> list[FailedAsser
     missing = _missing_values(expect.condition, values, result)
     if missing is not None:
         return [missing]
-    store = replace(provenance.store, point=result.solved.point)
+    store = structs.replace(provenance.store, point=result.solved.point)
     evaluator = AnswerEvaluator(provenance.model, store, provenance.limits or MemoryLimits(), values)
     if expect.tolerance is not None:
         evaluator.tolerance = abs(evaluator.number(expect.tolerance))

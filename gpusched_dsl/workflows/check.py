@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from gpusched_dsl.compiling.build import Permissions, build, read_data
 from gpusched_dsl.language import tree
@@ -147,7 +148,7 @@ def _stands_alone(workspace: Workspace, name: str) -> bool:
 
 def _weaken_if_incomplete(diagnostic: Diagnostic) -> Diagnostic:
     if diagnostic.code in WEAKENED:
-        return replace(diagnostic, severity=Severity.WARNING)
+        return structs.replace(diagnostic, severity=Severity.WARNING)
     return diagnostic
 
 

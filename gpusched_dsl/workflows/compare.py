@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from gpusched_dsl.backends.isolation.backend import is_crash
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built, with_counts
@@ -73,7 +75,7 @@ def _compare(
     interrupted = False
     for method, seed in (planned_runs := list(_runs(config.methods, config.seeds))):
         observer.begin(method.name if seed is None else f"{method.name}, seed {seed}")
-        options = replace(config.options, seed=config.seeds[0] if seed is None else seed, time_limit=time_limit)
+        options = structs.replace(config.options, seed=config.seeds[0] if seed is None else seed, time_limit=time_limit)
         try:
             row = _run(built, method, seed, options, monitor)
         except KeyboardInterrupt:

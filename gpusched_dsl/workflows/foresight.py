@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.store import Param
 from gpusched_dsl.ir.arrays import Floats, Ints
@@ -110,7 +111,7 @@ def _with_scaled(base: Base, name: str, ratio: Floats) -> Base:
     param = store.params[name]
     job = param.domain.columns()[0]
     scaled = Param(param.domain, param.values * ratio[job])
-    instance = replace(base.instance, store=replace(store, params={**store.params, name: scaled}))
+    instance = structs.replace(base.instance, store=structs.replace(store, params={**store.params, name: scaled}))
     return replace(base, instance=instance)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as registered_backend
 from gpusched_dsl.compiling.build import Built, with_counts, with_problem
@@ -119,8 +121,7 @@ class SolverMethod:
         return with_plan(solved, given_start.plan), warnings
 
 
-@dataclass(frozen=True)
-class PolicyMethod:
+class PolicyMethod(Struct, frozen=True):
     """A policy. It always computes its first plan: no limit applies to it."""
 
     policy: CheckedPolicy

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from msgspec import structs
+
 from gpusched_dsl.backends.isolation.backend import guard
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend_names, solver_names
@@ -158,7 +160,9 @@ def _run_method(
         diagnostics = tuple(f for e in solve.expects for f in _failures(e, result, f"{title} with {method.name}"))
         outcome = Verdict.FAILED if diagnostics else Verdict.PASSED
     except DiagnosticError as error:
-        diagnostics = tuple(d if d.primary is not None else replace(d, primary=method.span) for d in error.diagnostics)
+        diagnostics = tuple(
+            d if d.primary is not None else structs.replace(d, primary=method.span) for d in error.diagnostics
+        )
         outcome = Verdict.BROKEN
     return Run(test, title, method.name, outcome, time.perf_counter() - began, diagnostics), exact
 
@@ -213,7 +217,7 @@ def _judge_name(method: CheckedMethod) -> str:
 
 
 def _without_judge(method: CheckedMethod) -> CheckedMethod:
-    return replace(method, settings={name: value for name, value in method.settings.items() if name != "judge"})
+    return structs.replace(method, settings={name: value for name, value in method.settings.items() if name != "judge"})
 
 
 def _title(solve: CheckedSolve) -> str:

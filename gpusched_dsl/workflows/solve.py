@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct, structs
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built
@@ -32,8 +34,7 @@ from gpusched_dsl.workflows.start_from_options import InterruptedMonitor, start_
 from gpusched_dsl.workflows.warm_start import Start, WarmStart, start_from, with_plan
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SolveConfig:
+class SolveConfig(Struct, frozen=True, eq=False, kw_only=True):
     """The configuration of a solve.
 
     `method`, a solver or a policy, makes the plan. `options` are the time limit, the gap, the threads, the seed, the
@@ -54,8 +55,7 @@ class SolveConfig:
     options_of: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class SolvedScenario:
+class SolvedScenario(Struct, frozen=True, eq=False):
     """The result of a solve, and the state that a re-solve reuses. `plan` is that of the policy that gave the start, if
     any.
     """
@@ -119,7 +119,9 @@ def solve_scenario(
             solved, warnings = solution_without_problem(scenario.scenario.model, method.backend(), options, stopped), ()
             solved = with_plan(solved, start.plan)
             seconds = scenario.seconds + time.perf_counter() - build_start
-            provenance = scenario.provenance(seconds) if built is None else replace(built, seconds=seconds).provenance()
+            provenance = (
+                scenario.provenance(seconds) if built is None else structs.replace(built, seconds=seconds).provenance()
+            )
     rebuilt = None if earlier is None else solved.loading.why_rebuilt(solved.backend.name)
     sensitivity, without_duals = _sensitivity(solved) if config.duals else (None, ())
     relaxed = isinstance(method, SolverMethod) and method.relax
@@ -146,7 +148,7 @@ def _sensitivity(solved: Solution) -> tuple[Sensitivity | None, tuple[Diagnostic
 
 
 def _as_warnings(failure: DiagnosticError) -> tuple[Diagnostic, ...]:
-    return tuple(replace(found, severity=Severity.WARNING) for found in failure.diagnostics)
+    return tuple(structs.replace(found, severity=Severity.WARNING) for found in failure.diagnostics)
 
 
 def outcome_text(result: Result) -> str:
@@ -243,4 +245,4 @@ def solve_compiled(
 
 
 def _with_warnings(provenance: Provenance, warnings: tuple[Diagnostic, ...]) -> Provenance:
-    return replace(provenance, warnings=(*provenance.warnings, *warnings))
+    return structs.replace(provenance, warnings=(*provenance.warnings, *warnings))

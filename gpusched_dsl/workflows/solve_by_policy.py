@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
@@ -91,7 +92,7 @@ def solve_by_policy(
         else deadline.remaining_seconds
     )
     with grace():
-        limited_options = replace(original_options, time_limit=limit)
+        limited_options = structs.replace(original_options, time_limit=limit)
         solved, warnings = _solve_by_policy(built, policy, backend, limited_options, start, monitor, judge_seconds)
         return replace(solved, options=original_options), warnings
 
@@ -127,7 +128,7 @@ def _solve_by_policy(
             quotient=None if built.aggregated is None else built.aggregated.quotient,
         )
     patience = BOUND_SECONDS if options.time_limit is None else max(options.time_limit, least_seconds)
-    judge_options = replace(options, gap=0.0, time_limit=patience)
+    judge_options = structs.replace(options, gap=0.0, time_limit=patience)
     problem, size = _problem_with_plan(built, decision)
     problem = _without_fixed_integers(problem)
     # A monitor that stopped the policy would also stop this solve at once, and the plan would be lost.
@@ -228,8 +229,8 @@ class _Run:
 
 def with_own_columns(built: Built) -> Built:
     """Return the same instance with its own columns, so that the results of several solves can be read later."""
-    store = replace(built.instance.store, variables=dict(built.instance.store.variables))
-    return replace(built, instance=replace(built.instance, store=store), grounded=list(built.grounded))
+    store = structs.replace(built.instance.store, variables=dict(built.instance.store.variables))
+    return structs.replace(built, instance=structs.replace(built.instance, store=store), grounded=list(built.grounded))
 
 
 def with_bound(
@@ -248,7 +249,7 @@ def with_bound(
     with grace():  # the time limit of the policy does not apply to the bound
         proved, warnings = prove_bound(built, solved, backend, options or SolveOptions(), monitor)
     objectives = tuple(
-        objective if at else replace(objective, bound=_better_bound(objective, proved.bound))
+        objective if at else structs.replace(objective, bound=_better_bound(objective, proved.bound))
         for at, objective in enumerate(solved.objectives)
     )
     statistics = {**solved.statistics, "bound_seconds": proved.load_seconds + proved.solve_seconds}
@@ -272,7 +273,7 @@ def prove_bound(
     This takes `BOUND_SECONDS` at most if the options have no time limit. Raises DiagnosticError as `solve_built` does.
     """
     if options.time_limit is None:
-        options = replace(options, time_limit=BOUND_SECONDS)
+        options = structs.replace(options, time_limit=BOUND_SECONDS)
     start = None if plan is None or plan.point is None else entries_of_point(plan.problem, plan.point)
     proved, warnings = solve_built(with_own_columns(built), backend, options, start, monitor)
     proved.close()
@@ -293,7 +294,7 @@ def _remove_proofs(
         status = Status.BROKEN
     bound = None if solved.point is None else decision.bound
     objectives = tuple(
-        replace(o, bound=None if at else bound, status=None if o.status is None else status)
+        structs.replace(o, bound=None if at else bound, status=None if o.status is None else status)
         for at, o in enumerate(solved.objectives)
     )
     backend = PolicyBackend(policy.name, solved.backend)

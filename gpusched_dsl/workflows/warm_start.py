@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct, structs
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built
@@ -21,8 +23,7 @@ from gpusched_dsl.solving.starts import Entries, entries_of_file, entries_of_map
 WarmStart: TypeAlias = Any
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
+class Start(Struct, frozen=True, eq=False):
     """The values of a warm start, None without any. If a policy computed them, also its plan and its warnings."""
 
     entries: Entries | None = None
@@ -49,7 +50,7 @@ def start_from(
 
     policy = policy_named(built.workspace, warm_start, built.scenario.model)
     begin(f"{policy.name} for a start")
-    start = Start(*start_by_policy(built, policy, judge(), replace(options, extra={}), monitor))
+    start = Start(*start_by_policy(built, policy, judge(), structs.replace(options, extra={}), monitor))
     begin("")
     return start
 
@@ -68,7 +69,7 @@ def with_plan(solved: Solution, plan: Solution | None) -> Solution:
     if plan is None or plan.point is None or solved.point is not None or solved.status is not Status.LIMIT:
         return solved
     objectives = tuple(
-        replace(objective, bound=proved.bound, status=proved.status)
+        structs.replace(objective, bound=proved.bound, status=proved.status)
         for objective, proved in zip(plan.objectives, solved.objectives, strict=True)
     )
     solved.close()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from building import INF, at_least, at_most, equal, maximize, minimize, problem
 from defining import Made, function, nonlinear, of, power
+from msgspec import structs
 from problems import CONSTANT, INFEASIBLE, LINEAR, UNBOUNDED, Case
 from test_conformance import check_duals
 
@@ -115,12 +116,14 @@ def test_numbers_change_without_a_new_compile() -> None:
     solved = solve_problem(first, "cvxpy")
     model = compiled(solved)
     term = first.definitions[0]
-    arguments = replace(term.arguments, matrix=replace(term.arguments.matrix, values=np.array([2.0, 0.5])))
+    arguments = structs.replace(
+        term.arguments, matrix=structs.replace(term.arguments.matrix, values=np.array([2.0, 0.5]))
+    )
     other = changed(
         first,
         objectives=(minimize(3, 1, 7),),
         row_lower=np.array([0.25, -INF]),
-        matrix=replace(first.matrix, values=first.matrix.values * 1.5),
+        matrix=structs.replace(first.matrix, values=first.matrix.values * 1.5),
         upper=np.where(np.isinf(first.upper), INF, 4.0),
         definitions=(replace(term, arguments=arguments),),
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.exporters import write_problem
@@ -155,8 +156,8 @@ def test_it_reads_like_the_model() -> None:
 def test_texts_of_the_model_are_no_code(tmp_path: Path) -> None:
     problem = gs.loads(MODELS["linear"]).ground()
     wild = 'x"\nraise SystemExit(3)\r#'
-    families = tuple(replace(family, name=f"{wild}{n}", doc=wild) for n, family in enumerate(problem.variables))
-    rows = tuple(replace(family, name=wild, doc=wild) for family in problem.constraints)
+    families = tuple(structs.replace(family, name=f"{wild}{n}", doc=wild) for n, family in enumerate(problem.variables))
+    rows = tuple(structs.replace(family, name=wild, doc=wild) for family in problem.constraints)
     problem = replace(problem, name=wild, variables=families, constraints=rows)
     for form in ("python", "python-scip"):
         found, _ = run(script_of(problem, form), tmp_path)

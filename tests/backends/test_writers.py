@@ -25,6 +25,7 @@ from building import (
     objective,
     problem,
 )
+from msgspec import structs
 from problems import CASES, Case
 
 from gpusched_dsl.backends.files import lp_mps
@@ -300,7 +301,9 @@ def test_writing_is_columnar() -> None:
         upper=np.ones(columns),
         integer=np.ones(columns, dtype=bool),
         constraints=(Family("row", 0, IntervalDomain(0, rows - 1)),),
-        matrix=replace(small.matrix, starts=starts, columns=entries.astype(np.int32), values=np.ones(rows * each)),
+        matrix=structs.replace(
+            small.matrix, starts=starts, columns=entries.astype(np.int32), values=np.ones(rows * each)
+        ),
         row_lower=np.full(rows, -np.inf),
         row_upper=np.ones(rows),
     )

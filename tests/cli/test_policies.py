@@ -80,13 +80,15 @@ def test_a_bound_stands_beside_the_cost(gsdsl: Run, rented: Callable[..., Path])
 def test_no_bound_no_gap(gsdsl: Run, rented: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
+    from msgspec import structs
+
     from gpusched_dsl.workflows import solve_by_policy as planning
 
     real = planning.solve_built
 
     def unproved(*arguments: object) -> object:
         proved, told = real(*arguments)  # type: ignore[arg-type]
-        return replace(proved, objectives=tuple(replace(o, bound=None) for o in proved.objectives)), told
+        return replace(proved, objectives=tuple(structs.replace(o, bound=None) for o in proved.objectives)), told
 
     monkeypatch.setattr(planning, "solve_built", unproved)
     done = gsdsl("solve", rented(), "--backend", "FIFO", "--bound")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 from drafts import Draft
 from laws import random_law
+from msgspec import Struct
 from random_problems import random_curves, random_problem
 
 from gpusched_dsl.backends.protocol import SolveOptions
@@ -56,9 +57,13 @@ def same(one: object, other: object) -> bool:
         return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)  # type: ignore[attr-defined]
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(same, one, other))  # type: ignore[arg-type]
-    if not hasattr(one, "__dataclass_fields__"):
+    if isinstance(one, Struct):
+        names = one.__struct_fields__
+    elif is_dataclass(one):
+        names = tuple(f.name for f in fields(one))
+    else:
         return one == other
-    return all(same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one) if f.name != "span")  # type: ignore[arg-type]
+    return all(same(getattr(one, name), getattr(other, name)) for name in names if name != "span")
 
 
 def test_same_tells_apart() -> None:

@@ -14,6 +14,7 @@ import pytest
 from building import Draws, at_least, at_most, equal, many_knapsacks, maximize, minimize, problem
 from crashing_package import package
 from defining import function, nonlinear, of
+from msgspec import structs
 from problems import CASES, Case
 from scripted import codes
 
@@ -347,10 +348,10 @@ def test_wrong_names(name: str, words: str) -> None:
 def test_options_name_their_solver() -> None:
     chosen = here("highs", "scip")
     with pytest.raises(DiagnosticError) as caught:
-        solve_problem(SMALL, chosen, replace(EXACT, extra={"presolve": "off", "hihgs:presolve": "off"}))
+        solve_problem(SMALL, chosen, structs.replace(EXACT, extra={"presolve": "off", "hihgs:presolve": "off"}))
     assert codes(caught) == ["GSM4004", "GSM4004"]
     assert "highs:presolve" in str(caught.value.diagnostics[0].help)
-    members = chosen.members(SMALL, replace(EXACT, threads=5, extra={"scip:limits/nodes": 3}))
+    members = chosen.members(SMALL, structs.replace(EXACT, threads=5, extra={"scip:limits/nodes": 3}))
     assert [(m.name, m.options.threads, dict(m.options.extra)) for m in members] == [
         ("highs", 2, {}), ("scip", 2, {"limits/nodes": 3})
     ]  # fmt: skip

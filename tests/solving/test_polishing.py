@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from building import at_least, at_most, maximize, minimize
 from defining import function, holds, largest, nonlinear, of, power, product
+from msgspec import structs
 from scripted import Scripted, codes, optimal
 
 import gpusched_dsl as gs
@@ -145,10 +146,10 @@ def test_the_second_run_is_tight_and_its_point_is_taken() -> None:
 def test_the_second_run_takes_a_multiple_of_the_first_at_most() -> None:
     problem, exact = tight("x * y", True)
     able = Capabilities(accepts=ANY.accepts, tightens=True, time_limit=True)
-    wrong = replace(optimal(30.0, 30.0, 1200.0, objective=60.0), solve_seconds=20.0)
+    wrong = structs.replace(optimal(30.0, 30.0, 1200.0, objective=60.0), solve_seconds=20.0)
     for first, limit, least, most in ((20.0, None, 40.0, 40.0), (0.1, None, 1.0, 1.0), (20.0, 30.0, 25.0, 30.0)):
         second = optimal(*exact[:2], 1200.0, objective=70.0)
-        scripted = Scripted(replace(wrong, solve_seconds=first), second, capabilities=able)
+        scripted = Scripted(structs.replace(wrong, solve_seconds=first), second, capabilities=able)
         solve_problem(problem, scripted, SolveOptions(time_limit=limit))
         given = scripted.options[1].time_limit
         assert given is not None
@@ -181,7 +182,7 @@ def test_a_bound_may_be_off_by_what_a_term_makes_of_an_error(factor: float, stat
         maximize(0, 0, 1), columns=2, terms=[function("abs", of(factor, -factor))], rows=[row], lower=0, upper=1
     )
     problem = replace(problem, row_upper=problem.row_lower)
-    claimed = replace(optimal(0.5, 0.5, 0.0, objective=0.0), bound=1.2e-5)
+    claimed = structs.replace(optimal(0.5, 0.5, 0.0, objective=0.0), bound=1.2e-5)
     solved = solve_problem(problem, Scripted(claimed, capabilities=ANY), SolveOptions(gap=1e-6))
     assert (solved.status, solved.objective) == (status, 0.0)
 

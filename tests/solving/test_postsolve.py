@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from building import INF, at_least, at_most, maximize, minimize, problem
 from defining import function, largest, nonlinear, of, power, product
+from msgspec import structs
 from scripted import Scripted, codes, optimal
 
 from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
@@ -86,7 +87,7 @@ def test_bounds_are_widened_by_the_error_of_approximations(sense: str, bound: fl
 
 def test_rows_that_stand_keep_their_dual_values() -> None:
     original = replace(SPREAD, row_lower=np.array([3.0]))
-    answer = replace(
+    answer = structs.replace(
         optimal(1.5, 1.5, 1.5, objective=7.5), row_duals=np.array([2.5, 1.5, 2.5]), reduced_costs=np.zeros(3)
     )
     solved, _ = run(by_hand(original, BY_HAND), answer)
@@ -130,7 +131,7 @@ def test_resolve_compares_prepared_problems() -> None:
     assert again.loading is Loading.IN_PLACE
     assert again.objective == pytest.approx(10.0)
     arguments = SPREAD.definitions[0].arguments
-    other = replace(SPREAD.definitions[0], arguments=replace(arguments, constants=np.array([0.0, 1.0])))
+    other = replace(SPREAD.definitions[0], arguments=structs.replace(arguments, constants=np.array([0.0, 1.0])))
     last = resolve(again, replace(SPREAD, definitions=(other,)))
     assert last.loading is Loading.IN_PLACE  # the same rows with other sides
     assert last.objective == pytest.approx(2 + 4 * 2)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from building import at_least, at_most, equal, maximize, minimize, problem
 from labelled import change, random_labelled
+from msgspec import structs
 from solvers import GENERAL
 
 from gpusched_dsl.backends.highs.basis import basis_at
@@ -136,7 +137,9 @@ def test_a_point_starts_the_changed_problem(name: str) -> None:
 
 
 def test_no_branching_where_the_relaxation_is_proof() -> None:
-    whole = replace(EXACT, without=frozenset({"network_integrality"}))  # with that pass it is no problem with integers
+    whole = structs.replace(
+        EXACT, without=frozenset({"network_integrality"})
+    )  # with that pass it is no problem with integers
     solved = solve_problem(assignment(list(range(20)), 8, whole=True), "highs", whole)
     for job in range(20, 24):
         after = assignment([*range(job - 19, job), 100 + job], 8, whole=True)

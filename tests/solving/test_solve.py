@@ -17,6 +17,7 @@ from building import (
     minimize,
     problem,
 )
+from msgspec import structs
 from scripted import Scripted, codes, optimal
 from solvers import GENERAL
 
@@ -81,7 +82,7 @@ def test_start_must_fit() -> None:
     ],
 )
 def test_more_than_a_backend_accepts(lacking: str, options: SolveOptions, start: Floats | None) -> None:
-    unable = Scripted(capabilities=replace(Capabilities(), **{lacking: False}))
+    unable = Scripted(capabilities=structs.replace(Capabilities(), **{lacking: False}))
     assert refused(KNAPSACK, unable, options, start) == "GSM4003"
     assert not unable.opened
 
@@ -102,10 +103,10 @@ def test_numbers_that_are_none_are_named() -> None:
     costs[1] = np.inf
     bad = replace(
         good,
-        matrix=replace(good.matrix, values=values),
+        matrix=structs.replace(good.matrix, values=values),
         lower=np.array([0, 0, np.nan, 0, 0, 0]),
         row_upper=np.array([np.nan, np.inf]),
-        objectives=(replace(good.objectives[0], terms=(Term(None, term.columns, costs),)),),
+        objectives=(structs.replace(good.objectives[0], terms=(Term(None, term.columns, costs),)),),
     )
     with pytest.raises(DiagnosticError) as caught:
         solve_problem(bad, Scripted())
@@ -385,7 +386,7 @@ def test_solved_carries_what_a_report_needs(name: str) -> None:
         Term("run", np.array([0, 1], dtype=np.int32), np.array([6.0, 10.0])),
         Term("bonus", np.array([2], dtype=np.int32), np.array([12.0]), 3.0),
     )
-    one = replace(KNAPSACK, objectives=(replace(KNAPSACK.objectives[0], terms=terms, name="total", unit="$"),))
+    one = replace(KNAPSACK, objectives=(structs.replace(KNAPSACK.objectives[0], terms=terms, name="total", unit="$"),))
     solved = solve_problem(one, name)
     assert [(t.name, t.value) for t in solved.terms] == [("run", 10.0), ("bonus", 15.0)]
     assert (solved.objective, solved.objectives[0].unit) == (25.0, "$")

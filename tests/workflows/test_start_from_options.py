@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from asking_texts import read
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Built, check_solvable
@@ -63,7 +62,7 @@ def selected(name: str) -> SelectedScenario:
 
 
 def solved(name: str, steps: Steps | None = None, warm_start: object = None, **options: object) -> SolvedScenario:
-    chosen = replace(SolveOptions(gap=0.0), **options)  # type: ignore[arg-type]
+    chosen = structs.replace(SolveOptions(gap=0.0), **options)  # type: ignore[arg-type]
     config = SolveConfig(scenario=selected(name), method=SolverMethod("highs"), options=chosen, warm_start=warm_start)
     return solve_scenario(config, listener=steps)
 

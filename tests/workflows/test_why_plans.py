@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from asking_texts import DRAWN, THREE_JOBS, read
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
@@ -148,7 +148,7 @@ def price(question: CounterfactualProblem, values: np.ndarray) -> float | None:
     instance = question.moment.instance
     chosen = np.flatnonzero(values)
     codes = tuple(column[chosen] for column in question.family.domain.columns())
-    store = replace(instance.store, variables={}, point=None)
+    store = structs.replace(instance.store, variables={}, point=None)
     problem = ground(
         instance.scenario.model, store, MemoryLimits(), {question.family.name: VariableValues(codes, values[chosen])}
     )

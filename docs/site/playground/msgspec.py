@@ -16,7 +16,8 @@ class _StructMeta(type):
     def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any], **options: bool) -> _StructMeta:
         made = super().__new__(cls, name, bases, members)
         if bases:  # all but Struct
-            made = dataclasses.dataclass(**options)(made)
+            known = {name: value for name, value in options.items() if name not in ("dict", "weakref")}  # always so
+            made = dataclasses.dataclass(**known)(made)
             made.__struct_fields__ = tuple(f.name for f in dataclasses.fields(made))  # type: ignore[arg-type]
         return made
 

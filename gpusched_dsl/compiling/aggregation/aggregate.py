@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -20,8 +21,7 @@ SHARE = 1 / 3  # of the time that is left
 TOO_LONG = "the analysis takes more than a third of the time limit"
 
 
-@dataclass(frozen=True, eq=False)
-class AggregationAttempt:
+class AggregationAttempt(Struct, frozen=True, eq=False):
     """The attempt for one set: `obstacle` is why its elements were not aggregated, None if they were."""
 
     declared: CheckedSet
@@ -30,8 +30,7 @@ class AggregationAttempt:
     obstacle: Obstacle | None
 
 
-@dataclass(frozen=True, eq=False)
-class Aggregation:
+class Aggregation(Struct, frozen=True, eq=False):
     """The result of the search for interchangeable elements.
 
     `aggregated` is None if the problem must be solved directly.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 from scipy import sparse
 
 from gpusched_dsl.compiling.aggregation.implied_counts import with_implied_counts
@@ -166,7 +167,7 @@ def _matrix(rows: Sparse) -> Matrix:
 
 
 def _objective(objective: Objective, reading: Sparse, weights: Floats) -> Objective:
-    return replace(objective, terms=tuple(_term(t, reading, weights) for t in objective.terms))
+    return structs.replace(objective, terms=tuple(_term(t, reading, weights) for t in objective.terms))
 
 
 def _term(term: Term, reading: Sparse, weights: Floats) -> Term:
@@ -177,7 +178,7 @@ def _term(term: Term, reading: Sparse, weights: Floats) -> Term:
     read = (costs @ reading).tocsr()
     read.eliminate_zeros()
     read.sort_indices()
-    return replace(term, columns=read.indices.astype(np.int32), coefficients=read.data.astype(np.float64))
+    return structs.replace(term, columns=read.indices.astype(np.int32), coefficients=read.data.astype(np.float64))
 
 
 # --- families --------------------------------------------------------------------------------------------------------

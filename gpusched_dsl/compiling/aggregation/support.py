@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.aggregation.parts import Spread
 from gpusched_dsl.compiling.evaluation.frames import ranges
@@ -243,7 +244,7 @@ def families_of(
         if not codes and begin == end:
             continue
         domain: Domain = TupleDomain(family.domain.components, tuple(codes)) if codes else ScalarDomain()
-        found.append((replace(family, first=first, domain=domain), which))
+        found.append((structs.replace(family, first=first, domain=domain), which))
         first += end - begin
     return found
 
@@ -279,7 +280,7 @@ def _codes_at(domain: Domain, positions: Codes) -> tuple[Codes, ...]:
 
 
 def objective_of(quotient: Quotient, objective: Objective, columns: Codes) -> Objective:
-    return replace(objective, terms=tuple(_term(quotient, t, columns) for t in objective.terms))
+    return structs.replace(objective, terms=tuple(_term(quotient, t, columns) for t in objective.terms))
 
 
 def _term(quotient: Quotient, term: Term, columns: Codes) -> Term:
@@ -288,4 +289,4 @@ def _term(quotient: Quotient, term: Term, columns: Codes) -> Term:
     costs[term.columns] = term.coefficients / np.where(kinds >= 0, quotient.classes.sizes[np.maximum(kinds, 0)], 1)
     here = costs[columns]
     used: Ints = np.flatnonzero(here)
-    return replace(term, columns=used.astype(np.int32), coefficients=here[used])
+    return structs.replace(term, columns=used.astype(np.int32), coefficients=here[used])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.integrality import integer_columns
 from gpusched_dsl.compiling.analysis.ranges import arguments_within, image_of
@@ -19,8 +20,7 @@ from gpusched_dsl.ir.problem import Problem
 ROUNDS = 8
 
 
-@dataclass(frozen=True, eq=False)
-class Bounds:
+class Bounds(Struct, frozen=True, eq=False):
     """Valid bounds of every column: no feasible point lies outside. `lower <= upper` everywhere.
 
     `feasible` is false where bounds were found to cross: there is no feasible point, and what had been found until then

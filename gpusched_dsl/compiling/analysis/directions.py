@@ -16,9 +16,8 @@ seen as a reason for it (`[r <= 0] == 1` bounds r, and holds anyway where that b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.analysis.ranges import image_of
@@ -31,8 +30,7 @@ from gpusched_dsl.ir.problem import Problem
 CLOSE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Directions:
+class Directions(Struct, frozen=True, eq=False):
     """For every column: whether some row or objective gains from a smaller (`down`) or larger (`up`) value.
 
     For the result of a definition f: with `down` only, `result >= f` suffices; with `up` only, `result <= f`; with

@@ -6,10 +6,10 @@ added: a row with one infinite term says something about that column only, with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.matrix import Matrix
@@ -28,8 +28,7 @@ MEETING = ROUNDING
 CROSSING = FEASIBILITY
 
 
-@dataclass(frozen=True, eq=False)
-class Upper:
+class Upper(Struct, frozen=True, eq=False, dict=True):
     """Rows in the form `matrix @ point <= limits` (finite limits)."""
 
     matrix: Matrix
@@ -59,8 +58,7 @@ class Upper:
         return self if rows.all() else Upper(self.matrix.take(np.flatnonzero(rows)), self.limits[rows])
 
 
-@dataclass(eq=False)
-class WorkingBounds:
+class WorkingBounds(Struct, eq=False):
     """Bounds while they shrink. `feasible` is false once bounds cross: they are then left as they were."""
 
     lower: Floats

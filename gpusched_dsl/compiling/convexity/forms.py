@@ -6,9 +6,8 @@ the new sum, numbers instead of result columns, and perhaps an affine rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.convexity.combinations import combination, multiple
@@ -30,8 +29,7 @@ from gpusched_dsl.ir.definitions import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Form:
+class Form(Struct, frozen=True, eq=False):
     """Group `groups[i]` is entry i of `definition`, in its sign; group `rest_of[i]` has expression i of `rest` beside.
 
     A group may have several entries. `accepted` are all groups that are taken: those that are affine have no entry.

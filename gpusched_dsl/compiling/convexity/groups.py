@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.convexity.factored_terms import FactoredTerms
 from gpusched_dsl.compiling.convexity.polynomials import Polynomials
@@ -12,8 +11,7 @@ from gpusched_dsl.compiling.convexity.readers import Readers
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 
 
-@dataclass(frozen=True, eq=False)
-class TermGroups:
+class TermGroups(Struct, frozen=True, eq=False):
     """Group g is the part of reader `readers[g]` with function `factors[g]`: `polynomials` row g times the function.
 
     It consists of the `entries` of the readers' matrix with `group == g`. `signs[g]` is 1 where it must be convex, -1

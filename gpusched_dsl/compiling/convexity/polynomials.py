@@ -6,10 +6,10 @@ Column -1 stands for the number 1, so that every entry is a pair of columns: `3 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
@@ -21,8 +21,7 @@ ONE = -1  # the column that stands for the number 1
 CANCELLED = 1e-14
 
 
-@dataclass(frozen=True, eq=False)
-class Polynomials:
+class Polynomials(Struct, frozen=True, eq=False, dict=True):
     """Polynomial `rows[k]` has the entry `values[k] * first[k] * second[k]`, with columns `first <= second`.
 
     Entries are sorted by row, first and second column; none occurs twice, none is 0.

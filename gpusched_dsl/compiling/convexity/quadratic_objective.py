@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.convexity.polynomials import Polynomials
 from gpusched_dsl.compiling.convexity.semidefinite import square_roots
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-@dataclass(frozen=True, eq=False)
-class QuadraticObjective:
+class QuadraticObjective(Struct, frozen=True, eq=False, dict=True):
     """The objective of `stated`: that of `linear`, and beside it `x' matrix x / 2`, of one sign.
 
     `linear` has the same columns and rows; the columns of these quadratic forms are fixed at 0 and cost nothing, and
@@ -61,7 +61,7 @@ class QuadraticObjective:
             problem,
             lower=np.where(results, 0.0, problem.lower),
             upper=np.where(results, 0.0, problem.upper),
-            objectives=(replace(objective, terms=(Term(None, used, costs[used], offset),)),),
+            objectives=(structs.replace(objective, terms=(Term(None, used, costs[used], offset),)),),
             definitions=tuple(kept),
         )
         return QuadraticObjective(problem, linear, matrix)

@@ -13,9 +13,8 @@ so q is the first part, free of x_k, and h the bracket. p / d is convex if q is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.convexity.factored_terms import FactoredTerms
 from gpusched_dsl.compiling.convexity.polynomials import ONE, Polynomials
@@ -23,8 +22,7 @@ from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.definitions import Affines
 
 
-@dataclass(frozen=True, eq=False)
-class Quotients:
+class Quotients(Struct, frozen=True, eq=False):
     """Quotient i is `squares` row i over the denominator, and `rest` row i."""
 
     squares: Polynomials

@@ -7,9 +7,10 @@ larger values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.passes.rewriting import with_rows
 from gpusched_dsl.compiling.passes.rows import RowBuilder
@@ -21,8 +22,7 @@ from gpusched_dsl.ir.problem import Objective, Problem, Term
 from gpusched_dsl.language.source import Span
 
 
-@dataclass(frozen=True, eq=False)
-class Readers:
+class Readers(Struct, frozen=True, eq=False):
     """Row i of `matrix` is the sum of reader i: rows of the problem, then objectives, then arguments of definitions.
 
     `owner[i]` is the family, objective or definition of reader i, numbered in this order.
@@ -159,4 +159,4 @@ def _objective(objective: Objective, matrix: Matrix, constants: Floats, row: int
     """The objective as one term: what replaces parts of several terms belongs to none of them."""
     inside = slice(matrix.starts[row], matrix.starts[row + 1])
     offset = objective.offset + float(constants[row])
-    return replace(objective, terms=(Term(None, matrix.columns[inside], matrix.values[inside], offset),))
+    return structs.replace(objective, terms=(Term(None, matrix.columns[inside], matrix.values[inside], offset),))

@@ -10,10 +10,10 @@ squares `|q_ij| (x_i +- x_j)^2` and `x_i^2`, which is sparse where the matrix is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.convexity.polynomials import ONE, Polynomials
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
@@ -25,8 +25,7 @@ CHUNK = 4_000_000  # entries of dense matrices in memory at once
 BY_EIGENVALUES = 200  # larger matrices are factored instead, which is faster
 
 
-@dataclass(frozen=True, eq=False)
-class SymmetricMatrices:
+class SymmetricMatrices(Struct, frozen=True, eq=False, dict=True):
     """Matrix k belongs to polynomial k: `z' M z` is its value, z the columns (and perhaps 1) that it reads.
 
     `labels` are these columns, those of matrix k at `starts[k] .. starts[k+1]-1`; entry e is at `row[e], column[e]`

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation import dependent_sets
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -21,8 +21,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import ExpressionAssignment
 
 
-@dataclass(frozen=True, eq=False)
-class EnclosingSet:
+class EnclosingSet(Struct, frozen=True, eq=False):
     """The `within` of an indexed set: tests tuples of indices and elements without listing all of them."""
 
     ev: Evaluator
@@ -34,8 +33,7 @@ class EnclosingSet:
         return np.where(self.ev.in_index_list(self.within.indexing, frame), 0, -1)
 
 
-@dataclass(frozen=True, eq=False)
-class _Elements:
+class _Elements(Struct, frozen=True, eq=False):
     """The elements that one statement gives: its indices, and the tuples of indices and elements."""
 
     given: ExpressionAssignment

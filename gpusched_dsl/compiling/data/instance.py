@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.data.derived import report_computed, report_elements
 from gpusched_dsl.compiling.data.distributions import laws_of
@@ -81,8 +81,7 @@ T = TypeVar("T")
 _LABEL_NUMBERS = 12
 
 
-@dataclass(eq=False)
-class Instance:
+class Instance(Struct, eq=False):
     """The values of a scenario, and their inputs for reuse by the next instance."""
 
     scenario: CheckedScenario

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec import field as struct_field
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.data.binding import FileReader
@@ -17,15 +18,14 @@ from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
-class Inputs:
+class Inputs(Struct, frozen=True, eq=False):
     """The inputs of an instance: `replaced` overrides values of the scenario, `reader` caches files."""
 
     scenario: CheckedScenario
     reader: FileReader
     replaced: Mapping[str, Sequence[object]]
-    _reads: dict[str, frozenset[str]] = field(default_factory=dict)
-    _read_by: dict[int, frozenset[str]] = field(default_factory=dict)  # by identity of parts of the model
+    _reads: dict[str, frozenset[str]] = struct_field(default_factory=dict)
+    _read_by: dict[int, frozenset[str]] = struct_field(default_factory=dict)  # by identity of parts of the model
 
     @property
     def model(self) -> CheckedModel:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.store import MISSING, Param, RandomLaws, ValueStore
 from gpusched_dsl.ir.arrays import Codes, Values
@@ -91,8 +92,7 @@ class InstanceView:
         return tuple(found)
 
 
-@dataclass(frozen=True, eq=False)
-class SetSlice:
+class SetSlice(Struct, frozen=True, eq=False):
     """The elements of a given set with all components kept, in their order."""
 
     full: Domain
@@ -102,8 +102,7 @@ class SetSlice:
         return self.part.slice_domain(self.full) if self.part.is_restricted(self.full.components) else self.full
 
 
-@dataclass(frozen=True, eq=False)
-class ParamSlice:
+class ParamSlice(Struct, frozen=True, eq=False):
     """The values of a given parameter on a part of its domain."""
 
     declared: CheckedParam
@@ -122,8 +121,7 @@ class ParamSlice:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class LawSlice:
+class LawSlice(Struct, frozen=True, eq=False):
     """The laws of a random on a part of its domain: the same objects."""
 
     full: RandomLaws
@@ -135,8 +133,7 @@ class LawSlice:
         return RandomLaws(domain, self.full.laws, self.full.which[self.part.rows(domain, self.full.domain)])
 
 
-@dataclass(frozen=True, eq=False)
-class KnownValues:
+class KnownValues(Struct, frozen=True, eq=False):
     """Values of a parameter from elsewhere: `make` returns them on the domain of the parameter in the part."""
 
     make: Callable[[Domain], Values]

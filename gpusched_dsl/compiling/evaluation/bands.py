@@ -11,9 +11,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct, field, structs
 
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
@@ -40,8 +41,7 @@ _EXACT = 2.0**52  # sums of integers below it are exact
 _FAR = np.int64(1 << 60)
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """The own side of every element. `largest` bounds the sum of the magnitudes of its terms."""
 
     values: Values
@@ -49,8 +49,7 @@ class Keys:
     integer: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The other side in every row. `margin` widens the range; only with `exact` is the comparison surely fulfilled."""
 
     values: Values
@@ -92,8 +91,7 @@ class CodeBand(Band):
         return Limits(_column(ev.codes(self.other, frame), frame))
 
 
-@dataclass(frozen=True, slots=True)
-class ScaledTerm:
+class ScaledTerm(Struct, frozen=True):
     """A term of a sum."""
 
     scale: float
@@ -290,8 +288,7 @@ def _terms(ev: BaseEvaluator, expr: TypedExpr, scale: float, own: Variables) -> 
 # --- ranges of elements ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedRanges:
+class SelectedRanges(Struct, frozen=True):
     """A range of sorted elements for every row; `order` has their places in the set, None if it is sorted.
 
     Every element of the ranges fulfils the `fulfilled_conditions`.
@@ -332,8 +329,7 @@ def select_ranges(
     return min(selections, key=lambda w: int(w.counts.sum()), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """A comparison `keys op limits` with sorted keys."""
 
     condition: TypedExpr
@@ -350,8 +346,7 @@ class _Search:
         return np.searchsorted(self.keys, values, side="left" if (side < 0) != strict else "right")
 
 
-@dataclass(frozen=True, slots=True)
-class _Sorting:
+class _Sorting(Struct, frozen=True):
     """An order of the elements of a set, and comparisons whose keys ascend in it."""
 
     order: Codes | None
@@ -364,7 +359,7 @@ class _Sorting:
         if np.all(steps >= 0):
             self.searches.append(_Search(band.condition, band.op, arranged, limits))
         elif np.all(steps <= 0):
-            mirrored = replace(limits, values=-limits.values)
+            mirrored = structs.replace(limits, values=-limits.values)
             self.searches.append(_Search(band.condition, MIRROR[band.op], -arranged, mirrored))
         else:
             return False

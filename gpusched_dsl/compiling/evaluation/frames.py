@@ -8,10 +8,10 @@ sums over it need no sorting.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.grids import GridAxis, GridColumns
 from gpusched_dsl.ir.arrays import Bools, Codes
@@ -19,8 +19,7 @@ from gpusched_dsl.ir.domains import Domain, Packing
 from gpusched_dsl.language.checked import IndexVar
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
+class Frame(Struct, frozen=True, eq=False):
     """`size` rows; `columns` holds one code column of that length per bound variable.
 
     `axes` are those of a grid (see `grids.py`): rows are all their combinations, the last axis varying fastest.
@@ -68,8 +67,7 @@ class Frame:
 EMPTY_FRAME = Frame(1, {})
 
 
-@dataclass(frozen=True, eq=False)
-class Expansion:
+class Expansion(Struct, frozen=True, eq=False):
     """A frame grown from another one; `parent` is the source row of each row, None when rows are the same."""
 
     frame: Frame

@@ -7,16 +7,15 @@ broadcasting; the place of `run[j, n, v, g]` is a sum of one small array per fac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.language.checked import IndexVar
 
 
-@dataclass(frozen=True, eq=False)
-class GridAxis:
+class GridAxis(Struct, frozen=True, eq=False):
     """One factor of a grid: `columns` have the codes of `variables` for each of its `size` elements."""
 
     variables: tuple[IndexVar, ...]

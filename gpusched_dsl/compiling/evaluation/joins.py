@@ -13,9 +13,9 @@ it, or an empty set, may exclude that row. What has no value when all is bound i
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.bands import Band, band_of, clip_range, select_ranges
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
@@ -53,8 +53,7 @@ def expand(evaluator: BaseEvaluator, frame: Frame, indexing: TypedIndexing, span
     return _Plan(evaluator, frame, indexing, span).run()
 
 
-@dataclass(slots=True)
-class _Step:
+class _Step(Struct):
     """A way to bind variables: `share` of the plain product it keeps, smaller is better."""
 
     share: float

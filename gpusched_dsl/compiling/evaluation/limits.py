@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -28,8 +29,7 @@ def default_memory() -> int:
         return 8 * GIB
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryLimits:
+class MemoryLimits(Struct, frozen=True):
     """`memory` is the largest number of bytes of one grounding (the arrays of one step, or the complete problem)."""
 
     memory: int = field(default_factory=default_memory)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION
@@ -17,8 +16,7 @@ from gpusched_dsl.language.checked import Expected, RandomRef, TypedExpr, TypedI
 from gpusched_dsl.language.checking.walk import Part, children
 
 
-@dataclass(frozen=True, eq=False)
-class Outcomes:
+class Outcomes(Struct, frozen=True, eq=False):
     """The rows of a frame multiplied by their outcomes, each with its probability.
 
     `grown.frame` binds `SITUATION` to the row it came from (counted from `first`, so that no two of them are confused)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -57,8 +56,7 @@ def negate(expr: TypedExpr) -> TypedExpr:
 # --- lines ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LinearForm:
+class LinearForm(Struct, frozen=True):
     """`sum of coefficient * random + rest`; coefficients are data, the rest may have decisions, neither is random."""
 
     terms: tuple[tuple[TypedExpr, RandomRef], ...]
@@ -103,8 +101,7 @@ def _map_terms(line: LinearForm, change: Callable[[TypedExpr], TypedExpr]) -> Li
 # --- events -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """`line op 0` with `op` one of `> >= < <= ==`."""
 
     line: LinearForm

@@ -7,9 +7,9 @@ entries at once that read only entries of earlier levels. So each entry is evalu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
@@ -104,8 +104,7 @@ def _cycle(
     return DiagnosticError([found])
 
 
-@dataclass(eq=False)
-class _Reads:
+class _Reads(Struct, eq=False):
     """Lists which entries of a parameter the entries of a frame read."""
 
     ev: Evaluator

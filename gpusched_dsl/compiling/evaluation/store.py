@@ -5,9 +5,9 @@ their values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, unique
 from gpusched_dsl.ir.distributions import Distribution
@@ -15,16 +15,14 @@ from gpusched_dsl.ir.domains import Component, Domain, Universe
 from gpusched_dsl.language.checked import Element, ValueType
 
 
-@dataclass(frozen=True, eq=False)
-class Param:
+class Param(Struct, frozen=True, eq=False):
     """A parameter as an array over its domain: numbers in the declared unit, element codes, or texts."""
 
     domain: Domain
     values: Values
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
+class Columns(Struct, frozen=True, eq=False):
     """Where a variable's columns lie. `indexed` is the domain without the `where` condition (else the same object)."""
 
     domain: Domain
@@ -32,8 +30,7 @@ class Columns:
     indexed_domain: Domain
 
 
-@dataclass(frozen=True, eq=False)
-class RandomLaws:
+class RandomLaws(Struct, frozen=True, eq=False):
     """The laws of a random quantity: position i of the domain has `laws[which[i]]`, independent of all others."""
 
     domain: Domain
@@ -69,8 +66,7 @@ class RandomLaws:
         return result
 
 
-@dataclass(eq=False)
-class ValueStore:
+class ValueStore(Struct, eq=False):
     """Everything by name; filled in the order of dependencies."""
 
     universes: dict[str, Universe] = field(default_factory=dict)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
 from gpusched_dsl.language.checked import IndexVar
 
 
-@dataclass(frozen=True, eq=False)
-class AffineBlock:
+class AffineBlock(Struct, frozen=True, eq=False):
     """Entries of one reference to one variable family.
 
     `rows` is non-decreasing; None means one entry in every row. `coefficients` has one value per entry or shape ().
@@ -28,8 +27,7 @@ class AffineBlock:
     distinct: bool = True
 
 
-@dataclass(frozen=True, eq=False)
-class Affine:
+class Affine(Struct, frozen=True, eq=False):
     """`size` affine expressions; `constant` has shape () or (size,)."""
 
     size: int
@@ -48,7 +46,7 @@ class Affine:
         blocks: list[AffineBlock] = []
         for block in self.blocks:
             per_entry = factor if factor.ndim == 0 or block.rows is None else factor[block.rows]
-            blocks.append(replace(block, coefficients=operation(block.coefficients, per_entry)))
+            blocks.append(structs.replace(block, coefficients=operation(block.coefficients, per_entry)))
         return Affine(self.size, operation(self.constant, factor), tuple(blocks))
 
     def sum_rows(self, parent: Codes | None, size: int, over: frozenset[IndexVar]) -> Affine:
@@ -56,7 +54,7 @@ class Affine:
         if parent is None:
             return self
         blocks = tuple(
-            replace(
+            structs.replace(
                 b,
                 rows=parent if b.rows is None else parent[b.rows],
                 distinct=b.distinct and over <= b.keys,
@@ -73,7 +71,7 @@ class Affine:
         """These expressions as the rows `rows` of a larger frame; zero elsewhere."""
         constant = np.zeros(size)
         constant[rows] = self.constant
-        blocks = tuple(replace(b, rows=rows if b.rows is None else rows[b.rows]) for b in self.blocks)
+        blocks = tuple(structs.replace(b, rows=rows if b.rows is None else rows[b.rows]) for b in self.blocks)
         return Affine(size, constant, blocks)
 
     def rekey(self, keys: dict[IndexVar, IndexVar]) -> Affine:
@@ -81,7 +79,7 @@ class Affine:
         return Affine(
             self.size,
             self.constant,
-            tuple(replace(b, keys=frozenset(keys[k] for k in b.keys if k in keys)) for b in self.blocks),
+            tuple(structs.replace(b, keys=frozenset(keys[k] for k in b.keys if k in keys)) for b in self.blocks),
         )
 
 

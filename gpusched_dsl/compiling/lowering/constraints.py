@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, constant
@@ -21,8 +21,7 @@ STRICT = ("<", ">")
 Condition = tuple[Int32s, Bools]  # a binary column per row, and the value at which the row must hold
 
 
-@dataclass(frozen=True, eq=False)
-class Assertion:
+class Assertion(Struct, frozen=True, eq=False):
     """`lower <= expression - its constant <= upper`, a row for each row of `frame`.
 
     `rows` are the places of these rows in the frame of the constraint (None: all of it), `condition` when they hold.
@@ -241,8 +240,7 @@ class Assertions:
             yield Assertion(difference, lower, upper, frame, rows, condition)
 
 
-@dataclass(frozen=True, eq=False)
-class _Read:
+class _Read(Struct, frozen=True, eq=False):
     """`lower <= value <= upper`, already read; values are nonnegative integers, `at_most_one` marks 0 or 1."""
 
     value: Affine

@@ -9,11 +9,10 @@ is silently excluded. The comparisons become one choice among values in `passes/
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, constant
@@ -41,8 +40,7 @@ from gpusched_dsl.language.text.shortening import shorten
 Reference: TypeAlias = ParamRef | VariableRef | LetRef
 
 
-@dataclass(frozen=True, eq=False)
-class _Plan:
+class _Plan(Struct, frozen=True, eq=False):
     """A reference with an index in the place of each decided subscript, and `subscript == index` for each."""
 
     reference: Reference
@@ -70,8 +68,7 @@ class _Plan:
         return _Plan(at_index, positions, tuple(indices), tuple(equalities))
 
 
-@dataclass(frozen=True, eq=False)
-class _Cases:
+class _Cases(Struct, frozen=True, eq=False):
     """The index tuples that decided subscripts can have, some for each row of a frame.
 
     `frame` has a row for each, `parent` the row that it is for; `complete` tells for which rows they are all tuples of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.closed_forms import ClosedForms, Single, pair_of
 from gpusched_dsl.compiling.evaluation.frames import Frame
@@ -103,7 +102,9 @@ class _ExpectedMinimum:
 
     def _mean(self, frame: Frame) -> Floats:
         """The expectation of the random part of g."""
-        mean = ClosedForms(self.linear.ev, self.expr, frame).mean(replace(self.other, rest=number(0.0, self.expr.span)))
+        mean = ClosedForms(self.linear.ev, self.expr, frame).mean(
+            structs.replace(self.other, rest=number(0.0, self.expr.span))
+        )
         assert mean is not None
         return mean
 

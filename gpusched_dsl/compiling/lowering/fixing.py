@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
@@ -18,8 +18,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
-@dataclass(frozen=True, eq=False)
-class VariableValues:
+class VariableValues(Struct, frozen=True, eq=False):
     """The values of a family of variables: index codes, one array per index, and a value for each; others are 0."""
 
     codes: tuple[Codes, ...]

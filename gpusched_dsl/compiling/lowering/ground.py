@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator as Iterates
 from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
@@ -56,8 +56,7 @@ def ground(
         return _Grounding(model, store, limits or MemoryLimits(), fixed or {}).run()
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
+class _Rows(Struct, frozen=True, eq=False):
     """The rows of one part of a constraint."""
 
     family: Family
@@ -69,8 +68,7 @@ class _Rows:
     condition: Condition | None
 
 
-@dataclass(frozen=True, eq=False)
-class _Bounds:
+class _Bounds(Struct, frozen=True, eq=False):
     lower: Floats
     upper: Floats
     integer: Bools

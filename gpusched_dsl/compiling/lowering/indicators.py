@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -178,7 +177,7 @@ class Reification:
         block = AffineBlock(
             rows, matrix.columns.astype(np.int64), at_one - at_zero[rows], f"truth@{id(difference)}", frozenset()
         )
-        return Affine(difference.size, at_zero, (replace(block, distinct=False),))
+        return Affine(difference.size, at_zero, (structs.replace(block, distinct=False),))
 
     def _holds(self, expr: ComparisonChain, op: str, inner: Frame) -> tuple[str, Making]:
         left, right = expr.operands

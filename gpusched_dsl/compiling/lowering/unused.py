@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.ir.arrays import Bools, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition
@@ -51,7 +52,7 @@ def _renumber(problem: Problem, used: Bools) -> Problem:
     first = problem.variables[-1].stop if problem.variables else 0
     for family in problem.auxiliary:
         if used[family.slice].any():
-            families.append(replace(family, first=first))
+            families.append(structs.replace(family, first=first))
             first += family.size
         else:
             keep[family.slice] = False
@@ -63,19 +64,21 @@ def _renumber(problem: Problem, used: Bools) -> Problem:
         lower=lower[keep],
         upper=upper[keep],
         integer=integer[keep].astype(np.bool_),
-        matrix=replace(problem.matrix, columns=numbers[problem.matrix.columns]),
+        matrix=structs.replace(problem.matrix, columns=numbers[problem.matrix.columns]),
         objectives=tuple(
-            replace(o, terms=tuple(replace(t, columns=numbers[t.columns]) for t in o.terms)) for o in problem.objectives
+            structs.replace(o, terms=tuple(structs.replace(t, columns=numbers[t.columns]) for t in o.terms))
+            for o in problem.objectives
         ),
         definitions=tuple(
             replace(
                 d,
                 results=numbers[d.results],
                 arguments=Affines(
-                    replace(d.arguments.matrix, columns=numbers[d.arguments.matrix.columns]), d.arguments.constants
+                    structs.replace(d.arguments.matrix, columns=numbers[d.arguments.matrix.columns]),
+                    d.arguments.constants,
                 ),
             )
             for d in problem.definitions
         ),
-        conditions=replace(problem.conditions, columns=numbers[problem.conditions.columns]),
+        conditions=structs.replace(problem.conditions, columns=numbers[problem.conditions.columns]),
     )

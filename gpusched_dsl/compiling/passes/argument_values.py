@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
@@ -17,8 +16,7 @@ MOST = 1024  # values of an expression that are listed
 BEYOND = INTEGRALITY
 
 
-@dataclass(frozen=True, eq=False)
-class ArgumentValues:
+class ArgumentValues(Struct, frozen=True, eq=False):
     """Expression i has the values `first[i] + k * step[i]`, k = 0 .. counts[i] - 1; count 0: they are not known."""
 
     first: Floats

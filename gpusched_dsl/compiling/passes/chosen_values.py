@@ -19,10 +19,10 @@ Comparisons with one value only, and all others, are left for `reified`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
@@ -71,8 +71,7 @@ def _comparisons_for(analysis: Analysis, target: Target) -> list[Reified]:
 # --- equalities ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Equalities:
+class _Equalities(Struct, frozen=True, eq=False):
     """`results[i] == [a == constant[i] + step[i] * point[i]]`, entry `entry[i]` of a definition.
 
     The values of a are `constant + step * t` for whole t in `low .. high`. Equal `hashes` tell equal expressions, with
@@ -91,11 +90,13 @@ class _Equalities:
     down: Bools
 
     def take(self, some: Codes) -> _Equalities:
-        return _Equalities(*(getattr(self, f.name)[some] for f in fields(self)))
+        return _Equalities(*(getattr(self, name)[some] for name in self.__struct_fields__))
 
     @staticmethod
     def join(parts: list[_Equalities]) -> _Equalities:
-        return _Equalities(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(_Equalities)))
+        return _Equalities(
+            *(np.concatenate([getattr(p, name) for p in parts]) for name in _Equalities.__struct_fields__)
+        )
 
 
 def _equalities(analysis: Analysis, definition: Reified, number: int, marks: Hashes) -> _Equalities:
@@ -147,8 +148,7 @@ def _steps(analysis: Analysis, definition: Reified) -> Floats:
 # --- choices ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Choices:
+class _Choices(Struct, frozen=True, eq=False):
     """Expressions with several values: `points` in order of expression and value, the first equality with each.
 
     Expression i has the points `starts[i] .. starts[i+1]-1` and whole t in `low .. high`; a definition contains it.
@@ -199,8 +199,7 @@ class _Choices:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class _Gaps:
+class _Gaps(Struct, frozen=True, eq=False):
     """The values `first .. last` of expression `of`, none of which is a point."""
 
     of: Codes

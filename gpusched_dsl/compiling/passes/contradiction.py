@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult
@@ -30,4 +31,4 @@ def state_contradiction(analysis: Analysis) -> PassResult:
     effect = "contradict each other: no point satisfies their implied bounds"
     builder.notes.append(Note(NAME, "rows and terms", effect, 1, 1))
     step = builder.step()
-    return replace(step, problem=replace(step.problem, conditions=Conditions.none()))
+    return structs.replace(step, problem=replace(step.problem, conditions=Conditions.none()))

@@ -19,10 +19,11 @@ a target may take as it is. Points are the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.convexity.bent import bent_entries
@@ -73,8 +74,7 @@ ROUNDS = 4  # a function that is recognised may have arguments with others insid
 Recogniser = Callable[[TermGroups, FactoredTerms, Bounds], Form]
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A kind of part of a sum: its function, what it becomes, what it is called, and what is done with it."""
 
     function: int
@@ -154,7 +154,9 @@ class _Round:
             definitions += composed[number] or [definition]
         for owner in range(first):
             definitions += self.before.get(owner, ())
-        return _without_results(replace(step, problem=replace(changed, definitions=tuple(definitions))), self.problem)
+        return _without_results(
+            structs.replace(step, problem=replace(changed, definitions=tuple(definitions))), self.problem
+        )
 
     # --- whole terms -------------------------------------------------------------------------------------------------
 
@@ -275,7 +277,7 @@ def _without_results(
         full[kept] = point
         return step.invert(full)
 
-    return replace(
+    return structs.replace(
         smaller,
         problem=without_columns(smaller.problem, given, np.zeros(len(given))),
         invert=invert,

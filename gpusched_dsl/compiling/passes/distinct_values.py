@@ -18,10 +18,10 @@ Proof. Arguments are equal if and only if some v is taken by two of them. z_v = 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
@@ -106,8 +106,7 @@ def _steps(analysis: Analysis, definition: Distinct) -> Floats:
 # --- by values -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Values:
+class _Values(Struct, frozen=True, eq=False):
     """Which argument can have which value: a row for each, in the order of entry and value.
 
     The values are numbered through all entries: row i is about value `number[i]`, value k belongs to `entry[k]`.

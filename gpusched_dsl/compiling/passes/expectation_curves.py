@@ -11,9 +11,8 @@ a chord error of at most h f / 4, about h f / 8 where the density hardly changes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions.partial_expectation import EXACT_ATOMS
@@ -22,8 +21,7 @@ from gpusched_dsl.ir.distributions import Distribution
 GRID = 500
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectationCurve:
+class ExpectationCurve(Struct, frozen=True, eq=False):
     """Points with x increasing; before the first the slope is `before`, after the last `after`."""
 
     x: Floats

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.passes.linear_terms import Part, hold_to, sum_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
@@ -29,8 +29,7 @@ BEYOND = ROUNDING
 Form = ExponentialSum | LinearSurvival
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectationEntries:
+class ExpectationEntries(Struct, frozen=True, eq=False):
     """Some entries of one definition with one law, all to be split or none; `name` is for families."""
 
     definition: PartialExpectation

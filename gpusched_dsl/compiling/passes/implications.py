@@ -8,9 +8,8 @@ and rows under a condition on y.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.rows import Upper
 from gpusched_dsl.compiling.work_budget import WorkBudget
@@ -22,8 +21,7 @@ from gpusched_dsl.ir.tolerances import ROUNDING
 NOTHING = ROUNDING
 
 
-@dataclass(frozen=True, eq=False)
-class _Table:
+class _Table(Struct, frozen=True, eq=False):
     """Facts of the form (column, row), sorted by column and then row, each with an amount."""
 
     columns: Codes

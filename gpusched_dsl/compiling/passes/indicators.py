@@ -18,10 +18,10 @@ conditions; where it does not, an infinite M is GSM3202, which names the column 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
@@ -57,8 +57,7 @@ class Indicators:
         return _rewrite(analysis.problem, given, ~kept)
 
 
-@dataclass(frozen=True, eq=False)
-class _IndicatorRows:
+class _IndicatorRows(Struct, frozen=True, eq=False):
     """The rows under a condition with their sides sharpened; all arrays have a value per condition.
 
     `upper_m`, `lower_m` are the big M of the sides that can be broken (`upper_broken`, `lower_broken`) where c = v;
@@ -111,7 +110,9 @@ class _IndicatorRows:
         )  # fmt: skip
 
     def take(self, some: Codes) -> _IndicatorRows:
-        return _IndicatorRows(self.matrix.take(some), *(getattr(self, f.name)[some] for f in fields(self)[1:]))
+        return _IndicatorRows(
+            self.matrix.take(some), *(getattr(self, name)[some] for name in self.__struct_fields__[1:])
+        )
 
 
 def _slack(side: Floats, step: Floats) -> Floats:
@@ -181,7 +182,7 @@ def _rewrite(problem: Problem, given: _IndicatorRows, done: Bools) -> PassResult
     step = builder.step()
     gone = np.concatenate((gone, np.zeros(builder.rows - problem.rows, dtype=np.bool_)))
     smaller, numbers = without_rows(step.problem, gone)
-    return replace(step, problem=smaller, rows=numbers[: problem.rows])
+    return structs.replace(step, problem=smaller, rows=numbers[: problem.rows])
 
 
 def _with_switch(part: _IndicatorRows, some: Codes, m: Floats) -> Matrix:

@@ -14,10 +14,10 @@ Proof. Every number of steps up to R has digits, and with them f e is the sum on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.integrality import integer_affines
 from gpusched_dsl.compiling.passes.argument_values import BEYOND
@@ -61,8 +61,7 @@ class IntegerProducts:
         return builder.step() if builder.notes else PassResult(analysis.problem)
 
 
-@dataclass(frozen=True, eq=False)
-class _Factors:
+class _Factors(Struct, frozen=True, eq=False):
     """The factors of the products of two: of product `pair[i]` argument `n[i]` is for digits, `e[i]` is the other.
 
     `low`, `high` and `step` are those of the values of all arguments, step 0 where none is known; `taken` are the pairs

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rows import RowBuilder, numbers_within
@@ -24,8 +24,7 @@ def entries_not_taken(analysis: Analysis, target: Target, definition: IntervalDe
     return ~must if target.takes(definition.op) else np.ones(definition.size, dtype=np.bool_)
 
 
-@dataclass(frozen=True, eq=False)
-class Intervals:
+class Intervals(Struct, frozen=True, eq=False, dict=True):
     """The intervals of some entries of a definition that may be present.
 
     `first` is the first argument of each, `entry` its entry.

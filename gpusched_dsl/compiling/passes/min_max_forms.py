@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import RowBuilder, number_index, numbers_within
@@ -17,8 +17,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 
 
-@dataclass(frozen=True, eq=False)
-class Maxima:
+class Maxima(Struct, frozen=True, eq=False, dict=True):
     """`t[i] == max` of the expressions `starts[i] .. starts[i+1]-1` of `b`, where `t[i] = sign * results[i]`.
 
     `low .. high` are the ranges of the expressions. `lower[i]`: `t >= max b` is needed, `upper[i]`: `t <= max b` is.
@@ -46,7 +45,9 @@ class Maxima:
     def of(definition: Definition, analysis: Analysis) -> Maxima:
         bounds, arguments, starts = analysis.bounds, definition.arguments, definition.starts
         sign = -1.0 if isinstance(definition, MinMax) and not definition.largest else 1.0
-        b = Affines(replace(arguments.matrix, values=sign * arguments.matrix.values), sign * arguments.constants)
+        b = Affines(
+            structs.replace(arguments.matrix, values=sign * arguments.matrix.values), sign * arguments.constants
+        )
         mirrored = isinstance(definition, Unary)
         if mirrored:  # abs(a): a and -a side by side
             b, starts = _with_negatives(b), 2 * np.arange(definition.size + 1, dtype=np.int64)
@@ -97,7 +98,7 @@ class Maxima:
         kept[entries] = True
         taken = self._with_arguments(kept[self.entry_of])
         counts = self.counts[entries]
-        return replace(
+        return structs.replace(
             taken, results=self.results[entries], starts=np.concatenate(([0], np.cumsum(counts))),
             lower=self.lower[entries], upper=self.upper[entries],
         )  # fmt: skip
@@ -106,7 +107,7 @@ class Maxima:
         at = np.flatnonzero(kept)
         counts = np.bincount(self.entry_of[at], minlength=self.size)
         starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-        return replace(self, starts=starts, b=self.b.take(at), low=self.low[at], high=self.high[at])
+        return structs.replace(self, starts=starts, b=self.b.take(at), low=self.low[at], high=self.high[at])
 
     def without_dominated(self) -> Maxima:
         """The same without arguments that another one exceeds or equals everywhere.
@@ -168,7 +169,7 @@ class Maxima:
         single = (
             self.b.single
             if self.sign > 0
-            else Affines(replace(self.b.matrix, values=-self.b.matrix.values), -self.b.constants).single
+            else Affines(structs.replace(self.b.matrix, values=-self.b.matrix.values), -self.b.constants).single
         )
         plain = np.flatnonzero(single >= 0)
         if len(plain):
@@ -254,7 +255,7 @@ def _with_negatives(affines: Affines) -> Affines:
     twice = affines.take(np.repeat(np.arange(count, dtype=np.int64), 2))
     sign = np.tile([1.0, -1.0], count)
     matrix = twice.matrix
-    return Affines(replace(matrix, values=matrix.values * sign[matrix.row_of]), twice.constants * sign)
+    return Affines(structs.replace(matrix, values=matrix.values * sign[matrix.row_of]), twice.constants * sign)
 
 
 def first_true(flags: Bools, starts: Codes) -> Codes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.passes.min_max_forms import Maxima, first_true
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
@@ -109,7 +108,7 @@ def state_difference(builder: ProblemBuilder, maxima: Maxima) -> None:
     first = maxima.b.take(maxima.starts[:-1])
     twice = first.take(np.repeat(np.arange(maxima.size, dtype=np.int64), 2))
     sign = np.tile([-1.0, 1.0, 1.0, -1.0], maxima.size)
-    turned = replace(twice.matrix, values=sign * twice.matrix.values)
+    turned = structs.replace(twice.matrix, values=sign * twice.matrix.values)
     entry = np.repeat(np.arange(maxima.size, dtype=np.int64), 2)
     each = np.arange(2 * maxima.size, dtype=np.int64)
     rows = RowBuilder(len(each)).add(each, maxima.results[entry], 1.0)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
@@ -19,8 +19,7 @@ from gpusched_dsl.ir.problem import Matrix
 Part = tuple[Codes, NDArray[np.integer], Floats]
 
 
-@dataclass(frozen=True, eq=False)
-class PiecewiseTerms:
+class PiecewiseTerms(Struct, frozen=True, eq=False):
     """Entries of one definition with their pieces; `lower`/`upper`: whether `result >= f` / `result <= f` is needed."""
 
     definition: Piecewise

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryBudget, MemoryLimits
 from gpusched_dsl.compiling.lowering.affine import merge_repeats
@@ -250,12 +251,14 @@ def _substitute(problem: Problem, pairs: list[tuple[Int32s, Int32s]]) -> Problem
     lower[gone] = upper[gone] = 0.0
     integer = problem.integer.copy()
     integer[gone] = False
-    objectives = tuple(replace(o, terms=tuple(_renumber_term(t, names) for t in o.terms)) for o in problem.objectives)
+    objectives = tuple(
+        structs.replace(o, terms=tuple(_renumber_term(t, names) for t in o.terms)) for o in problem.objectives
+    )
     definitions = tuple(
         replace(d, arguments=Affines(renumber_columns(d.arguments.matrix, names), d.arguments.constants))
         for d in problem.definitions
     )
-    conditions = replace(problem.conditions, columns=names[problem.conditions.columns])
+    conditions = structs.replace(problem.conditions, columns=names[problem.conditions.columns])
     return replace(
         problem, lower=lower, upper=upper, integer=integer, matrix=renumber_columns(problem.matrix, names),
         objectives=objectives, definitions=definitions, conditions=conditions,
@@ -285,4 +288,4 @@ def renumber_columns(matrix: Matrix, names: Int32s) -> Matrix:
 def _renumber_term(term: Term, names: Int32s) -> Term:
     row = Matrix(np.array([0, len(term.columns)], dtype=np.int64), term.columns, term.coefficients)
     moved = renumber_columns(row, names)
-    return replace(term, columns=moved.columns, coefficients=moved.values)
+    return structs.replace(term, columns=moved.columns, coefficients=moved.values)

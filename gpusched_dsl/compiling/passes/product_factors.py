@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.integrality import integer_affines
 from gpusched_dsl.compiling.passes.steps import Analysis
@@ -19,8 +18,7 @@ def literals_of(analysis: Analysis, definition: Definition) -> Bools:
     return integer_affines(definition.arguments, analysis.problem.integer) & (low >= 0) & (high <= 1)
 
 
-@dataclass(frozen=True, eq=False)
-class GuardedFactors:
+class GuardedFactors(Struct, frozen=True, eq=False):
     """Entries `results[i] == (product of its literals) * factor[i]`.
 
     `literals` are the 0/1 expressions of all entries, `owner` the entry of each, `low .. high` the range of `factor`;

@@ -18,10 +18,10 @@ those in which d may be 0 and the objective gains from it, or d has values on bo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.passes.indicators import term_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
@@ -58,8 +58,7 @@ class Reciprocals:
         return step
 
 
-@dataclass(frozen=True, eq=False)
-class _Quotients:
+class _Quotients(Struct, frozen=True, eq=False):
     """Columns as quotients: column j is `scale[j] * numerators[numerator[j]] / denominators[denominator[j]]`.
 
     `numerator[j] == -1`: the number 1. `denominator[j] == -1`: no quotient.

@@ -23,10 +23,10 @@ The rows under a condition are for `indicators` to make plain. Of an expression 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
@@ -91,8 +91,7 @@ def _is_open(definition: Reified, analysis: Analysis) -> Bools:
     return np.asarray(least < most)
 
 
-@dataclass(frozen=True, eq=False)
-class _Comparisons:
+class _Comparisons(Struct, frozen=True, eq=False):
     """`results[i] == [lower[i] <= a[i] <= upper[i]]`, a with values within `low .. high`, `step` apart or anywhere (0).
 
     Sides that cannot be broken are infinite, others moved to values of a. `below` and `above` are the next outside.

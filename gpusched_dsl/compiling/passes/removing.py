@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.passes.steps import PassResult
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
@@ -39,7 +40,7 @@ def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
         row_lower=problem.row_lower - moved,
         row_upper=problem.row_upper - moved,
         objectives=tuple(
-            replace(o, terms=tuple(_term(t, fixed, value, names) for t in o.terms)) for o in problem.objectives
+            structs.replace(o, terms=tuple(_term(t, fixed, value, names) for t in o.terms)) for o in problem.objectives
         ),
         definitions=tuple(definitions),
         conditions=Conditions(conditions.rows, names[conditions.columns], conditions.values),
@@ -65,7 +66,7 @@ def without_unread(step: PassResult, kinds: tuple[type[Definition], ...] = (Defi
     smaller = replace(
         problem, lower=lower, upper=upper, integer=problem.integer & ~gone, definitions=tuple(reversed(kept))
     )
-    return replace(step, problem=smaller, map_start=lambda point: np.where(gone, 0.0, step.map_start(point)))
+    return structs.replace(step, problem=smaller, map_start=lambda point: np.where(gone, 0.0, step.map_start(point)))
 
 
 def _split(matrix: Matrix, fixed: Bools, value: Floats, names: Int32s) -> tuple[Matrix, Floats]:
@@ -84,4 +85,6 @@ def _split(matrix: Matrix, fixed: Bools, value: Floats, names: Int32s) -> tuple[
 def _term(term: Term, fixed: Bools, value: Floats, names: Int32s) -> Term:
     out = fixed[term.columns]
     constant = term.constant + float(term.coefficients[out] @ value[term.columns[out]])
-    return replace(term, columns=names[term.columns[~out]], coefficients=term.coefficients[~out], constant=constant)
+    return structs.replace(
+        term, columns=names[term.columns[~out]], coefficients=term.coefficients[~out], constant=constant
+    )

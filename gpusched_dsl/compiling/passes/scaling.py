@@ -12,10 +12,11 @@ Mathematics 10 (1972); here with the middle of the smallest and largest exponent
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
@@ -24,8 +25,7 @@ from gpusched_dsl.ir.problem import Objective, Problem
 ROUNDS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Scaling:
+class Scaling(Struct, frozen=True, eq=False):
     """Exponents of two for `rows` and `columns`; largest over smallest coefficient `before` and `after`.
 
     `spread[i]` is that quotient within row i as it stands, 1 for a row of less than two coefficients.
@@ -90,7 +90,7 @@ class PowerOfTwoScaling:
             problem,
             lower=problem.lower / column,
             upper=problem.upper / column,
-            matrix=replace(matrix, values=matrix.values * row[matrix.row_of] * column[matrix.columns]),
+            matrix=structs.replace(matrix, values=matrix.values * row[matrix.row_of] * column[matrix.columns]),
             row_lower=problem.row_lower * row,
             row_upper=problem.row_upper * row,
             objectives=tuple(_costs(o, column) for o in problem.objectives),
@@ -101,5 +101,5 @@ class PowerOfTwoScaling:
 
 
 def _costs(objective: Objective, column: Floats) -> Objective:
-    terms = tuple(replace(t, coefficients=t.coefficients * column[t.columns]) for t in objective.terms)
-    return replace(objective, terms=terms)
+    terms = tuple(structs.replace(t, coefficients=t.coefficients * column[t.columns]) for t in objective.terms)
+    return structs.replace(objective, terms=terms)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propagate, tighten
 from gpusched_dsl.compiling.analysis.directions import Directions, directions_of
@@ -37,8 +38,7 @@ WORK = 2_000_000_000
 INTEGERS, INDICATOR, QUADRATIC_OBJECTIVE = "integers", "indicator", "quadratic_objective"
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """The target of a reformulation. `accepts` has names of operations; `convex` restricts them to convex use.
 
     The operations are the `op` of each definition (`product`, `extreme`, `power`, `unary`, `piecewise`,
@@ -92,8 +92,7 @@ class Analysis:
         return directions_of(self.problem, self.bounds)
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Struct, frozen=True):
     """A line of `explain`: the effect of a pass on some terms.
 
     `term` is the term in the author's words, `entries` how many there are, `rows` and `columns` what was added
@@ -117,8 +116,7 @@ def identity(point: Floats) -> Floats:
     return point
 
 
-@dataclass(frozen=True, eq=False)
-class PassResult:
+class PassResult(Struct, frozen=True, eq=False):
     """The result of a pass.
 
     `invert` turns a point of `problem` into one of the problem before (result columns of definitions need no care:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.ir.arrays import Floats
@@ -75,14 +76,14 @@ def _definition(definition: Definition, units: Floats) -> Definition:
     matrix = arguments.matrix
     values = matrix.values * share[matrix.row_of]
     return replace(
-        definition, arguments=Affines(replace(matrix, values=values), definition.arguments.constants * share)
+        definition, arguments=Affines(structs.replace(matrix, values=values), definition.arguments.constants * share)
     )
 
 
 def _in_units(matrix: Matrix, units: Floats) -> Matrix:
-    return replace(matrix, values=matrix.values / units[matrix.columns])
+    return structs.replace(matrix, values=matrix.values / units[matrix.columns])
 
 
 def _costs(objective: Objective, units: Floats) -> Objective:
-    terms = tuple(replace(t, coefficients=t.coefficients / units[t.columns]) for t in objective.terms)
-    return replace(objective, terms=terms)
+    terms = tuple(structs.replace(t, coefficients=t.coefficients / units[t.columns]) for t in objective.terms)
+    return structs.replace(objective, terms=terms)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, names_read_by_decisions
@@ -14,8 +13,7 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.source import Span
 
 
-@dataclass(frozen=True, eq=False)
-class Classes:
+class Classes(Struct, frozen=True, eq=False):
     """A partition of the elements of a set: `of[code]` is the class of an element.
 
     Classes are numbered by their first element; `first` holds that code, `sizes` how many elements each has. `reasons`

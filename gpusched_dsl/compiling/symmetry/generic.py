@@ -53,8 +53,7 @@ def prefer(first: Obstacle | None, other: Obstacle) -> Obstacle:
     return other.kept() if first is None or isinstance(other, OutOfBudget) else first
 
 
-@dataclass(frozen=True)
-class ReadNames:
+class ReadNames(Struct, frozen=True):
     """The names of sets, parameters and random quantities that rows, bounds and objectives read, each at one place."""
 
     sets: dict[str, Span]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator as Iterates
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
@@ -21,8 +21,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
-@dataclass(frozen=True, eq=False)
-class Quotient:
+class Quotient(Struct, frozen=True, eq=False):
     """`problem` has the columns and rows of representatives, `classes.first`, only.
 
     `column_class` and `row_class` give the class of the element that indexes a column or row, -1 where none does. In
@@ -108,7 +107,7 @@ def quotient(model: CheckedModel, store: ValueStore, root: str, classes: Classes
     small = Representing(model, root).run()
     everything = IntervalDomain(0, len(universe.labels) - 1, component=universe)
     members = classes.sizes[classes.of].astype(np.float64)
-    own = replace(
+    own = structs.replace(
         store,
         sets={**store.sets, REPRESENTATIVES: TupleDomain((universe,), (classes.first,))},
         params={**store.params, MEMBERS: Param(everything, members)},

@@ -24,10 +24,10 @@ Rows under a condition say nothing. Sets of one column are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets
 from gpusched_dsl.compiling.tightening.row_sides import (
@@ -48,8 +48,7 @@ from gpusched_dsl.ir.problem import Problem
 NONE = -1
 
 
-@dataclass(frozen=True, eq=False)
-class AtMostOne:
+class AtMostOne(Struct, frozen=True, eq=False, dict=True):
     """`sets` of 0/1 columns with their rows, heads (-1: none), and flags for exact and tight sets."""
 
     sets: ColumnSets

@@ -15,10 +15,10 @@ Left alone: links that stand alone, rows under a condition, columns that definit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import without_rows
@@ -65,8 +65,7 @@ class CliqueLinks:
         return PassResult(smaller, grown.notes, rows=rows)
 
 
-@dataclass(frozen=True, eq=False)
-class Links:
+class Links(Struct, frozen=True, eq=False):
     """Rows `below <= above` of two 0/1 columns."""
 
     rows: Codes

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.work_budget import WorkBudget
@@ -16,8 +16,7 @@ MOST = 8
 LOOKUP = 20  # entries that one search in an ordered array counts for
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnSets:
+class ColumnSets(Struct, frozen=True, eq=False, dict=True):
     """Set i has `columns[starts[i]:starts[i + 1]]`, no column twice."""
 
     starts: Codes
@@ -82,8 +81,7 @@ def key_of(first: Codes | Int32s, second: Codes | Int32s) -> Codes:
     return (first.astype(np.int64) << 32) | second
 
 
-@dataclass(frozen=True, eq=False)
-class Containments:
+class Containments(Struct, frozen=True, eq=False):
     """Set `inner[p]` lies in set `outer[p]`; `at` is the entry of the outer set for each entry of each inner set.
 
     Those of pair p are `at[starts[p]:starts[p + 1]]`, in the order of the inner set.

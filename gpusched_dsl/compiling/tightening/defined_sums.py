@@ -16,10 +16,11 @@ from the row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.lowering.affine import merge_repeats
@@ -79,8 +80,7 @@ class DefinedSums:
         return PassResult(smaller, notes, recover, lambda point: point[kept], numbers)
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
+class _Sums(Struct, frozen=True, eq=False):
     """`columns[k] == matrix row k @ point + constants[k]`, stated by row `rows[k]` of the problem.
 
     `scale` is the coefficient of the column in that row; `lower` and `upper` are its bounds, infinite where the sum
@@ -162,9 +162,11 @@ def _with_sums(objective: Objective, sums: _Sums, columns: int) -> Objective:
         row = Matrix(np.array([0, len(term.columns)], dtype=np.int64), term.columns, term.coefficients)
         put, constant = sums.substitute_into(row, columns)
         terms.append(
-            replace(term, columns=put.columns, coefficients=put.values, constant=term.constant + float(constant[0]))
+            structs.replace(
+                term, columns=put.columns, coefficients=put.values, constant=term.constant + float(constant[0])
+            )
         )
-    return replace(objective, terms=tuple(terms))
+    return structs.replace(objective, terms=tuple(terms))
 
 
 # --- which columns ---------------------------------------------------------------------------------------------------

@@ -21,10 +21,10 @@ Left alone: rows under a condition, rows with columns that definitions and condi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
@@ -102,8 +102,7 @@ def _implied_by_long(problem: Problem, short: Codes, long: Codes, work: WorkBudg
     return follow
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairs:
+class _Pairs(Struct, frozen=True, eq=False):
     """Short rows `inner` and longer rows `outer` with all of their columns, in pairs.
 
     `columns`, `short` and `long` have a line for each place in a short row: its column and the coefficients in both.

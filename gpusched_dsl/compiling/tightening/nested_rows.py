@@ -9,9 +9,8 @@ some may stay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.problem import Problem
@@ -20,8 +19,7 @@ MOST_TURNS = 3  # of the rows that could take one, so many are tried
 MOST_ROUNDS = 20  # in which rows that want the same entries are told apart
 
 
-@dataclass(frozen=True, eq=False)
-class Nonzeros:
+class Nonzeros(Struct, frozen=True, eq=False):
     """Entries of the matrix that are not zero: `values[k]` in row `rows[k]` and column `columns[k]`."""
 
     rows: Int32s
@@ -32,8 +30,7 @@ class Nonzeros:
         return Nonzeros(self.rows[kept], self.columns[kept], self.values[kept])
 
 
-@dataclass(frozen=True, eq=False)
-class Nesting:
+class Nesting(Struct, frozen=True, eq=False):
     """Row `inner[k]`, times `signs[k]`, is subtracted from row `outer[k]`; `keys` are the removed entries.
 
     A key is row times the number of columns plus column.
@@ -57,8 +54,7 @@ class Nesting:
         return entries.where(~np.isin(keys, self.keys))
 
 
-@dataclass(frozen=True, eq=False)
-class _Meetings:
+class _Meetings(Struct, frozen=True, eq=False):
     """Two entries of one column, by position: the row of `inner` may go into the row of `outer`."""
 
     inner: Codes

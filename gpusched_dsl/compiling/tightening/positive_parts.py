@@ -24,10 +24,11 @@ conditions, rows under a condition, an end that is infinite, and rows that do no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.rewriting import without_rows
@@ -63,7 +64,7 @@ class PositiveParts:
         upper = problem.upper.copy()
         upper[excluded] = 0.0
         terms = tuple(_with_choices(t, parts, problem.columns) for t in objective.terms)
-        changed = replace(problem, upper=upper, objectives=(replace(objective, terms=terms),))
+        changed = replace(problem, upper=upper, objectives=(structs.replace(objective, terms=terms),))
         gone = np.zeros(problem.rows, dtype=np.bool_)
         gone[parts.rows] = True
         fewer, numbers = without_rows(changed, gone)
@@ -81,8 +82,7 @@ class PositiveParts:
         return PassResult(smaller, _notes(problem, out), recover, lambda point: point[kept], numbers)
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
+class _Parts(Struct, frozen=True, eq=False):
     """Columns t, each with its row: `lower <= matrix row @ x + scale * t <= upper`.
 
     `low` and `high` are the bounds of t, `up` says that its cost moves it up; `none` and `each` are its values where no
@@ -142,7 +142,7 @@ class _Parts:
         bad = free & ~excluded & ((low > high) | ~np.isfinite(each))
         good[owner[bad]] = False
         each = np.where(free & ~excluded, each, none[owner])
-        found = replace(self, none=none, each=each).take(np.flatnonzero(good))
+        found = structs.replace(self, none=none, each=each).take(np.flatnonzero(good))
         return columns[free & excluded & good[owner]].astype(np.int64), found
 
 
@@ -211,7 +211,9 @@ def _with_choices(term: Term, parts: _Parts, columns: int) -> Term:
     is_kept[parts.matrix.columns[steps != 0.0]] = True
     cost += np.bincount(parts.matrix.columns, weights=steps, minlength=columns)
     used = np.flatnonzero(is_kept).astype(np.int32)
-    return replace(term, columns=used, coefficients=cost[used], constant=term.constant + float(paid @ parts.none))
+    return structs.replace(
+        term, columns=used, coefficients=cost[used], constant=term.constant + float(paid @ parts.none)
+    )
 
 
 def _notes(problem: Problem, out: Bools) -> tuple[Note, ...]:

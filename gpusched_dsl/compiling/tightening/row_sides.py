@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.matrix import Matrix
@@ -18,8 +18,7 @@ MARGIN = FEASIBILITY
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class Sides:
+class Sides(Struct, frozen=True, eq=False, dict=True):
     """Some sides of some rows, each as `matrix row @ point <= limits`; `rows` are the numbers of the rows.
 
     `opposite` is what `matrix row @ point` is at least, minus infinity where the row has one side only.

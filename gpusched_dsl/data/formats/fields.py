@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
@@ -199,7 +200,7 @@ def _add(account: dict[str, Dropped], found: Dropped | None) -> None:
     before = account.get(found.reason)
     if before is not None:
         sooner = before if before.first is not None and before.first <= (found.first or 0) else found
-        found = replace(sooner, rows=before.rows + found.rows)
+        found = structs.replace(sooner, rows=before.rows + found.rows)
     account[found.reason] = found
 
 

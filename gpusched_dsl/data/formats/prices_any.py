@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.data.formats.prices_files import header_of, prices_of, read_lines, select_series, stamps_of
 from gpusched_dsl.data.formats.prices_slots import PriceTable, table_of
@@ -44,4 +44,4 @@ def _named_by_option(fault: Fault, label: str) -> Fault:
     """A column that is not there, at the option that names it."""
     assert fault.column is not None
     help = f"name the column of the {label} by its option: `prices ({label} = ...)`"
-    return replace(fault, column=None, option=(label, fault.column), help=fault.help or help)
+    return structs.replace(fault, column=None, option=(label, fault.column), help=fault.help or help)

@@ -7,8 +7,9 @@ inside functions only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.scenarios.formats import FormatColumn, Option, Setting
@@ -19,16 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["Dropped", "Format", "FormatColumn", "FormatTable", "Option", "Raw", "Setting", "dropped_text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """The content of a data file: its name in the model and its bytes, expanded if compressed."""
 
     name: str
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Struct, frozen=True):
     """Rows left out for one reason ("no duration"); `first` is the line of the first of them in the file.
 
     `text` is the cell at fault in this line, in `column` of the file.
@@ -49,8 +48,7 @@ def dropped_text(dropped: Dropped) -> str:
     return f"{dropped.rows}: {dropped.reason} (first on line {dropped.first}{cell})"
 
 
-@dataclass(frozen=True, eq=False)
-class FormatTable:
+class FormatTable(Struct, frozen=True, eq=False):
     """A table in the columns of its format, the number of rows of the file, and the skipped or corrected rows.
 
     The frame is typed (text, integers, floats; null is not given) and may lack columns that this file cannot give:
@@ -68,8 +66,7 @@ class FormatTable:
     facts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Struct, frozen=True):
     """A reader of files (`read` gets the file) or a generator (`read` gets None); options are complete and typed.
 
     `read` raises Unreadable with everything wrong with the file as a whole; single rows are dropped with a reason.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.data.formats.fields import header_of
 from gpusched_dsl.data.formats.shape import Option, Raw, Setting
@@ -78,7 +79,7 @@ def read_text_table(raw: Raw, settings: Mapping[str, Setting]) -> TextTable:
         file = read_delimited(text, raw.name, wanted, separator)
     except Unreadable as error:
         if note and error.faults[0].code == "GSM2013":
-            raise Unreadable(replace(error.faults[0], help=note)) from None
+            raise Unreadable(structs.replace(error.faults[0], help=note)) from None
         raise
     lines = np.arange(file.rows) + file.first_line if file.lines is None else file.lines
     return TextTable(raw.name, file.columns, lines, note)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.data.chunks import ColumnChunk
 from gpusched_dsl.data.labels import encode, numbers, texts
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 _LABELS_COMPARED = 5000
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Cells:
+class Cells(Struct, frozen=True, eq=False):
     """`sound`: given and of the right kind; only there do the values mean anything. They have the file's unit."""
 
     values: Values
@@ -94,8 +93,7 @@ def _write(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _CellReporter:
+class _CellReporter(Struct, frozen=True, eq=False):
     """Reports one kind of wrong value, if there is any. `rows` are the rows of the chunk for the masks."""
 
     checked: CheckedParam

@@ -8,9 +8,10 @@ import os
 import re
 import stat
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, slots=True)
-class FileLimits:
+class FileLimits(Struct, frozen=True):
     """The limits of a data file. Sizes in bytes: on disk, and after expanding compressed data."""
 
     file_bytes: int = 1 << 30
@@ -28,8 +28,7 @@ class FileLimits:
     allow_outside: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One thing wrong with a file. `cell` is the place inside it, `column` the requested column it is about.
 
     A fault about an option of a format names it: the option, and the text at fault in its value.
@@ -52,8 +51,7 @@ class Unreadable(Exception):
         super().__init__("; ".join(fault.message for fault in faults))
 
 
-@dataclass(frozen=True, eq=False)
-class FileColumns:
+class FileColumns(Struct, frozen=True, eq=False):
     """Some columns of one file, all of `rows` length; polars series, text where the format has no types.
 
     `lines` holds the line of the file for each record; where it is None, record i (from 0) stands on line
@@ -79,8 +77,7 @@ class FileColumns:
         return Cell(self.name, self.line(record), column, text)
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
+class DataFile(Struct, frozen=True):
     """A data path that may be read: where it is, and the name as the author wrote it."""
 
     path: Path

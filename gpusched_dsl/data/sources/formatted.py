@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpusched_dsl.data.formats.registry import generator, reader
 from gpusched_dsl.data.formats.shape import FormatTable, Raw, dropped_text
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 _GZIP = b"\x1f\x8b"
 
 
-@dataclass(frozen=True, eq=False)
-class FormattedFile:
+class FormattedFile(Struct, frozen=True, eq=False):
     """All columns that one use of a format gives, `file`, and the account of the rows left out, `table`."""
 
     file: FileColumns

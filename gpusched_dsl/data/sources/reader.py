@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, TextOrigin, first_mixed_row
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileColumns, FileLimits, Unreadable, locate
@@ -24,8 +25,7 @@ from gpusched_dsl.language.source import Span
 _FileKey = tuple[Path | None, str | Use | None]
 
 
-@dataclass(eq=False)
-class FileReader:
+class FileReader(Struct, eq=False):
     """Reads the files of one scenario, each once and only the columns that are used.
 
     `folder` stands for the folder of texts that are no file. `roots` has, for a text, the folder that its paths may

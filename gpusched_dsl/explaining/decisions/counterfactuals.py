@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -103,7 +104,7 @@ class CounterfactualProblem:
         model = instance.scenario.model
         placement = model.placement
         assert placement is not None
-        store = replace(instance.store, variables={}, point=None)
+        store = structs.replace(instance.store, variables={}, point=None)
         self.problem: Problem = ground(model, store, self.limits)
         self.family = self.problem.variable(placement.variable)
         columns = self.family.domain.columns()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
 from gpusched_dsl.ir.matrix import Matrix
 
 
-@dataclass(frozen=True, eq=False)
-class Affines:
+class Affines(Struct, frozen=True, eq=False, dict=True):
     """Affine expressions of columns: expression i is `matrix row i @ point + constants[i]`."""
 
     matrix: Matrix

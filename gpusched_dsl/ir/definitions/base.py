@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions.affine import Affines
@@ -25,8 +26,7 @@ from gpusched_dsl.language.source import Span
 STEP = 1e-6  # of difference quotients, relative
 
 
-@dataclass(frozen=True, eq=False)
-class Choices:
+class Choices(Struct, frozen=True, eq=False):
     """The choices of a point in first order: `lower <= of_result * dt + of_argument * da <= upper` for some arguments.
 
     `arguments` numbers them; dt and da are the moves of the result and of the argument.

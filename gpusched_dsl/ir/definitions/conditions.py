@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 
 
-@dataclass(frozen=True, eq=False)
-class Conditions:
+class Conditions(Struct, frozen=True, eq=False):
     """Rows that apply only if a binary column has a value: row `rows[i]` if `point[columns[i]] == values[i]`.
 
     `rows` are increasing: a row has one condition at most.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Codes, Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Curves:
+class Curves(Struct, frozen=True, eq=False):
     """Continuous piecewise-linear functions: curve c has the points `starts[c] .. starts[c+1]-1`, x increasing.
 
     Beyond its first and last point a curve goes on with `slope_before[c]` and `slope_after[c]`.

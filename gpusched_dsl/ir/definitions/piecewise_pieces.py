@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.curves import Curves
@@ -13,8 +12,7 @@ from gpusched_dsl.ir.definitions.curves import Curves
 FLAT = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class LinearPieces:
+class LinearPieces(Struct, frozen=True, eq=False):
     """Piece p of entry `entry[p]` (increasing): `y[p] + slope[p] * (argument - x[p])` on `left[p] .. right[p]`.
 
     Neighbouring pieces have different slopes. `run[p]` counts, within its entry, the runs of pieces that need no

@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.convex import ConvexDefinition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosen, product_of
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Struct, frozen=True, eq=False):
     """Pairs of arguments: entry i adds `coefficients[k] * argument first[k] * argument second[k]`, k in its range.
 
     The range is `starts[i] .. starts[i+1] - 1`. Arguments are numbered from 0 within their entry; a pair occurs once,

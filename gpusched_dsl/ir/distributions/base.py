@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.json.arrays import Unwritable
@@ -19,8 +19,7 @@ INF = float("inf")
 LOST = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class ExponentialSum:
+class ExponentialSum(Struct, frozen=True, eq=False):
     """G(x) = low + slope (x - low) + sum_i factors[i] (1 - exp(-rates[i] (x - low))) for low <= x <= high.
 
     Before `low` it is x, from `high` on the mean.
@@ -201,8 +200,7 @@ class LawFamily(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Parametric:
+class Parametric(Struct, frozen=True, eq=False):
     """Distributions of a class with formulas that accept arrays of parameters."""
 
     kind: type[Distribution]
@@ -225,8 +223,7 @@ class Parametric:
         return self._law(row).stop_loss(x)
 
 
-@dataclass(frozen=True, eq=False)
-class Others:
+class Others(Struct, frozen=True, eq=False):
     """Any laws, called one after another."""
 
     laws: tuple[Distribution, ...]

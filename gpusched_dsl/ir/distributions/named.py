@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
+
+from msgspec import Struct
 
 from gpusched_dsl.ir.distributions.base import Distribution
 from gpusched_dsl.language.distributions import GROUP, SPELLINGS, Spelling
 from gpusched_dsl.language.entry_points import load_entry_points
 
 
-@dataclass(frozen=True)
-class NamedDistribution:
+class NamedDistribution(Struct, frozen=True):
     """`make` creates a `kind` from named numbers, by one of the parameter lists of its spelling.
 
     It raises ValueError for numbers that no such distribution has. `spelling` is for distributions of other packages,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.distributions.base import INF, Distribution, ExponentialSum, as_floats, require
@@ -160,7 +161,7 @@ class Censored(Restrictable):
     @property
     def exponentials(self) -> ExponentialSum | None:
         inner = self.law.exponentials
-        return None if inner is None or inner.low >= self.high else replace(inner, high=self.high)
+        return None if inner is None or inner.low >= self.high else structs.replace(inner, high=self.high)
 
     def truncate(self, low: float = -INF, high: float = INF) -> Distribution:
         if low < self.support[0] and high >= self.high:

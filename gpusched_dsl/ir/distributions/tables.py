@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 
@@ -14,8 +14,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 SAME_LEVEL = 1e-14
 
 
-@dataclass(frozen=True, eq=False)
-class Tables:
+class Tables(Struct, frozen=True, eq=False, dict=True):
     """Law i has the knots `starts[i] .. starts[i+1]-1`; `left`, `right` are S before and at a knot; linear between."""
 
     starts: Codes

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label
@@ -16,8 +17,7 @@ Needs: TypeAlias = Mapping[str, Mapping[str, Span]]
 NamedPlaces: TypeAlias = tuple[tuple[str, Span], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """Declarations in a readable order, and the names in a cycle with their places."""
 
     declarations: tuple[Ordered, ...]

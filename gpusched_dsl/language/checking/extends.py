@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
@@ -14,8 +15,7 @@ Block: TypeAlias = tree.ModelBlock | tree.Scenario | tree.Policy | tree.Online
 B = TypeVar("B", tree.ModelBlock, tree.Scenario, tree.Policy, tree.Online)
 
 
-@dataclass(frozen=True, slots=True)
-class BlockKind:
+class BlockKind(Struct, frozen=True):
     """The name of blocks, and the codes for unknown ones and for cycles."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
@@ -42,8 +43,7 @@ class HasModels(Protocol):
     def may_hold(self, name: str) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
-class FlatModel:
+class FlatModel(Struct, frozen=True):
     """A model as if written in one piece: no `extends`, `override`, `drop`, `option` or `when` is left.
 
     Statements of the extended model come first; an overriding statement has the position of the overridden one.

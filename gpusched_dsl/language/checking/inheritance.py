@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
@@ -27,8 +25,7 @@ def report_duplicate(name: tree.Identifier, first: Span, diagnostics: Diagnostic
     )
 
 
-@dataclass(slots=True)
-class Merger:
+class Merger(Struct):
     """Adds the statements of one model after another; `statements` has None for dropped ones."""
 
     diagnostics: Diagnostics

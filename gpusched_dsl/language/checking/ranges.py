@@ -8,7 +8,8 @@ certain, or hangs on an index that a condition speaks of, is left to be checked 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -84,8 +85,7 @@ def _shift_outside(expr: TypedExpr, scope: Scope) -> str | None:
 # --- integer ranges --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
+class Linear(Struct, frozen=True):
     """`constant` plus coefficients times atoms; `texts` are how to print the atoms."""
 
     constant: float
@@ -160,8 +160,7 @@ def linear(expr: TypedExpr, environment: Environment) -> Linear | None:
             return None if key is None else Linear(0, {key: 1}, {key: expr.span.text})
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounds:
+class _Bounds(Struct, frozen=True):
     """A range and the indices in its ends, by the component of the element that they are."""
 
     range: IntegerRange

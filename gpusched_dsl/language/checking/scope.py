@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field, structs
 
 from gpusched_dsl.language.checked import IndexVar, TypedSet
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Struct, frozen=True):
     """An index variable and its domain: component `component` of the elements of `domain`."""
 
     variable: IndexVar
@@ -17,8 +17,7 @@ class Binding:
     component: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """`bindings` has None for an index with an invalid set: references to it are not reported.
 
     `guarded` names the indices that an enclosing `where`, `if` or premise speaks of: whether a shifted subscript of
@@ -32,16 +31,16 @@ class Scope:
     unnamed: tuple[str, ...] = ()
 
     def bind(self, name: str, binding: Binding | None) -> Scope:
-        return replace(self, bindings={**self.bindings, name: binding})
+        return structs.replace(self, bindings={**self.bindings, name: binding})
 
     def guard(self, names: Iterable[str]) -> Scope:
-        return replace(self, guarded=self.guarded | frozenset(names))
+        return structs.replace(self, guarded=self.guarded | frozenset(names))
 
     def without_name(self, domain: str) -> Scope:
-        return replace(self, unnamed=(*self.unnamed, domain))
+        return structs.replace(self, unnamed=(*self.unnamed, domain))
 
     def expect(self) -> Scope:
-        return replace(self, expecting=True)
+        return structs.replace(self, expecting=True)
 
 
 EMPTY = Scope()

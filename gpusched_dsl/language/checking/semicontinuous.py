@@ -5,9 +5,7 @@ Such a variable is one between 0 and its largest value with a constraint: `x <= 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from msgspec import structs
+from msgspec import Struct, structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -27,8 +25,7 @@ from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Semicontinuous:
+class Semicontinuous(Struct, frozen=True):
     """A variable from 0 up, the constraint that excludes the values between, and what its smallest values must be."""
 
     variable: CheckedVariable

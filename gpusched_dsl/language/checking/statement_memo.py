@@ -8,8 +8,9 @@ nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checking.dependencies import NamedPlaces, Ordered
@@ -22,8 +23,7 @@ V = TypeVar("V")
 _MISSING = object()
 
 
-@dataclass(slots=True)
-class Reads:
+class Reads(Struct):
     """The names that a check looked up; `all_names` if it looked at all of them, as a suggestion does."""
 
     names: set[str] = field(default_factory=set)
@@ -70,8 +70,7 @@ class TrackedNames(dict[str, V]):
         return super().items()
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """One result with its diagnostics; `statement` is kept so that no other object gets its identity."""
 
     statement: tree.Node

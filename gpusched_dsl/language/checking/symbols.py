@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from gpusched_dsl.language.checked import (
     CheckedLet,
@@ -22,8 +23,7 @@ Valued: TypeAlias = CheckedParam | CheckedLet | CheckedVariable | CheckedRandom
 Subscripted: TypeAlias = Valued | CheckedSet
 
 
-@dataclass(frozen=True, slots=True)
-class ExtraName:
+class ExtraName(Struct, frozen=True):
     """A name that only the place gives: `status` in an `expect`, `now` or `remaining[j]` in an online block.
 
     A reference becomes a `KnownValue` of `type`, or, when `text` is given (`optimal`), the text itself. `type` None:
@@ -37,8 +37,7 @@ class ExtraName:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptSlot:
+class SubscriptSlot(Struct, frozen=True):
     """One subscript position of a declaration: component `component` of iterator `iterator`'s `domain`."""
 
     type: ValueType
@@ -47,8 +46,7 @@ class SubscriptSlot:
     iterator: int
 
 
-@dataclass(slots=True)
-class Symbols:
+class Symbols(Struct):
     """Everything that has a name.
 
     `others` are names that are no values, with what they are: `("constraint", span)`. `poisoned` are names whose

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from gpusched_dsl.language.diagnostics.similar_names import nearest
 from gpusched_dsl.language.source import Span
@@ -17,8 +18,7 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A place in a data file: `row` is the line of the file (the header is line 1), `column` its name."""
 
     file: str
@@ -31,16 +31,14 @@ class Cell:
         return place if self.column is None else f"{place}, column {self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """A secondary place with a few words, such as the other declaration."""
 
     place: Span | Cell
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A change of the text: `text` replaces the text of `span` (an insertion if that is empty)."""
 
     span: Span
@@ -50,8 +48,7 @@ class Edit:
 Fix: TypeAlias = "str | Edit | Iterable[Edit] | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One finding.
 
     `message` says what is wrong, `label` stands under the underlined primary text, `secondary` names other places,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.excerpt import LONGEST_LINE, clip, display, printable, width
@@ -59,16 +60,14 @@ def summary(diagnostics: Iterable[Diagnostic]) -> str:
     return ", ".join(f"{n} {severity}{'s' if n > 1 else ''}" for severity, n in counts.items() if n)
 
 
-@dataclass(frozen=True, slots=True)
-class _Painter:
+class _Painter(Struct, frozen=True):
     color: bool
 
     def __call__(self, style: str, text: str) -> str:
         return f"{_STYLES[style]}{text}{_RESET}" if self.color and text else text
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
+class _Mark(Struct, frozen=True):
     """A stretch of one line to underline: columns from 1, `end` exclusive."""
 
     line: int

@@ -6,10 +6,11 @@ them. Tables of another grammar or of another version of Lark are not used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -100,8 +101,7 @@ def pack_tables() -> bytes:
     return gzip.compress(text.encode(), mtime=0)
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(Struct, frozen=True):
     """The terminals of the grammar, by their spelling.
 
     `reserved` and `soft` have the terminals of a word (several for a soft word with several roles, the preferred one

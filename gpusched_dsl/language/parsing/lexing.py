@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from lark import Token
+from msgspec import Struct
 
 from gpusched_dsl.language.diagnostics.diagnostic import Edit
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -22,8 +22,7 @@ _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
 
 
-@dataclass(frozen=True, slots=True)
-class Lexed:
+class Lexed(Struct, frozen=True):
     """The tokens of a text in order, and its comments. Words with two roles are still of type NAME."""
 
     tokens: list[Token]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from lark import Token, Tree
 from lark.parse_tree_builder import ExpandSingleChild
 from lark.parsers.lalr_analysis import Shift
+from msgspec import Struct
 
 from gpusched_dsl.language.parsing.grammar import lark, vocabulary
 
@@ -172,8 +172,7 @@ class ParserState:
         return False
 
 
-@dataclass(slots=True)
-class _Ahead:
+class _Ahead(Struct):
     """The states of the parser some tokens ahead: the first `depth` states of its stack, and `pushed` on top."""
 
     depth: int

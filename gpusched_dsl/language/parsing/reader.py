@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lark import Token
+from msgspec import Struct
 
 from gpusched_dsl.language.diagnostics.diagnostic import Fix, Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -15,8 +14,7 @@ from gpusched_dsl.language.source import Source, Span
 _NAMING = BLOCKS | {"SET", "PARAM", "LET", "VAR", "RANDOM", "CONSTRAINT", "OPTION", "MINIMIZE", "MAXIMIZE"}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenBracket:
+class OpenBracket(Struct, frozen=True):
     """An opening bracket without its closing one; `block` if it contains statements."""
 
     token: Token

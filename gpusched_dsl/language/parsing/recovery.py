@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lark import Token, Tree
+from msgspec import Struct
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.advice import report_unexpected
@@ -17,8 +16,7 @@ MAX_ERRORS = 50
 MAX_DEPTH = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveredText:
+class RecoveredText(Struct, frozen=True):
     """The content of a text.
 
     `blocks` are the parse trees; `tokens` are the read tokens with their roles; `starts` and `braces` are numbers of

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from msgspec import Struct
+
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import TypedExpr, TypedIndexing, TypedLaw, TypedSet
 from gpusched_dsl.language.scenarios.formats import Use
@@ -113,8 +115,7 @@ class MatrixAssignment(Assignment):
         return self.rows + len(self.matrix.columns)
 
 
-@dataclass(frozen=True, slots=True)
-class SlotKey:
+class SlotKey(Struct, frozen=True):
     """`slot(time, 15[min])`, `slot(time, 15[min], "2018-06-01")`: slots of `micros` µs, numbered from 0.
 
     `start` is where slot 0 begins: a time as text or in µs; None: at the first time of the column. A column of numbers

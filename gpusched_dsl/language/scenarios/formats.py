@@ -7,9 +7,10 @@ text names it, as solvers are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 Setting: TypeAlias = bool | int | float | str
 
@@ -18,8 +19,7 @@ _REGISTRY = "gpusched_dsl.data.formats.registry"
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """`first = 1000` after the name of a format.
 
     Its kind is that of `default`, or `kind` where it must be given (then `default` is None). A number may have a `unit`
@@ -52,8 +52,7 @@ class Option:
         return _KINDS[self.type] + (f" in `{self.unit}`" if self.unit else "")
 
 
-@dataclass(frozen=True, slots=True)
-class FormatColumn:
+class FormatColumn(Struct, frozen=True):
     """A column of the table that a format gives; `unit` as a data statement writes it, "" for labels and counts."""
 
     name: str
@@ -76,8 +75,7 @@ class Described(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """A format or generator with all of its options, as one statement uses it. Equal uses of a file read the same."""
 
     name: str

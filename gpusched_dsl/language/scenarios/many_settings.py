@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedParam, Element, Numeric
@@ -24,8 +25,7 @@ _NUMBER = re.compile(r"\s*(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(?:\[(
 _LABEL = re.compile(rf"\s*({_KEY})\s*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class PlainSetting:
+class PlainSetting(Struct, frozen=True):
     """`deadline["j1"]=20[h]`: a setting of one value by labels. `kind` is what the check of the setting depends on."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet, Element, Numeric
@@ -17,8 +18,7 @@ from gpusched_dsl.language.scenarios.labels import check_labels
 from gpusched_dsl.language.text.counting import count_text
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(Struct, frozen=True):
     """A key in the head: a set that runs over one or more subscripts, or a label (`over` None) that fixes one."""
 
     written: tree.MatrixLabel

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
@@ -37,8 +36,7 @@ class HasScenarios(HasModels, Protocol):
     def scenarios(self) -> Mapping[str, tree.Scenario]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedScenario:
+class CheckedScenario(Struct, frozen=True):
     """A scenario with its inheritance resolved.
 
     `assignments` has the effective assignments of each target: first those that are not patches, then patches in the

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSlice, ParamSlice, Ready, SetSlice
@@ -98,7 +99,7 @@ class Base:
 
     @cached_property
     def _bare(self) -> CheckedScenario:
-        return replace(self.instance.scenario, assignments={})
+        return structs.replace(self.instance.scenario, assignments={})
 
     @cached_property
     def _full_values(self) -> dict[str, Ready]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSlice, ParamSlice, Ready, SetSlice
@@ -190,7 +190,7 @@ def _build_new_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataC
         if name not in of_jobs and name not in replaced and name in model.data_order and name not in model.randoms
     }
     return build_instance(
-        replace(scenario, assignments=given),
+        structs.replace(scenario, assignments=given),
         folder=base.instance.reader.folder,
         limits=base.limits,
         replaced=replaced,
@@ -214,13 +214,13 @@ def _is(kind: object, root: str) -> bool:
 def rebuild(base: Base, ready: Mapping[str, Ready]) -> Base:
     """Return the base with these values in place of the given ones. Raises DiagnosticError as a build does."""
     instance = build_instance(
-        replace(base.instance.scenario, assignments={}),
+        structs.replace(base.instance.scenario, assignments={}),
         folder=base.instance.reader.folder,
         limits=base.limits,
         reader=base.instance.reader,
         ready=ready,
     )
-    return Base(replace(instance, scenario=base.instance.scenario), base.limits)
+    return Base(structs.replace(instance, scenario=base.instance.scenario), base.limits)
 
 
 def _shift(domain: Domain, root: str, first: int) -> tuple[Codes, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.compiling.data.instance import Instance
@@ -66,11 +67,11 @@ class PlanCompletion:
         from gpusched_dsl.backends.isolation.backend import guard
         from gpusched_dsl.solving.solve import solve_problem
 
-        store = replace(instance.store, variables=dict(instance.store.variables), point=None)
+        store = structs.replace(instance.store, variables=dict(instance.store.variables), point=None)
         limit = MOST_SECONDS if seconds is None else max(seconds, LEAST_SECONDS)
         problem = ground(instance.scenario.model, store, self.permissions.limits(), plan.values)
         problem = open_part(_without_decided_rows(problem))
-        solved = solve_problem(problem, guard(JUDGE, everything=True), replace(self.options, time_limit=limit))
+        solved = solve_problem(problem, guard(JUDGE, everything=True), structs.replace(self.options, time_limit=limit))
         solved.close()
         if solved.point is None:
             return None

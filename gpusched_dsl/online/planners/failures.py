@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.counting import count_text
@@ -38,4 +40,4 @@ class Failures:
         notes = (*self.first.notes, f"{count_text(self.count, 'plan')} of `{self.method}` failed like this, {at}")
         instead = "running jobs continued" if fallback in (None, self.method) else f"`{fallback}` planned instead"
         help = instead if self.first.help is None else f"{instead}; {self.first.help}"
-        return replace(self.first, notes=notes, help=help, severity=Severity.WARNING)
+        return structs.replace(self.first, notes=notes, help=help, severity=Severity.WARNING)

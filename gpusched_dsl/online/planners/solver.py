@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from gpusched_dsl.backends.protocol import Monitor, Silent, SolveOptions
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.build import Built, Permissions
@@ -87,7 +89,7 @@ class SolverPlanner:
     def _plan(self, request: PlanningRequest, seconds: float | None, began: float) -> Plan | None:
         from gpusched_dsl.backends.isolation.backend import guard
 
-        options = replace(self.options, seed=seed_of(request), time_limit=seconds)
+        options = structs.replace(self.options, seed=seed_of(request), time_limit=seconds)
         before = self._solution
         backend = guard(self.backend, everything=True) if before is None else before.backend
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.ground import ground
@@ -19,7 +20,7 @@ MOST_ELEMENTS = 100_000  # of one family of variables: the check of larger model
 
 def violation_in(instance: Instance, plan: Plan) -> str | None:
     """Return the row or bound with the largest violation by a plan; None if it may satisfy all."""
-    store = replace(instance.store, variables=dict(instance.store.variables), point=None)
+    store = structs.replace(instance.store, variables=dict(instance.store.variables), point=None)
     try:
         problem = ground(instance.scenario.model, store, None, plan.values)
     except DiagnosticError as error:

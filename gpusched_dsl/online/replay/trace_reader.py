@@ -6,9 +6,10 @@ The cluster is read off the placement for some jobs at a time: its table of ways
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
@@ -153,7 +154,7 @@ def _parts(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> It
     at, length = 0, min(_FIRST_JOBS, len(codes))
     while at < len(codes) or at == 0:
         some = TupleDomain((domain.components[0],), (codes[at : at + length],))
-        part, entries = _part(policy, replace(store, sets={**store.sets, name: some}), limits)
+        part, entries = _part(policy, structs.replace(store, sets={**store.sets, name: some}), limits)
         yield part
         at += max(length, 1)
         length = max(_FIRST_JOBS, _ENTRIES * length // max(entries, 1))

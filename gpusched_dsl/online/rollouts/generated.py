@@ -13,6 +13,7 @@ from copy import copy, deepcopy
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -81,7 +82,7 @@ def _drawn_base(loop: EventLoop, seed: int) -> Base:
         name: tuple(_with_seed(given, other) for given in givens) for name, givens in scenario.assignments.items()
     }
     instance = build_instance(
-        replace(scenario, assignments=assignments),
+        structs.replace(scenario, assignments=assignments),
         folder=base.instance.reader.folder,
         limits=base.limits,
         files=base.instance.reader.limits,
@@ -103,4 +104,4 @@ def _with_seed(given: Assignment, other: Mapping[int, int]) -> Assignment:
     if not isinstance(given, FileAssignment) or given.use is None or not given.use.generated:
         return given
     options = tuple((name, other[v] if name == SEED and isinstance(v, int) else v) for name, v in given.use.options)
-    return replace(given, use=replace(given.use, options=options))
+    return replace(given, use=structs.replace(given.use, options=options))

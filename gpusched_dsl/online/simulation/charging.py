@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -84,7 +84,7 @@ def plan_store(
     if slots is not None:
         name, codes = slots
         sets[name] = TupleDomain(store.sets[name].components, (codes,))
-    found = replace(store, sets=sets, variables={}, point=None)
+    found = structs.replace(store, sets=sets, variables={}, point=None)
     ev = Evaluator(online.base, store, limits)
     set_plan(found, ev, online.base.variables.values(), values)
     return found

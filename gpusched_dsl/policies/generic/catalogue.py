@@ -5,13 +5,12 @@ A line is a template: `{lasts}`, `{due}` and the like stand for the expressions 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpusched_dsl.language.checked import Role
 
 
-@dataclass(frozen=True, slots=True)
-class GenericPolicy:
+class GenericPolicy(Struct, frozen=True):
     """`keys` sort the queue, `rules` place the jobs, `lets` are read by both. `needs` are roles that the placement must
     state.
 

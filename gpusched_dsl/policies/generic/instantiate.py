@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.language import tree
@@ -101,7 +103,7 @@ def generic_policy(name: str, workspace: Workspace, model: CheckedModel) -> tupl
     diagnostics.raise_if_errors()
     [policy] = file.blocks
     assert isinstance(policy, tree.Policy)
-    return replace(workspace, policies={**workspace.policies, name: policy}), policy
+    return structs.replace(workspace, policies={**workspace.policies, name: policy}), policy
 
 
 def policy_text(policy: GenericPolicy, model: CheckedModel) -> str:

@@ -8,9 +8,10 @@ of its n elements: its dual value, divided by n, is one of each of these rows, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -49,4 +50,4 @@ def relaxation_of(model: CheckedModel, store: ValueStore, limits: MemoryLimits) 
                 return LinearRelaxation(small.problem, small)
         except Obstacle:
             continue  # `explain` shows the reason
-    return LinearRelaxation(ground(model, replace(store, variables={}), limits), None)
+    return LinearRelaxation(ground(model, structs.replace(store, variables={}), limits), None)

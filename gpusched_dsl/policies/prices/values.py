@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -73,7 +74,7 @@ def with_prices(
         domain = evaluator.index_domain(price.param.indexing, price.param.span)
         found[price.param.name] = Param(domain, _price_values(relaxation, price, domain, values))
     bound = safe_bound(problem, duals)
-    return Priced(replace(store, params=found), bound, time.perf_counter() - began)
+    return Priced(structs.replace(store, params=found), bound, time.perf_counter() - began)
 
 
 def _duals(problem: Problem) -> Floats | NoDuals:

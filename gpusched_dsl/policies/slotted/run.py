@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -126,7 +127,7 @@ class _Values:
 
     def __init__(self, policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> None:
         self.model = policy.model
-        self.store = replace(store, variables={}, point=np.zeros(0))
+        self.store = structs.replace(store, variables={}, point=np.zeros(0))
         self.ev = PlanEvaluator(policy.model, self.store, limits)
         self.values: dict[str, VariableValues] = {}
         self.outside: dict[str, VariableValues] = {}

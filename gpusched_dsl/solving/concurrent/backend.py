@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
+
+from msgspec import structs
 
 from gpusched_dsl.backends.isolation.backend import guard
 from gpusched_dsl.backends.protocol import Backend, Capabilities, SolveOptions
@@ -58,11 +59,11 @@ class ConcurrentBackend:
         names = [name for name in self._names if self._chosen or _is_useful(name, problem)]
         extras = self._options_by_solver(options)
         threads = max(1, (options.threads or os.cpu_count() or 1) // len(names))
-        shared = replace(options, threads=threads)
+        shared = structs.replace(options, threads=threads)
         members: list[Member] = []
         for name in names:
-            alone = shared if not members else replace(shared, heuristic="off", decompose="off")
-            members.append(Member(name, replace(alone, extra=extras.get(name, {})), self._load, self._versions))
+            alone = shared if not members else structs.replace(shared, heuristic="off", decompose="off")
+            members.append(Member(name, structs.replace(alone, extra=extras.get(name, {})), self._load, self._versions))
         return members
 
     def _options_by_solver(self, options: SolveOptions) -> dict[str, dict[str, bool | int | float | str]]:

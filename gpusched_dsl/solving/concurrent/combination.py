@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from gpusched_dsl.ir.contradiction import CODE
 from gpusched_dsl.ir.solver_result import MemberResult, SolverResult, Status
@@ -100,10 +101,10 @@ def _member_result(member: Member, board: Board, has_point: bool, bound_by: str 
         gave_point=has_point and board.best_by == name, gave_bound=bound_by == name,
     )  # fmt: skip
     if solution is not None:
-        return replace(result, status=solution.status, reason=solution.reason, objective=solution.objective)
+        return structs.replace(result, status=solution.status, reason=solution.reason, objective=solution.objective)
     if member.refusal is not None and not member.killed:
-        return replace(result, error=member.refusal.diagnostics[0].message)
-    return replace(result, reason="stopped")
+        return structs.replace(result, error=member.refusal.diagnostics[0].message)
+    return structs.replace(result, reason="stopped")
 
 
 def _statistics(solutions: Iterable[Solution]) -> dict[str, float]:
@@ -120,7 +121,7 @@ def _warnings(members: Sequence[Member]) -> tuple[Diagnostic, ...]:
     for member in members:
         own = member.solution.warnings if member.solution is not None else ()
         if member.crashed and member.refusal is not None:
-            own = tuple(replace(d, severity=Severity.WARNING) for d in member.refusal.diagnostics)
+            own = tuple(structs.replace(d, severity=Severity.WARNING) for d in member.refusal.diagnostics)
         for diagnostic in own:
             found.setdefault((diagnostic.code, diagnostic.message), diagnostic)
     return tuple(found.values())

@@ -6,10 +6,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.isolation.backend import is_crash
 from gpusched_dsl.backends.protocol import Backend, Capabilities, Session, SolveOptions, SolverProgress
@@ -75,7 +75,7 @@ class Member:
             if first is not None and board.best is not None and not _is_complete(first):
                 first = board.best.point
             limit = self.options.time_limit
-            options = replace(
+            options = structs.replace(
                 self.options, time_limit=None if limit is None else max(0.0, limit - (time.perf_counter() - began))
             )
             solved = solve_problem(

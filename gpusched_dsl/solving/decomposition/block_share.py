@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
+from msgspec import structs
 
 from gpusched_dsl.engines.arrays import pack, unpack
 from gpusched_dsl.ir.arrays import Codes
@@ -42,7 +41,7 @@ def share_of(parts: BlockStructure, first: int, stop: int) -> BlockStructure:
         upper=problem.upper[columns],
         integer=problem.integer[columns],
         constraints=(Family("inside", 0, IntervalDomain(0, len(rows) - 1)),),
-        matrix=replace(matrix, columns=number[matrix.columns]),
+        matrix=structs.replace(matrix, columns=number[matrix.columns]),
         row_lower=problem.row_lower[rows],
         row_upper=problem.row_upper[rows],
     )

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
@@ -205,7 +206,7 @@ def _problem_of(parts: BlockStructure, block: int, columns: Codes) -> Problem:
         upper=problem.upper[columns],
         integer=problem.integer[columns],
         constraints=(Family("inside", 0, IntervalDomain(0, len(rows) - 1)),),
-        matrix=replace(matrix, columns=place[matrix.columns]),
+        matrix=structs.replace(matrix, columns=place[matrix.columns]),
         row_lower=problem.row_lower[rows],
         row_upper=problem.row_upper[rows],
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gpusched_dsl.ir.blocks import Blocks, NoBlocksError, blocks_of
 from gpusched_dsl.ir.problem import Family, Problem
@@ -20,8 +19,7 @@ LEAST_INTEGERS = 2_500
 LEAST_BLOCKS = 8
 
 
-@dataclass(frozen=True, eq=False)
-class DecompositionChoice:
+class DecompositionChoice(Struct, frozen=True, eq=False):
     """`blocks` if the problem has them; `reason` why it is not solved by them, as text after `: `.
 
     `able` says that it could be; `family` is the family of columns that is in the way.

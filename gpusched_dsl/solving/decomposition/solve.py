@@ -10,9 +10,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.interrupt import Control, run_stoppable
@@ -79,7 +80,7 @@ def solve_by_blocks(
             QuietHighs.resetGlobalScheduler(False)
 
     run_stoppable(work, control, monitor)
-    return replace(undo_cost_scaling(found[0], factor), solve_seconds=time.perf_counter() - began)
+    return structs.replace(undo_cost_scaling(found[0], factor), solve_seconds=time.perf_counter() - began)
 
 
 class _Run:
@@ -193,7 +194,7 @@ class _Run:
         within = BoundMonitor(self.watch, known, None if np.isneginf(self.bound) else self.bound)
         session = self.backend.open(self.problem)
         try:
-            options = replace(self.options, time_limit=self.watch.remaining_seconds)
+            options = structs.replace(self.options, time_limit=self.watch.remaining_seconds)
             start = self.best if self.backend.capabilities.warm_start else None
             answer = session.solve(options, start, within)
         finally:
@@ -203,11 +204,11 @@ class _Run:
         if answer.values is not None:
             self._offer(answer.values)
             if self.best is None:
-                return replace(answer, statistics=self.statistics)
+                return structs.replace(answer, statistics=self.statistics)
         if answer.status in (Status.OPTIMAL, Status.LIMIT) and self.best is not None:
             proved = answer.status is Status.OPTIMAL or self.is_closed
             return self._answer(Status.OPTIMAL if proved else Status.LIMIT, "" if proved else answer.reason)
-        return replace(answer, statistics=self.statistics)
+        return structs.replace(answer, statistics=self.statistics)
 
     def _answer(self, status: Status, reason: str = "") -> SolverResult:
         sign = self.parts.sign

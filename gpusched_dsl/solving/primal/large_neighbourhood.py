@@ -10,9 +10,10 @@ long the last one took: fewer when it was not solved in time, more when it broug
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints, unique
@@ -109,7 +110,7 @@ class Neighbourhoods:
         if not part.problem.columns:
             return self.incumbent.offer(part.base), True
         seconds = min(budget.remaining_seconds, max(LEAST_SECONDS, SHARE * budget.remaining_seconds))
-        options = replace(self.options, time_limit=seconds, gap=max(self.options.gap, WORTH), extra={})
+        options = structs.replace(self.options, time_limit=seconds, gap=max(self.options.gap, WORTH), extra={})
         start = part.values(self.incumbent.point)
         answer = solve_part(self.backend, part.problem, options, start, budget)
         better = has_point(answer) and answer.values is not None and self.incumbent.offer(part.point(answer.values))

@@ -8,9 +8,10 @@ columns that change is minimised, over columns around the broken rows, over more
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints, unique
@@ -103,13 +104,19 @@ def _solve(
         return
     start = None if incumbent.point is None else part.values(incumbent.point)
     if int(part.problem.integer.sum()) > LARGE:
-        found = Search(part.problem, backend, replace(options, time_limit=None), budget.share(SHARE), start).run().point
+        found = (
+            Search(part.problem, backend, structs.replace(options, time_limit=None), budget.share(SHARE), start)
+            .run()
+            .point
+        )
         if found is not None:
             incumbent.offer(part.point(found))
             start = found
     if budget.over:
         return
-    answer = solve_part(backend, part.problem, replace(options, time_limit=budget.remaining_seconds), start, budget)
+    answer = solve_part(
+        backend, part.problem, structs.replace(options, time_limit=budget.remaining_seconds), start, budget
+    )
     if has_point(answer):
         assert answer.values is not None
         incumbent.offer(part.point(answer.values))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.arrays import Floats, Ints
@@ -41,7 +42,7 @@ def find_start(
     `options` hold the gap at which to stop and the number of threads. The point has passed `verify`, its integer
     columns are integer. With enough time the same seed gives the same point; where time runs out it decides.
     """
-    search_options = replace(options or SolveOptions(), seed=seed, extra={}, time_limit=None)
+    search_options = structs.replace(options or SolveOptions(), seed=seed, extra={}, time_limit=None)
     return Search(problem, backend, search_options, HeuristicBudget(seconds, monitor)).run().point
 
 
@@ -106,7 +107,7 @@ class Search:
     def _relax(self) -> tuple[Floats | None, Floats | None]:
         """Point and reduced costs (of a problem to be minimised) of the relaxation."""
         problem = self.problem
-        options = replace(
+        options = structs.replace(
             self.options,
             time_limit=self.budget.remaining_seconds * (0.5 if self.incumbent.point is None else RELAXATION),
         )
@@ -171,9 +172,9 @@ class Search:
         if not part.problem.columns:
             self._offer(part.base)
             return
-        options = replace(self.options, time_limit=self.budget.remaining_seconds * (1.0 if relaxed else DIVE))
+        options = structs.replace(self.options, time_limit=self.budget.remaining_seconds * (1.0 if relaxed else DIVE))
         if not relaxed:
-            options = replace(options, gap=max(options.gap, GOOD))
+            options = structs.replace(options, gap=max(options.gap, GOOD))
         answer = solve_part(self.backend, part.problem, options, None, self.budget)
         if has_point(answer):
             assert answer.values is not None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct, structs
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
@@ -25,8 +24,7 @@ AT_BOUND = 1e-9
 MOST_SECONDS = 60.0  # without a time limit, or with a long one, for completing a start
 
 
-@dataclass(frozen=True, eq=False)
-class MipStart:
+class MipStart(Struct, frozen=True, eq=False):
     """`point` is the start, None without any; `objective` is its value if it is known to be feasible.
 
     `bound` is proved, None where there is none. `proved`: the point is as good as was asked for. `interrupted`:
@@ -54,15 +52,15 @@ class MipStart:
         """A solver's answer, with our bound or our point where its own is worse or missing."""
         maximizes = bool(problem.objectives) and problem.objectives[0].sense == "maximize"
         sign = -1.0 if maximizes else 1.0
-        answer = replace(answer, solve_seconds=answer.solve_seconds + self.seconds)
+        answer = structs.replace(answer, solve_seconds=answer.solve_seconds + self.seconds)
         if answer.status is not Status.LIMIT:
             return answer
         if self.bound is not None and (answer.bound is None or sign * answer.bound < sign * self.bound):
-            answer = replace(answer, bound=self.bound)
+            answer = structs.replace(answer, bound=self.bound)
         if self.point is None or self.objective is None:
             return answer
         if answer.values is None or answer.objective is None or sign * self.objective < sign * answer.objective:
-            return replace(answer, values=self.point, objective=self.objective)
+            return structs.replace(answer, values=self.point, objective=self.objective)
         return answer
 
 
@@ -152,7 +150,7 @@ def _complete(
     control = Control()
     budget = HeuristicBudget(seconds, monitor, lambda: control.stop_requested)
     with CtrlC(control):
-        completion = complete(problem, start, backend, replace(options, extra={}), budget)
+        completion = complete(problem, start, backend, structs.replace(options, extra={}), budget)
     stopped = budget.stop_requested
     if completion.point is None:
         return MipStart(interrupted=stopped, seconds=budget.seconds, warnings=(_dropped_warning(completion.broken),))
@@ -187,7 +185,7 @@ def _search(
     control = Control()
     budget = HeuristicBudget(seconds, monitor, lambda: control.stop_requested)
     with CtrlC(control):
-        search_options = replace(options, extra={}, time_limit=None)
+        search_options = structs.replace(options, extra={}, time_limit=None)
         found = Search(problem, backend, search_options, budget, mip_start.point).run()
     proved = found.point is not None and found.gap <= options.gap
     return MipStart(

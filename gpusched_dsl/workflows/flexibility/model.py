@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -65,7 +67,7 @@ def with_shed(workspace: Workspace, model: CheckedModel, scenario: str, power: s
     block, made = file.blocks
     assert isinstance(block, tree.ModelBlock)
     assert isinstance(made, tree.Scenario)
-    extended = replace(
+    extended = structs.replace(
         workspace, models={**workspace.models, name: block}, scenarios={**workspace.scenarios, own: made}
     )
     return ShedModel(extended, own, chosen.name, chosen.type.unit, slots, shed, rows)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as registered_backend
@@ -134,7 +135,7 @@ class _Solver:
         options = self.options
         if relax:
             problem = relax_integers(problem, self.backend)
-            options = replace(options, tighten=False, heuristic="off", decompose="off")
+            options = structs.replace(options, tighten=False, heuristic="off", decompose="off")
         return solve_problem(problem, self.backend, options, start, self.monitor)
 
 
@@ -151,7 +152,7 @@ def _build_day(scenario: SelectedScenario, day: Day, config: FlexibilityConfig) 
         if len(config.days) == 1:
             raise
         note = f"on the day `{day.label}`"
-        raise DiagnosticError([replace(d, notes=(*d.notes, note)) for d in error.diagnostics]) from error
+        raise DiagnosticError([structs.replace(d, notes=(*d.notes, note)) for d in error.diagnostics]) from error
 
 
 def _checked_day(scenario: SelectedScenario, day: Day, config: FlexibilityConfig) -> _BuiltDay:
@@ -162,10 +163,10 @@ def _checked_day(scenario: SelectedScenario, day: Day, config: FlexibilityConfig
         help = f"the scenarios are {', '.join(f'`{n}`' for n in workspace.scenarios)}"
         raise DiagnosticError([Diagnostic("GSM6007", message, help=help)])
     checked, _ = check_solvable(workspace, name, settings)
-    plain = replace(scenario, scenario=checked, settings=settings)
+    plain = structs.replace(scenario, scenario=checked, settings=settings)
     model = with_shed(workspace, checked.model, name, config.power)
     extended, _ = check_solvable(model.workspace, model.scenario, settings)
-    selected = replace(scenario, workspace=model.workspace, scenario=extended, settings=settings)
+    selected = structs.replace(scenario, workspace=model.workspace, scenario=extended, settings=settings)
     built = selected.build()
     limits = built.permissions.limits()
     event = event_of(config.event, config.notice, extended.model, built.instance.store, model.slots, limits)

@@ -9,6 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from msgspec import structs
 from price_aware_cases import few_nodes, rules, write_cases
 from price_aware_reference import Instance, Job
 from summing import EXACT, Case, case, case_of, check_exact, folded, summed, unfolded, workspace
@@ -19,7 +20,7 @@ from gpusched_dsl.ir.problem import Objective, Term
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.solve import solve_problem
 
-COARSE = replace(EXACT, gap=0.05, time_limit=10)
+COARSE = structs.replace(EXACT, gap=0.05, time_limit=10)
 MODELS = Path(__file__).resolve().parents[3] / "models"
 
 

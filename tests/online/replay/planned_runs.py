@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -111,7 +112,7 @@ def planned(given: Ready) -> dict[int, tuple[float, float, tuple[int, ...]]]:
         here = sorted(here + new)
         come = {job: at for job, at in come.items() if job not in new}
         some = TupleDomain((jobs.components[0],), (np.array(here, dtype=np.int64),))
-        store = replace(given.store, sets={**given.store.sets, "Jobs": some})
+        store = structs.replace(given.store, sets={**given.store.sets, "Jobs": some})
         width = len(given.policy.model.placement.indices)  # type: ignore[union-attr]
         rows = np.array([element for _, element in runs.values()], dtype=np.int64).reshape(-1, width)
         running = {variable: VariableValues(tuple(rows.T), np.ones(len(rows)))}

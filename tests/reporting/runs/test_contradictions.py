@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from run_texts import THREE_JOBS, opened, ran
 
 import gpusched_dsl as gs
@@ -140,6 +141,6 @@ def test_a_solve_that_is_better_than_its_bound_ends_in_70(tmp_path: Path) -> Non
     good = gs.load(text).solve()
     assert of_solve(good) == exits.OK
     [one] = good.solved.objectives
-    wrong = replace(good, solved=replace(good.solved, objectives=(replace(one, bound=2.0),)))
+    wrong = replace(good, solved=replace(good.solved, objectives=(structs.replace(one, bound=2.0),)))
     assert of_solve(wrong) == exits.INTERNAL
     assert CODE in [w["code"] for w in wrong.to_dict()["warnings"]]

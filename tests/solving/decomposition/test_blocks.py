@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from block_problems import any_blocks, by_type
+from msgspec import structs
 
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.domains import ScalarDomain
@@ -59,7 +60,7 @@ def test_rows_may_be_scaled_and_turned(tmp_path: Path) -> None:
     problem, _, block, _ = a_job(tmp_path)
     factors = np.where(np.arange(problem.rows) % 2 == 0, -2.0, 4.0)
     lower, upper = factors * problem.row_lower, factors * problem.row_upper
-    matrix = replace(problem.matrix, values=problem.matrix.values * factors[problem.matrix.row_of])
+    matrix = structs.replace(problem.matrix, values=problem.matrix.values * factors[problem.matrix.row_of])
     turned = replace(
         problem, matrix=matrix, row_lower=np.minimum(lower, upper), row_upper=np.maximum(lower, upper)
     )  # fmt: skip
@@ -88,16 +89,18 @@ def test_a_block_that_differs_in_any_way_is_left_to_the_backend(tmp_path: Path) 
     values = problem.matrix.values.copy()
     values[at] *= 3
     costs = problem.objectives[0]
-    cheap = tuple(replace(t, coefficients=np.where(t.columns == start, -1.0, t.coefficients)) for t in costs.terms)
+    cheap = tuple(
+        structs.replace(t, coefficients=np.where(t.columns == start, -1.0, t.coefficients)) for t in costs.terms
+    )
     different = {
         "a side": with_side(-0.5),
-        "a coefficient": replace(problem, matrix=replace(problem.matrix, values=values)),
+        "a coefficient": replace(problem, matrix=structs.replace(problem.matrix, values=values)),
         "a slot that must be used": with_bound(slot, 1, 1),
         "a slot used twice": with_bound(slot, 0, 2),
         "half an alternative": with_bound(home, 0, 0.5),
         "half a start": with_bound(start, 0, 0.5),
         "a slot that is not whole": replace(problem, integer=integer),
-        "starts that pay": replace(problem, objectives=(replace(costs, terms=cheap),)),
+        "starts that pay": replace(problem, objectives=(structs.replace(costs, terms=cheap),)),
         "one row more": with_row(problem, [slot, home]),
     }
     for name, other in different.items():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec import structs
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import SolveOptions
@@ -75,7 +74,7 @@ def test_both_ways_find_the_same_optimum(seed: int, sense: str, more: str) -> No
 
 def test_size_decides_when_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     one = problem()
-    options = replace(ON, decompose="auto", without=frozenset({"all"}))
+    options = structs.replace(ON, decompose="auto", without=frozenset({"all"}))
     assert "rounds" not in solve_problem(one, options=options).statistics
     monkeypatch.setattr(by_blocks, "LEAST_INTEGERS", 10)
     monkeypatch.setattr(by_blocks, "LEAST_BLOCKS", 6)
@@ -88,7 +87,7 @@ def test_no_room_is_no_plan() -> None:
 
 
 def test_no_time_no_claim() -> None:
-    solved = solve_problem(problem(), options=replace(ON, time_limit=0.0))
+    solved = solve_problem(problem(), options=structs.replace(ON, time_limit=0.0))
     assert (solved.status, solved.reason) == (Status.LIMIT, "time")
 
 
@@ -96,7 +95,7 @@ def test_a_plan_to_start_from_is_kept_when_there_is_no_time() -> None:
     one = problem()
     plan = solve_problem(one, options=OFF).point
     assert plan is not None
-    solved = solve_problem(one, options=replace(ON, time_limit=0.0), start=plan)
+    solved = solve_problem(one, options=structs.replace(ON, time_limit=0.0), start=plan)
     assert solved.point is not None
     assert np.array_equal(solved.point, plan)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from block_problems import any_blocks, by_type
+from msgspec import structs
 
 from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.interrupt import Control
@@ -42,7 +43,7 @@ def whole(problem: Problem, relaxed: bool = False) -> SolverResult:
     session = HIGHS.open(visible)
     answer = session.solve(EXACT)
     session.close()
-    return answer if answer.objective is None else replace(answer, objective=answer.objective / factor)
+    return answer if answer.objective is None else structs.replace(answer, objective=answer.objective / factor)
 
 
 def check(problem: Problem, root: str, where: object, recognise: bool = True) -> None:

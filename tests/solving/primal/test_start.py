@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from building import at_least, at_most, equal, maximize, minimize, problem
+from msgspec import structs
 from scripted import Scripted, optimal
 from small_mips import assignment, optimum
 
@@ -36,7 +37,7 @@ class Watched:
     name = "highs"
 
     def __init__(self, **able: Any) -> None:
-        self.capabilities: Capabilities = replace(HIGHS.capabilities, **able)
+        self.capabilities: Capabilities = structs.replace(HIGHS.capabilities, **able)
         self.opened: list[Problem] = []
         self.starts: list[Floats | None] = []
         self.limits: list[float | None] = []

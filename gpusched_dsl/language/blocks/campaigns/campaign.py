@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
+
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Word
@@ -331,7 +333,7 @@ def _check_methods_of_models(
         seen.add((run.method, model.name, run.span))
         diagnostic = obstacle(run.method, model)
         if diagnostic is not None:
-            found.add(replace(diagnostic, primary=run.span, label="cannot be used here"))
+            found.add(structs.replace(diagnostic, primary=run.span, label="cannot be used here"))
 
 
 _HELP = f"conditions compare factors and `{METHOD}` with constants"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked_policy import PolicyLine
@@ -24,8 +25,7 @@ class HasPolicies(HasModels, Protocol):
     def damaged(self) -> frozenset[str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyLines:
+class PolicyLines(Struct, frozen=True):
     """`lets` and `stages` by name, `rules` by their words (`order`, `randomise place`), `sources` by `let a`."""
 
     lets: dict[str, tree.LetDecl] = field(default_factory=dict)

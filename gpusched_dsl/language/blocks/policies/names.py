@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -22,8 +23,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
+class Decisions(Struct, frozen=True):
     """The indices of a placement by their role.
 
     `choices` must be bound in lists of configurations, `open` may be. `node_type` is the type of node if it is no

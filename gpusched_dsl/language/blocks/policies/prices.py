@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import Decisions
@@ -31,8 +29,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 PRICE = "price"
 
 
-@dataclass
-class PriceFunction:
+class PriceFunction(Struct):
     """Checks calls of `price`, and collects the parameters that stand for the prices: `found`, by name."""
 
     model: CheckedModel

@@ -8,17 +8,17 @@ loops. Other packages add rules by entry points of the group `gpusched_dsl.rules
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from msgspec import Struct
 
 from gpusched_dsl.language.entry_points import entry_points
 
 GROUP = "gpusched_dsl.rules"
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """An integer in `( )` after a rule; `default` describes the value if it is omitted."""
 
     name: str
@@ -26,8 +26,7 @@ class Parameter:
     default: str
 
 
-@dataclass(frozen=True, slots=True)
-class RuleShape:
+class RuleShape(Struct, frozen=True):
     """The description of a rule, as the end of a sentence, and its parameters in order.
 
     `engine`: the kind of policy that has the rule; a `standalone` one finds the places of all jobs by itself. Of rules

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 # What a part may see: the job, the kind of node, both of them, or one choice of the pair.
 JOB, KIND, PAIR, CHOICE = "job", "kind", "pair", "choice"
 
 
-@dataclass(frozen=True, slots=True)
-class StageLine:
+class StageLine(Struct, frozen=True):
     """A line in the braces. `unit` names its unit, `ordering` marks lines with keys, those with `default`
     may be missing.
     """
@@ -21,8 +20,7 @@ class StageLine:
     ordering: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StageResult:
+class StageResult(Struct, frozen=True):
     """A result: `of` is its subject, and `unit` its unit."""
 
     of: str

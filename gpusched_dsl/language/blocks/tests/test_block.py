@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, Numeric, TextType, TypedExpr
@@ -22,8 +21,7 @@ from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible,
 STATUSES = ("optimal", "feasible", "broken", "infeasible", "unbounded", "infeasible_or_unbounded", "limit")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedMethod:
+class CheckedMethod(Struct, frozen=True):
     """`scip (gap = 0)`. Settings are numbers (times in seconds), truth values or words."""
 
     name: str
@@ -31,8 +29,7 @@ class CheckedMethod:
     settings: dict[str, bool | float | str]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedExpect:
+class CheckedExpect(Struct, frozen=True):
     """`condition` may contain KnownValues: `status`, `objective`, `bound`, `gap`, names of objectives and of terms.
 
     Numbers without a unit are in the unit of the other operand. `tolerance` is absolute, in the unit of
@@ -44,8 +41,7 @@ class CheckedExpect:
     tolerance: TypedExpr | None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedSolve:
+class CheckedSolve(Struct, frozen=True):
     """A scenario under some settings, its methods (none: the default) and the assertions."""
 
     span: Span
@@ -55,8 +51,7 @@ class CheckedSolve:
     expects: tuple[CheckedExpect, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedTest:
+class CheckedTest(Struct, frozen=True):
     name: str
     span: Span
     solves: tuple[CheckedSolve, ...]
