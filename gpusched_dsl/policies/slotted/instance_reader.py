@@ -13,7 +13,8 @@ from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
-from gpusched_dsl.language.checked import Element, IndexVar, TypedIndexing
+from gpusched_dsl.language.blocks.policies.rule_table import SERVE
+from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedLoads, CheckedPolicy, CheckedSlots
 from gpusched_dsl.policies.kernels.slotted_cluster import Guard, Serving, SlottedCluster
 from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
@@ -22,7 +23,10 @@ from gpusched_dsl.policies.slotted.classes import classes_of, parameters_of_node
 
 @dataclass(frozen=True, eq=False)
 class SlottedInstance:
-    """A cluster and the elements of its numbers: codes of jobs, nodes, slots, and of the served services."""
+    """A cluster and the elements of its numbers: codes of jobs, nodes, slots, and of the served services.
+
+    `most` is the largest load of a service that a node of each class may get: above it, requests are not served.
+    """
 
     cluster: SlottedCluster
     guard: Guard
@@ -31,6 +35,7 @@ class SlottedInstance:
     nodes: Codes
     slots: Codes
     services: Codes
+    most: Floats | None = None  # (S, C)
 
 
 def read_instance(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> SlottedInstance:
@@ -68,9 +73,8 @@ class _Reader:
             value=self._performance(),
         )
         services = np.zeros(0, dtype=np.int64) if serve is None else self._elements(serve.service)
-        return SlottedInstance(
-            cluster, self._read_guard(reserve), self._read_serving(serve), jobs, nodes, self.slots, services
-        )
+        serving, most = self._read_serving(serve)
+        return SlottedInstance(cluster, self._read_guard(reserve), serving, jobs, nodes, self.slots, services, most)
 
     # --- axes --------------------------------------------------------------------------------------------------------
 
@@ -171,22 +175,29 @@ class _Reader:
     def _read_guard(self, loads: CheckedLoads | None) -> Guard:
         if loads is None:
             return Guard(0, np.zeros((0, len(self.kinds))), np.zeros((0, len(self.slots))))
-        (capacity,) = self._rule_arguments(loads)
+        (capacity,) = self._rule_arguments(loads, loads.rule.arguments)
         return Guard(GUARD_CODES[loads.rule.text], np.maximum(capacity, 0.0), self._loads(loads))
 
-    def _read_serving(self, loads: CheckedLoads | None) -> Serving:
+    def _read_serving(self, loads: CheckedLoads | None) -> tuple[Serving, Floats | None]:
+        """Return how loads are served, and the largest load of a node if the rule states it."""
         if loads is None:
             none = np.zeros((0, len(self.kinds)))
-            return Serving(0, none, np.zeros((0, len(self.slots))), none, none, np.zeros(0))
+            return Serving(0, none, np.zeros((0, len(self.slots))), none, none, np.zeros(0)), None
         nothing = np.zeros((len(self._elements(loads.service)), len(self.kinds)))
         bound = np.zeros(len(nothing))
-        capacity, whole, unit = self._rule_arguments(loads), nothing, nothing
+        required = len(SERVE[loads.rule.text].parameters)
+        given = loads.rule.arguments
+        most = None
+        if len(given) > required:
+            (most,) = self._rule_arguments(loads, given[required:])
+            most = np.maximum(most, 0.0)
+        capacity, whole, unit = self._rule_arguments(loads, given[:required]), nothing, nothing
         if loads.rule.text == "cheapest_nodes":
             _, whole, unit = capacity
         elif loads.rule.text == "pools":
             bound = capacity[1].max(axis=1, initial=0.0)
         code = SERVING_CODES[loads.rule.text]
-        return Serving(code, np.maximum(capacity[0], 0.0), self._loads(loads), whole, unit, bound)
+        return Serving(code, np.maximum(capacity[0], 0.0), self._loads(loads), whole, unit, bound), most
 
     def _loads(self, loads: CheckedLoads) -> Floats:
         """The load of every service in every slot, 0 where a condition leaves the slot out."""
@@ -197,14 +208,14 @@ class _Reader:
         found[rows] = self.ev.number_column(loads.load, frame.take(rows))
         return np.maximum(found, 0.0).reshape(len(services), len(self.slots))
 
-    def _rule_arguments(self, loads: CheckedLoads) -> list[Floats]:
-        """The arguments of a rule by service and class, 0 where the service does not run; if none, 1 where it does."""
+    def _rule_arguments(self, loads: CheckedLoads, arguments: tuple[TypedExpr, ...]) -> list[Floats]:
+        """Arguments of a rule by service and class, 0 where the service does not run; if none, 1 where it does."""
         services = self._elements(loads.service)
         frame = self._grid((loads.service, services), (loads.node, self.kinds))
         rows = np.flatnonzero(self._conditions(loads, loads.slot, frame))
         part = frame.take(rows)
         found: list[Floats] = []
-        for expr in loads.rule.arguments or (None,):
+        for expr in arguments or (None,):
             column = np.zeros(frame.size)
             column[rows] = 1.0 if expr is None else self.ev.number_column(expr, part)
             found.append(column.reshape(len(services), len(self.kinds)))

@@ -99,14 +99,17 @@ def _of_services(
 ) -> tuple[str, VariableValues]:
     """Return the family of `serve`: the served amount of each load by each node."""
     assert loads.variable is not None
-    service, node, slot = np.nonzero(plan.share)
+    share = plan.share
+    if instance.most is not None:
+        share = np.minimum(share, instance.most[:, instance.cluster.class_of, None])
+    service, node, slot = np.nonzero(share)
     columns = {
         loads.service: instance.services[service],
         loads.node: instance.nodes[node],
         loads.slot: instance.slots[slot],
     }
     return loads.variable, VariableValues(
-        tuple(columns[v] for v in loads.indexing.variables), plan.share[service, node, slot]
+        tuple(columns[v] for v in loads.indexing.variables), share[service, node, slot]
     )
 
 

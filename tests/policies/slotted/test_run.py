@@ -75,6 +75,35 @@ def test_sums_over_a_plan_are_those_over_all_that_might_be(monkeypatch: pytest.M
     assert case.entries("on") == pytest.approx(found)
 
 
+BUSY = """
+scenario Busy for PriceAwareRejecting extends Baselines { load["I1", h in Slots] = 4000[request/min]; }
+policy UnlimitedFIFO extends FIFORejecting {
+  serve share[i in Services, k in Nodes, h in Slots where (i, node_type[k]) in Deployed] of load[i, h] with equal_parts;
+}
+"""
+
+
+@pytest.mark.parametrize("policy", ["FIFORejecting", "EPRONSRejecting", "PAMBTRejecting"])
+@pytest.mark.parametrize("mode", ["hard", "soft"])
+def test_requests_beyond_what_nodes_may_get_are_not_served(policy: str, mode: str) -> None:
+    """Three nodes may get 5,049 requests per minute in the soft mode, if none trains, and 3,982 in the hard mode."""
+    case = case_of(BUSY, "Busy", policy, mode=mode)
+    solved, warnings = case.judged()
+    assert warnings == []
+    assert solved.status == "feasible"
+    assert (solved.objectives[0].value > 0) == (mode == "hard" or policy == "FIFORejecting")
+    rate, threshold = {"n1": 2400, "n2": 1500, "n3": 1200}, {"n1": 2057.142857, "n2": 1125.0, "n3": 800.0}
+    for (_, node, _), load in case.entries("share").items():
+        most = threshold[str(node)] if mode == "hard" else max(0.99 * rate[str(node)], threshold[str(node)])
+        assert load <= most + 1e-6
+
+
+def test_without_a_largest_load_the_plan_of_such_requests_is_broken() -> None:
+    solved, warnings = case_of(BUSY, "Busy", "UnlimitedFIFO").judged()
+    assert solved.status == "broken"
+    assert warnings == ["GSM4015"]
+
+
 LATE = 'scenario Late extends Baselines { due["T3"] = 1; }\n'
 
 
@@ -196,6 +225,8 @@ def test_a_job_occupies_a_slot_at_least() -> None:
 
 
 WRONG = {
+    "serve share[i in Services, k in Nodes, h in Slots] of load[i, h] with equal_parts(1, 2);": "GSM1614",
+    "serve share[i in Services, k in Nodes, h in Slots] of load[i, h] with equal_parts(load[i, h]);": "GSM1640",
     "occupies 1.5;": "GSM1207",
     "finish smaller_type;": "GSM1640",
     "place best_fit;": "GSM1640",

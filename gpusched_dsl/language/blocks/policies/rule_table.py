@@ -27,7 +27,7 @@ class Parameter(Struct, frozen=True):
 
 
 class RuleShape(Struct, frozen=True):
-    """The description of a rule, as the end of a sentence, and its parameters in order.
+    """The description of a rule, as the end of a sentence, and its parameters in order; `optional` ones may follow.
 
     `engine`: the kind of policy that has the rule; a `standalone` one finds the places of all jobs by itself. Of rules
     that follow `place`, `takes` says in which way a job gets a place: in the way that it is tried in, in any of its
@@ -38,6 +38,7 @@ class RuleShape(Struct, frozen=True):
     parameters: tuple[Parameter, ...] = ()
     engine: Literal["nodes", "slots", "queues", "standalone", "gangs"] = "nodes"
     takes: Literal["one way", "any way", "no way"] = "one way"
+    optional: tuple[Parameter, ...] = ()
 
 
 # Of models whose decisions have a slot: one of the first four, and what may stand with it.
@@ -64,6 +65,7 @@ SLOT_PLACE = {
 }
 # Whether the nodes that do not train can still take the loads. A default here is the unit in which a number is needed.
 _CAPACITY = Parameter("capacity", "load that one node can serve", "load")
+_MOST = Parameter("most", "largest load of a node, in a model that need not serve all", "load")
 RESERVE = {
     "all_services": RuleShape("the nodes without training jobs have capacity for each load separately", (_CAPACITY,)),
     "one_service_each": RuleShape(
@@ -74,9 +76,9 @@ RESERVE = {
     ),
 }
 SERVE = {
-    "equal_parts": RuleShape("each load is split equally over all nodes without training jobs"),
+    "equal_parts": RuleShape("each load is split equally over all nodes without training jobs", optional=(_MOST,)),
     "equal_parts one_service_each": RuleShape(
-        "nodes are assigned to the loads in turn, and each load is split equally over its nodes"
+        "nodes are assigned to the loads in turn, and each load is split equally over its nodes", optional=(_MOST,)
     ),
     "cheapest_nodes": RuleShape(
         "the nodes of least total cost serve the loads, with one service per node; jobs start on other nodes",
@@ -85,6 +87,7 @@ SERVE = {
             Parameter("node", "cost of a node that serves", ""),
             Parameter("unit", "cost of one unit of load", "cost per load"),
         ),
+        optional=(_MOST,),
     ),
     "pools": RuleShape(
         "each load is split over the nodes of its service, so that mean response times are equal",
@@ -92,6 +95,7 @@ SERVE = {
             Parameter("rate", "service rate of a node", "load"),
             Parameter("bound", "largest mean response time", "per load"),
         ),
+        optional=(_MOST,),
     ),
 }
 

@@ -156,13 +156,15 @@ class SlotLines:
             help = did_you_mean(text, table) or f"there are {list_names(table)}"
             self._wrong(rule.span, f"`{rule.span.text}` is not a rule for serving loads", "unknown", help, "GSM1614")
             return None
-        if len(rule.arguments) != len(shape.parameters):
-            parameters_text = ", ".join(f"{p.name}: {p.meaning}" for p in shape.parameters) or "remove the brackets"
-            what = f"`{text}` has {len(shape.parameters)} argument{'' if len(shape.parameters) == 1 else 's'}"
+        parameters = (*shape.parameters, *shape.optional)
+        if not len(shape.parameters) <= len(rule.arguments) <= len(parameters):
+            parameters_text = ", ".join(f"{p.name}: {p.meaning}" for p in parameters) or "remove the brackets"
+            numbers = " or ".join(str(n) for n in range(len(shape.parameters), len(parameters) + 1))
+            what = f"`{text}` has {numbers} argument{'' if numbers == '1' else 's'}"
             self._wrong(rule.span, what, f"{len(rule.arguments)} given", parameters_text, "GSM1614")
             return None
         found: list[TypedExpr] = []
-        for parameter, argument in zip(shape.parameters, rule.arguments, strict=True):
+        for parameter, argument in zip(parameters, rule.arguments, strict=False):
             expr = self.checker.number(argument, scope)
             if expr is None or not self.checker.data_only(expr, f"`{text}`"):
                 return None

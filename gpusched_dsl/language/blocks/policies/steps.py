@@ -225,6 +225,8 @@ def _detail(table: Mapping[str, RuleShape], rule: CheckedRule) -> str:
         arguments_text = f", with {', '.join(values)}" if values else ""
         return f"`{rule.text}`: a rule of another package{arguments_text}"
     parameters = [f"{p.name} {values[at] if at < len(values) else p.default}" for at, p in enumerate(shape.parameters)]
+    given = values[len(shape.parameters) :]
+    parameters += [f"{p.name} {value}" for p, value in zip(shape.optional, given, strict=False)]
     name = rule.text
     if rule.key is not None:
         name = f"{name.removesuffix('key')}{text_of(rule.key.value.span.text)}"
