@@ -60,9 +60,8 @@ class AccaSim(Scheduler):
     def see(self, event: dict[str, Any]) -> None:
         super().see(event)
         if event["kind"] == "job":
-            [way] = event["ways"]
-            needs = {"gpu": round(PARTS * way["gpus"])}
-            self.events[event["job"]] = Job(event["job"], needs, way["lasts"])
+            [(gpus, lasts)] = {(way["gpus"], way["lasts"]) for way in event["ways"]}  # they differ in their nodes only
+            self.events[event["job"]] = Job(event["job"], {"gpu": round(PARTS * gpus)}, lasts)
         elif event["kind"] == "completion":
             self.manager.remove_event(event["job"])
 
@@ -76,7 +75,8 @@ class AccaSim(Scheduler):
                 if nodes:
                     self.events[job].start_time = now
                     self.manager.allocate_event(self.events[job], nodes)
-                    chosen[job] = (self.node_of[nodes[0]], self.jobs[job]["ways"][0])
+                    node, ways = self.node_of[nodes[0]], self.jobs[job]["ways"]
+                    chosen[job] = (node, next(way for way in ways if node in way.get("nodes", [node])))
         return chosen
 
 
