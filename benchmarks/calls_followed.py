@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from gpusched_dsl.cli import main as gsdsl
 
@@ -145,6 +146,8 @@ def _parts(value: Any, objects: bool) -> list[Any]:
         return value.to_list() if value.dtype in (pl.Float64, pl.String) else []
     if objects and isinstance(value, pl.DataFrame):
         return value.get_columns()
+    if objects and isinstance(value, Struct):
+        return [getattr(value, name, None) for name in value.__struct_fields__]
     if objects and dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, field.name, None) for field in dataclasses.fields(value)]
     return []

@@ -49,7 +49,7 @@ def solve_aggregated(
     start: Entries | None,
     monitor: Monitor | None,
     before: Solution | None,
-) -> tuple[Solution, tuple[Diagnostic, ...]]:
+) -> tuple[Solution, list[Diagnostic]]:
     """Solve the aggregated problem of a built scenario, and return the plan by element, as `solve_built` does."""
     point, warnings = (None, []) if start is None else _aggregated_start(aggregated, start)
     if before is not None and (before.aggregated is None or is_pooled(aggregated)):
@@ -62,7 +62,7 @@ def solve_aggregated(
         inner = solve_problem(aggregated.problem, backend, options, point, monitor)
     deadline = active_deadline()
     with grace():
-        return _disaggregate(built, aggregated, inner, deadline), tuple(warnings)
+        return _disaggregate(built, aggregated, inner, deadline), warnings
 
 
 def _disaggregate(built: Built, aggregated: AggregatedProblem, inner: Solution, deadline: Deadline | None) -> Solution:

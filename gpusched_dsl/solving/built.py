@@ -31,7 +31,17 @@ def solve_built(
     options = options or (before.options if before is not None else SolveOptions())
     with deadline_of(options.time_limit, monitor):
         try:
-            solved, warnings = _solve(built, backend, options, start, monitor, before)
+            aggregated = built.aggregated
+            if aggregated is not None:
+                from gpusched_dsl.solving.aggregated import solve_aggregated  # here, as it loads SciPy
+
+                solved, warnings = solve_aggregated(built, aggregated, backend, options, start, monitor, before)
+            else:
+                point, warnings = (None, []) if start is None else point_from(built.problem, start)
+                if before is None:
+                    solved = solve_problem(built.problem, backend, options, point, monitor)
+                else:
+                    solved = resolve(before, built.problem, options, point, monitor)
             return solved, (*warnings, *abandoned_aggregation(built.aggregation))
         except StoppedEarly as stopped:
             chosen = backend_named(backend) if isinstance(backend, str) else backend
@@ -39,21 +49,3 @@ def solve_built(
         finally:
             if before is not None:
                 before.close()  # what is still open was of no use
-
-
-def _solve(
-    built: Built,
-    backend: Backend | str,
-    options: SolveOptions,
-    start: Entries | None,
-    monitor: Monitor | None,
-    before: Solution | None,
-) -> tuple[Solution, tuple[Diagnostic, ...]]:
-    if built.aggregated is not None:
-        from gpusched_dsl.solving.aggregated import solve_aggregated  # here, as it loads SciPy
-
-        return solve_aggregated(built, built.aggregated, backend, options, start, monitor, before)
-    point, warnings = (None, []) if start is None else point_from(built.problem, start)
-    if before is not None:
-        return resolve(before, built.problem, options, point, monitor), tuple(warnings)
-    return solve_problem(built.problem, backend, options, point, monitor), tuple(warnings)
