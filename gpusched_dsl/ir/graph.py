@@ -6,14 +6,20 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Codes, Int32s
 
+MANY = 200_000  # edges: with more, the search of SciPy saves as much time as it takes to load
+
 
 def connected_components(nodes: int, first: Codes | Int32s, second: Codes | Int32s) -> Codes:
     """Return the component of each of the nodes 0, 1, ..., where edge i joins `first[i]` and `second[i]`.
 
     Components are numbered by their lowest nodes. Each round joins every tree with the lowest tree that an edge leads
-    to, and then points all nodes at their roots: few rounds even for long paths, as fast as SciPy's search, and
-    without loading SciPy, which takes longer than a small solve.
+    to, and then points all nodes at their roots: few rounds even for long paths.
     """
+    if len(first) > MANY:
+        from scipy.sparse import coo_array, csgraph
+
+        graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(nodes, nodes))
+        return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)
     root = np.arange(nodes)
     begin, end = root[first], root[second]
     while len(open := np.flatnonzero(begin != end)):

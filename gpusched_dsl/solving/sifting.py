@@ -36,7 +36,9 @@ LEAST_PER_CHOICE = 8  # columns of a choice on average: with fewer, most are kep
 MOST_COUPLING = 500  # rows with prices: a sample must have many more choices
 SAMPLED = 1_000  # choices, at least
 MOST_SKIPPED = 25  # one choice in so many is in the sample, at least: of more choices, 1,000 are less alike
-LEAST_KEPT, KEPT = 2, (3.0, 9.0)  # columns of each choice: at least, and on average in each of two rounds
+LEAST_KEPT, KEPT = 2, (4.0, 10.0)  # columns of each choice: at least, and on average in each of two rounds
+MANY = 250_000  # columns of the first round, from which on choices keep fewer: the solver's time grows faster than they
+LEAST_SHARE = 0.625  # of `KEPT`, for any number of choices
 SHARE = 0.25  # of the gap is left to the solver: the bound has nearly all columns, its point only few
 
 
@@ -106,10 +108,11 @@ class _Sifting:
         prices = self._prices(self.choice_of % every == 0, 1.0 / every)
         if prices is not None:
             self._improve_bound(prices)
+            share = min(1.0, max(LEAST_SHARE, MANY / (KEPT[0] * len(self.choices.rows))))
             for count in KEPT:
                 if self._is_proved or self.budget.over:
                     break
-                self._keep_cheapest(prices, count)
+                self._keep_cheapest(prices, share * count)
                 self._solve_kept()
         proved = self._is_proved
         stopped = self.budget.stop_requested and not proved

@@ -7,12 +7,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csgraph
 
+from gpusched_dsl.ir import graph
 from gpusched_dsl.ir.graph import connected_components
 
 
 def by_scipy(nodes: int, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int32]:
-    graph = coo_array((np.ones(len(first)), (first, second)), shape=(nodes, nodes))
-    label: NDArray[np.int32] = csgraph.connected_components(graph, directed=False)[1]
+    matrix = coo_array((np.ones(len(first)), (first, second)), shape=(nodes, nodes))
+    label: NDArray[np.int32] = csgraph.connected_components(matrix, directed=False)[1]
     return label
 
 
@@ -29,6 +30,15 @@ def test_long_paths_and_stars() -> None:
     star = np.full(2999, 1500)
     for first, second in ((path[:-1], path[1:]), (star, np.arange(2999))):
         assert np.array_equal(connected_components(3000, first, second), by_scipy(3000, first, second))
+
+
+def test_many_edges_are_left_to_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = np.random.default_rng(1).integers(0, 300, (2, 250))
+    expected = connected_components(300, first, second)
+    monkeypatch.setattr(graph, "MANY", 249)
+    found = connected_components(300, first, second)
+    assert np.array_equal(found, expected)
+    assert found.dtype == expected.dtype
 
 
 def test_no_nodes_and_no_edges() -> None:
