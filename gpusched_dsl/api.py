@@ -328,9 +328,8 @@ class Model(ModelCampaigns):
             time_limit=options.time_limit if time_limit is None else time_limit,
         )
         options = plain_options(options)
-        scenario = structs.replace(
-            self._select(earlier.config.scenario), seconds=0.0
-        )  # nothing is read or checked anew
+        # Nothing is read or checked anew.
+        scenario = structs.replace(self._select(earlier.config.scenario), seconds=0.0)
         config = structs.replace(earlier.config, scenario=scenario, options=options, warm_start=warm_start)
         self._solved = solve_scenario(config, clock=clock, monitor=monitor, earlier=earlier)
         return self._solved.result

@@ -80,9 +80,8 @@ class WaitingSearch:
         limits = MemoryLimits(min(MEMORY, (result.provenance.limits or MemoryLimits()).memory))
         unknown = "not examined"
         try:
-            found = _Search(
-                model, structs.replace(store, variables={}, point=None), result, waiting, limits, self
-            ).reasons()
+            unplanned = structs.replace(store, variables={}, point=None)
+            found = _Search(model, unplanned, result, waiting, limits, self).reasons()
         except DiagnosticError as failure:  # the plan is worth more than the reasons
             found = {}
             if any(diagnostic.code == TOO_LARGE_FOR_MEMORY for diagnostic in failure.diagnostics):

@@ -22,8 +22,8 @@ def connected_components(nodes: int, first: Codes | Int32s, second: Codes | Int3
         return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.int64)
     root = np.arange(nodes)
     begin, end = root[first], root[second]
-    while len(open := np.flatnonzero(begin != end)):
-        first, second, begin, end = first[open], second[open], begin[open], end[open]
+    while len(apart := np.flatnonzero(begin != end)):
+        first, second, begin, end = first[apart], second[apart], begin[apart], end[apart]
         np.minimum.at(root, np.maximum(begin, end), np.minimum(begin, end))
         while not np.array_equal(above := root[root], root):
             root = above

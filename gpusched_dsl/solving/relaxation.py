@@ -23,9 +23,8 @@ def relax_integers(problem: Problem, backend: Backend) -> Problem:
     """
     if not problem.is_linear:
         target = target_of(backend, problem)
-        problem = reformulate(
-            problem, structs.replace(target, accepts=target.accepts - {INDICATOR}), tighten=False
-        ).problem
+        without_indicators = structs.replace(target, accepts=target.accepts - {INDICATOR})
+        problem = reformulate(problem, without_indicators, tighten=False).problem
     return replace(problem, integer=np.zeros_like(problem.integer))
 
 

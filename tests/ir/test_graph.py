@@ -45,7 +45,5 @@ def test_no_nodes_and_no_edges() -> None:
     none = np.zeros(0, dtype=np.int64)
     assert connected_components(0, none, none).tolist() == []
     assert connected_components(3, none, none).tolist() == [0, 1, 2]
-    assert connected_components(2, np.array([1, 0], dtype=np.int32), np.array([1, 0], dtype=np.int32)).tolist() == [
-        0,
-        1,
-    ]
+    loops = np.array([1, 0], dtype=np.int32)
+    assert connected_components(2, loops, loops).tolist() == [0, 1]

@@ -137,9 +137,8 @@ def test_a_point_starts_the_changed_problem(name: str) -> None:
 
 
 def test_no_branching_where_the_relaxation_is_proof() -> None:
-    whole = structs.replace(
-        EXACT, without=frozenset({"network_integrality"})
-    )  # with that pass it is no problem with integers
+    # With that pass it is no problem with integers.
+    whole = structs.replace(EXACT, without=frozenset({"network_integrality"}))
     solved = solve_problem(assignment(list(range(20)), 8, whole=True), "highs", whole)
     for job in range(20, 24):
         after = assignment([*range(job - 19, job), 100 + job], 8, whole=True)

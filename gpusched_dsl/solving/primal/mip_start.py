@@ -104,19 +104,15 @@ def _solve(
         return
     start = None if incumbent.point is None else part.values(incumbent.point)
     if int(part.problem.integer.sum()) > LARGE:
-        found = (
-            Search(part.problem, backend, structs.replace(options, time_limit=None), budget.share(SHARE), start)
-            .run()
-            .point
-        )
+        unlimited = structs.replace(options, time_limit=None)  # the search has its own limit
+        found = Search(part.problem, backend, unlimited, budget.share(SHARE), start).run().point
         if found is not None:
             incumbent.offer(part.point(found))
             start = found
     if budget.over:
         return
-    answer = solve_part(
-        backend, part.problem, structs.replace(options, time_limit=budget.remaining_seconds), start, budget
-    )
+    options = structs.replace(options, time_limit=budget.remaining_seconds)
+    answer = solve_part(backend, part.problem, options, start, budget)
     if has_point(answer):
         assert answer.values is not None
         incumbent.offer(part.point(answer.values))
