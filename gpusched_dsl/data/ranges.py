@@ -23,6 +23,12 @@ _HOLDS = {
 }
 
 
+def in_range(bound: CheckedBound, values: Values, limits: Values | float) -> Bools:
+    """Which values a bound allows."""
+    holds: Bools = _HOLDS[bound.op](values, limits)
+    return holds
+
+
 def report_out_of_range(
     checked: CheckedParam,
     domain: Domain,
@@ -38,7 +44,7 @@ def report_out_of_range(
     breaks no bound: it has been reported as such.
     """
     limits = np.broadcast_to(np.asarray(bound_values, dtype=np.float64), values.shape)
-    wrong = np.flatnonzero(~_HOLDS[bound.op](values, limits) & ~np.isnan(values.astype(np.float64)))
+    wrong = np.flatnonzero(~in_range(bound, values, limits) & ~np.isnan(values.astype(np.float64)))
     if not len(wrong):
         return True
     shown = wrong[:SHOWN].tolist()

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.data.distributions import laws_of
 from gpusched_dsl.compiling.data.formulas import array_chunk, formula_chunk
 from gpusched_dsl.compiling.data.indexed_sets import EnclosingSet, with_single_indices
 from gpusched_dsl.compiling.data.reuse import Inputs, ReusedValues
-from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlice, Ready, put
+from gpusched_dsl.compiling.data.slicing import KeptRows, KnownValues, LawSlice, ParamSlice, Ready, put
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -122,6 +122,7 @@ def build_instance(
     earlier: Instance | None = None,
     ready: Mapping[str, Ready] | None = None,
     fulfilled: Container[int] = (),
+    kept_rows: KeptRows | None = None,
 ) -> Instance:
     """Read, bind, derive and check all data of a scenario.
 
@@ -130,7 +131,7 @@ def build_instance(
     set from Python); `reader` is that of an earlier instance of the scenario, with the files it has read, and `earlier`
     that instance: of its values those are taken over whose inputs did not change (`reuse.py`). What is `ready` is taken
     as it is, whatever the scenario gives (`slicing.py`). `fulfilled` are the positions of checks of the model that are
-    known to hold.
+    known to hold; `kept_rows` has values of derived parameters that are known to be sound.
     Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values, GSM22xx of checks,
     GSM30xx of derivations. GSM6025 in a fork of a process that has read data before.
     """
@@ -148,7 +149,7 @@ def build_instance(
     before = (None, None) if earlier is None else (earlier.made_of, earlier.store)
     kept = ReusedValues(made_of, *before)
     builder = _Builder(
-        scenario, reader, limits or MemoryLimits(), dict(replaced or {}), diagnostics, kept, ready, fulfilled
+        scenario, reader, limits or MemoryLimits(), dict(replaced or {}), diagnostics, kept, ready, fulfilled, kept_rows
     )
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
         builder.run()
@@ -171,9 +172,11 @@ class _Builder:
         kept: ReusedValues,
         ready: Mapping[str, Ready],
         fulfilled: Container[int],
+        kept_rows: KeptRows | None,
     ) -> None:
         self.kept = kept
         self.fulfilled = fulfilled
+        self.kept_rows = kept_rows
         self.ready = ready
         self.scenario = scenario
         self.model: CheckedModel = scenario.model
@@ -308,6 +311,10 @@ class _Builder:
     def _param(self, declared: CheckedParam) -> None:
         domain = self.ev.index_domain(declared.indexing, declared.span)
         self.ev.budget.frame(domain.size, 1 + domain.arity, declared.span, f"parameter `{declared.name}`")
+        memory = self.kept_rows if self.kept_rows is not None and declared.name in self.kept_rows.names else None
+        if memory is not None and (known := memory.values(declared.name, domain)) is not None:
+            self.store.params[declared.name] = Param(domain, known)
+            return
         frame = self.ev.domain_frame(declared.indexing, domain)
         within = None if declared.within is None else self.ev.domain(declared.within)
         formula = declared.value or declared.default
@@ -340,6 +347,8 @@ class _Builder:
             if not sound:
                 raise Unavailable(declared.name)
         self.store.params[declared.name] = Param(domain, bound.values)
+        if memory is not None:
+            memory.keep(declared.name, domain, bound.values)
 
     # --- what a scenario gives ---------------------------------------------------------------------------------------
 

@@ -6,8 +6,9 @@ places among those that are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
+from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -143,6 +144,19 @@ class KnownValues(Struct, frozen=True, eq=False):
 
 
 Ready = Universe | SetSlice | ParamSlice | LawSlice | KnownValues
+
+
+class KeptRows(Protocol):
+    """Values of derived parameters that an earlier instance computed for the same elements."""
+
+    @property
+    def names(self) -> Container[str]: ...
+
+    def values(self, name: str, domain: Domain) -> Values | None:
+        """The values over the domain of the parameter; None where all of them have to be computed."""
+
+    def keep(self, name: str, domain: Domain, values: Values) -> None:
+        """Keep values that were computed."""
 
 
 def put(name: str, ready: Ready, store: ValueStore) -> bool:

@@ -18,6 +18,7 @@ from gpusched_dsl.ir.domains import Component
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.online.data.lasting_checks import lasting_checks
+from gpusched_dsl.online.data.row_memory import RowMemory
 
 EVERYTHING: Mapping[str, Codes] = {}
 
@@ -72,7 +73,8 @@ class Base:
         Raises DiagnosticError where carried values break the bounds or checks of the model, as `build_instance` does.
         """
         ready = {name: self._slice(name, part) for name in self.model.data_order if name in self.input_names}
-        ready.update(carried)
+        memory = self._row_memory(frozenset(carried), frozenset(part.kept)).in_part(part)
+        ready.update(memory.compared(carried))
         return build_instance(
             self._bare,
             folder=self.instance.reader.folder,
@@ -81,7 +83,18 @@ class Base:
             earlier=earlier,
             ready=ready,
             fulfilled=self._lasting_checks(frozenset(carried), frozenset(part.kept)),
+            kept_rows=memory,
         )
+
+    def _row_memory(self, carried: frozenset[str], roots: frozenset[str]) -> RowMemory:
+        key = carried, roots
+        if key not in self._memories:
+            self._memories[key] = RowMemory(self.model, self.store, self.limits, self.input_names, carried, roots)
+        return self._memories[key]
+
+    @cached_property
+    def _memories(self) -> dict[tuple[frozenset[str], frozenset[str]], RowMemory]:
+        return {}
 
     def _lasting_checks(self, carried: frozenset[str], roots: frozenset[str]) -> frozenset[int]:
         key = carried, roots
