@@ -305,18 +305,27 @@ REPLAY = Case(
 ONLINE = Case(
     name="online",
     title="100 nodes, 400 jobs there at once: 120 events of a run over time, a plan for each",
-    prepare=("benchmarks.online.data",),
+    prepare=("benchmarks.online.data", "100", "40"),
     reference="Greedy",
     facts={"plans": 120},
     arms=(
-        Arm("Greedy", "benchmarks.online.by_gsdsl", ("Greedy", "120"), repeats=3),
-        Arm("FIFO", "benchmarks.online.by_gsdsl", ("FIFO", "120"), repeats=3),
+        Arm("Greedy", "benchmarks.online.by_gsdsl", ("Greedy", "120", "380"), repeats=3),
+        Arm("FIFO", "benchmarks.online.by_gsdsl", ("FIFO", "120", "380"), repeats=3),
     ),
     # `loop` is all but the instances and the plans.
     targets=(
         Target("Greedy", "CPU loop", limit=120 * 0.002),
         Target("FIFO", "CPU loop", limit=120 * 0.002),
     ),
+)
+LARGE_ONLINE = Case(
+    name="large_online",
+    title="1,000 nodes, 4,500 jobs there at once: 120 events of a run over time, a plan for each",
+    prepare=("benchmarks.online.data", "1000", "4000"),
+    reference="FIFO",
+    facts={"plans": 120},
+    arms=(Arm("FIFO", "benchmarks.online.by_gsdsl", ("FIFO", "120", "4000"), repeats=3),),
+    targets=(Target("FIFO", "CPU loop", limit=120 * 0.0025), Target("FIFO", "CPU build", limit=120 * 0.0025)),
 )
 
 CASES = (
@@ -339,4 +348,5 @@ CASES = (
     GREEDY_DRAWN,
     REPLAY,
     ONLINE,
+    LARGE_ONLINE,
 )

@@ -57,8 +57,8 @@ class TimedPlanner:
         self.planner.close()
 
 
-def run(folder: Path, lap: Lap, policy: str, plans: str) -> dict[str, float]:
-    """`plans`: how many are measured, one for each event."""
+def run(folder: Path, lap: Lap, policy: str, plans: str, jobs: str) -> dict[str, float]:
+    """`plans`: how many are measured, one for each event, with at least so many `jobs` present."""
     found = Diagnostics()
     workspace = load_workspace(folder / "crowd.gsm", found)
     found.raise_if_errors()
@@ -75,5 +75,5 @@ def run(folder: Path, lap: Lap, policy: str, plans: str) -> dict[str, float]:
     driver.run()
     lap("loop")
     present = float(np.mean([step.jobs for step in driver.steps[FIRST:]]))
-    assert 350 <= present <= 450, present
+    assert int(jobs) <= present <= 1.2 * int(jobs), present
     return {"plans": len(driver.steps) - FIRST}
