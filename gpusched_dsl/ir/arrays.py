@@ -16,6 +16,11 @@ Values = NDArray[Any]  # numbers, codes of elements, or texts as objects
 _T = TypeVar("_T", bound=np.generic)
 
 
+def spread(values: Values, size: int) -> Values:
+    """Return `size` values, those of each row or the single one for all; not to be written to."""
+    return values if values.shape == (size,) else np.broadcast_to(values, (size,))
+
+
 def unique(values: NDArray[_T]) -> NDArray[_T]:
     """Return the distinct values in ascending order; no value is NaN.
 

@@ -109,8 +109,10 @@ def _is_within(numbers: Codes, size: int) -> Bools:
 
 
 def _are_all_within(numbers: Codes, size: int) -> bool:
-    """Check the common case by two reductions without a temporary array."""
-    return not len(numbers) or (int(numbers.min()) >= 0 and int(numbers.max()) < size)
+    """Check the common case by one reduction without a temporary array: negative numbers are large as unsigned ones."""
+    if numbers.dtype != np.int64:
+        return bool(_is_within(numbers, size).all())
+    return not len(numbers) or int(np.maximum.reduce(numbers.view(np.uint64))) < size
 
 
 @dataclass(frozen=True, eq=False)

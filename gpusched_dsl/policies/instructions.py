@@ -8,7 +8,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints, spread
 from gpusched_dsl.language.checked import IndexVar, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.cluster import Cluster, numbers
@@ -121,7 +121,7 @@ class PolicyLineReader:
         kind = bound.get(extra[0] if extra else named)
 
         def column(variable: IndexVar) -> Codes:
-            return np.broadcast_to(frame.columns[variable], (frame.size,))
+            return spread(frame.columns[variable], frame.size)
 
         if kind is None:
             row = np.repeat(np.arange(frame.size), len(cluster.kinds))

@@ -6,13 +6,13 @@ the policy has declarations of these names. Here they get their values.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
 from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.domains import IntervalDomain
@@ -39,17 +39,9 @@ def with_job_facts(
     every = IntervalDomain(0, len(jobs.labels) - 1, 1, jobs)
     zero = np.zeros(len(jobs.labels))
     given = dict.fromkeys(names, zero) | {name: values for name, values in (known or {}).items() if name in names}
-    if SHORTEST in names and _reads(policy, SHORTEST):
-        given[SHORTEST] = _shortest(policy, store, limits, len(zero))
-    return structs.replace(
-        store, params={**store.params, **{name: Param(every, values) for name, values in given.items()}}
-    )
-
-
-def _reads(policy: CheckedPolicy, name: str) -> bool:
-    """Whether a line of the policy mentions a name."""
-    word = re.compile(rf"\b{name}\b")
-    return any(word.search(line.span.text) for line in policy.lines.values())
+    params = store.params | {name: Param(every, values) for name, values in given.items() if name != SHORTEST}
+    shortest = {SHORTEST: lambda: Param(every, _shortest(policy, store, limits, len(zero)))}
+    return structs.replace(store, params=OnDemand(params, shortest if SHORTEST in names else {}))
 
 
 def _shortest(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits, jobs: int) -> Floats:

@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.ir.arrays import Floats, Ints, spread
 from gpusched_dsl.language.checked import IndexVar
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
@@ -90,7 +90,7 @@ class _Reader:
             return self.placed
         value = self.cluster.placement.value("node_type")
         assert value is not None, "the checker binds names of types only if the placement states a type"
-        kind = np.broadcast_to(self.ev.codes(value, self.placed), (self.placed.size,))
+        kind = spread(self.ev.codes(value, self.placed), self.placed.size)
         return self.placed.bind(dict.fromkeys(node_types, kind))
 
     def of(self, values: Floats) -> VariableValues:

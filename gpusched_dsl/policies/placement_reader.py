@@ -126,7 +126,7 @@ class _Reader(PlacementEvaluator):
                 only = structs.replace(iterator, domain=structs.replace(iterator.domain, name=ONE_NODE_OF_EACH))
                 listed = (*indexing.iterators[:number], only, *indexing.iterators[number + 1 :])
                 component = self.store.sets[iterator.domain.name].components[0]
-                sets = {**self.store.sets, ONE_NODE_OF_EACH: TupleDomain((component,), (nodes,))}
+                sets = self.store.sets | {ONE_NODE_OF_EACH: TupleDomain((component,), (nodes,))}
                 small = Evaluator(self.model, structs.replace(self.store, sets=sets), self.limits)
                 return small.index_domain(TypedIndexing(listed, indexing.conditions), variable.span).columns()
             place += len(iterator.variables)

@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, spread
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import IndexVar, RandomRef, TypedExpr
@@ -38,7 +38,7 @@ def with_stages(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) 
     """
     if not policy.stages:
         return store
-    found = structs.replace(store, params=dict(store.params))
+    found = structs.replace(store, params=store.params | {})
     for stage in policy.stages:
         results = _SOLVE[stage.verb](stage, Evaluator(policy.model, found, limits))
         found.params.update(results)
@@ -85,7 +85,7 @@ class _Stage:
         declared = self.stage.results[word]
         domain: Domain = self.ev.index_domain(declared.indexing, declared.span)
         values_of_all = np.full(domain.size, _ABSENT[word])
-        columns = tuple(np.broadcast_to(frame.columns[v], (frame.size,)) for v in declared.indexing.variables)
+        columns = tuple(spread(frame.columns[v], frame.size) for v in declared.indexing.variables)
         if frame.size:
             values_of_all[domain.locate(columns)] = values
         return declared.name, Param(domain, values_of_all)
@@ -143,7 +143,7 @@ def _is_no_count(values: Floats) -> Bools:
 def _places(elements: Codes, frame: Frame, variable: IndexVar) -> Codes:
     """Return the positions of the elements of a frame's column in a list of them."""
     order = np.argsort(elements, kind="stable")
-    column = np.broadcast_to(frame.columns[variable], (frame.size,))
+    column = spread(frame.columns[variable], frame.size)
     return order[np.searchsorted(elements[order], column)]
 
 

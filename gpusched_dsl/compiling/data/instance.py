@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.compiling.data.derived import report_computed, report_elements
 from gpusched_dsl.compiling.data.distributions import laws_of
-from gpusched_dsl.compiling.data.formulas import array_chunk, formula_chunk
+from gpusched_dsl.compiling.data.given_data import GivenData, Unavailable, label_chunks
 from gpusched_dsl.compiling.data.indexed_sets import EnclosingSet, with_single_indices
 from gpusched_dsl.compiling.data.reuse import Inputs, ReusedValues
 from gpusched_dsl.compiling.data.slicing import KeptRows, KnownValues, LawSlice, ParamSlice, Ready, put
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
 from gpusched_dsl.compiling.evaluation.recursion import recursive_values
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
 from gpusched_dsl.data.binding import (
     BoundParam,
-    ColumnChunk,
     DataChunk,
     FileReader,
-    ValueChunk,
     bind_param,
     bind_root_set,
     bind_set,
-    chunk_of,
-    columns_chunk,
     label_chunk,
     literal_chunk,
-    read_matrix,
-    read_set_cells,
-    read_table,
     report_failed_check,
     report_out_of_range,
 )
 from gpusched_dsl.data.params import ANY_VALUE
 from gpusched_dsl.data.samples import files_of
 from gpusched_dsl.data.sources.files import FileLimits as FileLimits
-from gpusched_dsl.ir.arrays import Values
+from gpusched_dsl.ir.arrays import Values, spread
 from gpusched_dsl.ir.deadline import checkpoint
-from gpusched_dsl.ir.domains import Domain, IntervalDomain, Scalar
+from gpusched_dsl.ir.domains import Domain, IntervalDomain
 from gpusched_dsl.ir.one_process import refuse_fork
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -56,29 +51,18 @@ from gpusched_dsl.language.checked import (
     Element,
     LiteralSet,
     Numeric,
-    StringLiteral,
     TextType,
     TypedExpr,
     TypedLaw,
-    TypedSet,
 )
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.assignments import (
-    ArrayAssignment,
-    ColumnsAssignment,
-    ExpressionAssignment,
-    FileAssignment,
     LawAssignment,
-    MatrixAssignment,
-    TableAssignment,
 )
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 
 T = TypeVar("T")
-
-# A label with its row is a few objects: as much as that many numbers.
-_LABEL_NUMBERS = 12
 
 
 class Instance(Struct, eq=False):
@@ -101,13 +85,15 @@ class Instance(Struct, eq=False):
         return tuple(self.reader.notes)
 
 
-class Unavailable(Exception):
-    """A required value is missing; its error has been reported."""
-
-
 class _Known(dict[str, T]):
+    """What has been made; `make` is asked for the rest, and raises Unavailable where it is missing."""
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        super().__init__()
+        self._make = make
+
     def __missing__(self, name: str) -> T:
-        raise Unavailable(name)
+        return self._make(name)
 
 
 def build_instance(
@@ -123,6 +109,7 @@ def build_instance(
     ready: Mapping[str, Ready] | None = None,
     fulfilled: Container[int] = (),
     kept_rows: KeptRows | None = None,
+    on_demand: bool = False,
 ) -> Instance:
     """Read, bind, derive and check all data of a scenario.
 
@@ -131,7 +118,8 @@ def build_instance(
     set from Python); `reader` is that of an earlier instance of the scenario, with the files it has read, and `earlier`
     that instance: of its values those are taken over whose inputs did not change (`reuse.py`). What is `ready` is taken
     as it is, whatever the scenario gives (`slicing.py`). `fulfilled` are the positions of checks of the model that are
-    known to hold; `kept_rows` has values of derived parameters that are known to be sound.
+    known to hold; `kept_rows` has values of derived parameters that are known to be sound. `on_demand`: what is derived
+    without a bound is made when it is first read.
     Raises DiagnosticError with everything found: GSM20xx of files, GSM21xx of keys and values, GSM22xx of checks,
     GSM30xx of derivations. GSM6025 in a fork of a process that has read data before.
     """
@@ -149,16 +137,23 @@ def build_instance(
     before = (None, None) if earlier is None else (earlier.made_of, earlier.store)
     kept = ReusedValues(made_of, *before)
     builder = _Builder(
-        scenario, reader, limits or MemoryLimits(), dict(replaced or {}), diagnostics, kept, ready, fulfilled, kept_rows
+        scenario,
+        reader,
+        limits or MemoryLimits(),
+        dict(replaced or {}),
+        diagnostics,
+        kept,
+        ready,
+        fulfilled,
+        kept_rows,
+        on_demand,
     )
     with np.errstate(all="ignore"):  # what is not finite is reported with its place
         builder.run()
     if diagnostics.has_errors:
         diagnostics.extend(reader.notes)  # a key may be unknown because its row was left out
     diagnostics.raise_if_errors()
-    made = builder.store
-    store = ValueStore(dict(made.universes), dict(made.sets), dict(made.params), dict(made.randoms))
-    return Instance(scenario, store, reader, made_of, frozenset(kept.names))
+    return Instance(scenario, builder.finished_store(), reader, made_of, frozenset(kept.names))
 
 
 class _Builder:
@@ -173,6 +168,7 @@ class _Builder:
         ready: Mapping[str, Ready],
         fulfilled: Container[int],
         kept_rows: KeptRows | None,
+        on_demand: bool,
     ) -> None:
         self.kept = kept
         self.fulfilled = fulfilled
@@ -183,24 +179,29 @@ class _Builder:
         self.reader = reader
         self.replaced = replaced
         self.diagnostics = diagnostics
-        self.store = ValueStore(universes=_Known(), sets=_Known(), params=_Known(), randoms=_Known())
+        self.on_demand = on_demand
+        self.waiting: set[str] = set()
+        self.finished = ValueStore()
+        self.store = ValueStore(
+            universes=_Known(self._missing),
+            sets=_Known(lambda name: self._made(name, self.store.sets)),
+            params=_Known(lambda name: self._made(name, self.store.params)),
+            randoms=_Known(self._missing),
+        )
         self.ev = Evaluator(self.model, self.store, limits)
+        self.given = GivenData(self.ev, scenario, reader, replaced, diagnostics)
 
     def run(self) -> None:
         self.kept.take_over(self.model.data_order, self.store)
         for name in self.model.data_order:
             checkpoint()
-            if name in self.kept.names:
+            if name in self.store.sets or name in self.store.params or name in self.store.randoms:
+                continue  # taken over, or read by something else
+            if self._can_wait(name):
+                self.waiting.add(name)
                 continue
             with self._collect_errors():
-                if name in self.ready:
-                    self._ready(name, self.ready[name])
-                elif name in self.model.sets:
-                    self._set(self.model.sets[name])
-                elif name in self.model.randoms:
-                    self._random(self.model.randoms[name])
-                else:
-                    self._param(self.model.params[name])
+                self._make(name)
         for number, check in enumerate(self.model.checks):
             checkpoint()
             if number in self.fulfilled or self.kept.is_unchanged(check):
@@ -209,6 +210,65 @@ class _Builder:
                 domain = self.ev.index_domain(check.indexing, check.span)
                 holds = self.ev.mask(check.condition, self.ev.domain_frame(check.indexing, domain))
                 report_failed_check(check, domain.components, domain.columns(), holds, self.diagnostics)
+
+    def _make(self, name: str) -> None:
+        if name in self.ready:
+            self._ready(name, self.ready[name])
+        elif name in self.model.sets:
+            self._set(self.model.sets[name])
+        elif name in self.model.randoms:
+            self._random(self.model.randoms[name])
+        else:
+            self._param(self.model.params[name])
+
+    def _can_wait(self, name: str) -> bool:
+        """Whether something is derived, and nothing but its own evaluation could find an error in it."""
+        if not self.on_demand or name in self.ready or name in self.replaced or name in self.scenario.assignments:
+            return False
+        if self.kept_rows is not None and name in self.kept_rows.names:
+            return self.kept_rows.change_often(name) and not self.model.params[name].bounds
+        derived = self.model.sets.get(name) or self.model.params.get(name)
+        if derived is None or derived.value is None or derived.within is not None:
+            return False
+        return isinstance(derived, CheckedSet) or not (derived.bounds or derived.kind == "binary")
+
+    def _made(self, name: str, into: Mapping[str, T]) -> T:
+        """Make what waits. Raises Unavailable where it cannot be made, DiagnosticError after the build is over."""
+        if name not in self.waiting:
+            self._missing(name)
+        self.waiting.discard(name)
+        with np.errstate(all="ignore"):
+            self._make(name)
+        return into[name]
+
+    def _missing(self, name: str) -> NoReturn:
+        raise Unavailable(name)
+
+    def finished_store(self) -> ValueStore:
+        """Return what has been made, with the rest on demand."""
+        made = self.store
+        if not self.waiting:
+            return ValueStore(dict(made.universes), dict(made.sets), dict(made.params), dict(made.randoms))
+        self.kept, self.kept_rows = ReusedValues(self.kept.now), None  # later readers are no earlier instances
+        later = {name: partial(self._later, name) for name in self.waiting}
+        sets = {name: make for name, make in later.items() if name in self.model.sets}
+        params = {name: make for name, make in later.items() if name in self.model.params}
+        self.finished = ValueStore(
+            dict(made.universes), OnDemand(dict(made.sets), sets), OnDemand(dict(made.params), params),
+            dict(made.randoms),
+        )  # fmt: skip
+        return self.finished
+
+    def _later(self, name: str) -> Any:
+        """Make what waited, for a reader of the finished instance. Raises DiagnosticError as the build does."""
+        known: Mapping[str, Any] = self.store.sets if name in self.model.sets else self.store.params
+        with self._collect_errors():
+            value = known[name]
+            self.finished.sets.update(self.store.sets)  # what was made for it too
+            self.finished.params.update(self.store.params)
+            return value
+        self.diagnostics.raise_if_errors()
+        raise Unavailable(name)
 
     @contextmanager
     def _collect_errors(self) -> Iterator[None]:
@@ -245,8 +305,8 @@ class _Builder:
             if isinstance(declared.value, LiteralSet):  # the model lists its elements
                 chunks: list[DataChunk | None] = [literal_chunk(declared.value, declared.span)]
             else:
-                chunks = [*self._chunks(declared)]
-            universe = bind_root_set(declared, _label_chunks(chunks), self.diagnostics)
+                chunks = [*self.given.chunks(declared)]
+            universe = bind_root_set(declared, label_chunks(chunks), self.diagnostics)
             if universe is not None:
                 self.store.universes[declared.name] = universe
                 self.store.sets[declared.name] = IntervalDomain(0, len(universe.labels) - 1, 1, universe)
@@ -256,14 +316,14 @@ class _Builder:
             return
         within = None if declared.within is None else self.ev.domain(declared.within)
         domain: Domain | None
-        formula = declared.value or self._formula(declared)
+        formula = declared.value or self.given.formula(declared)
         if formula is not None:
             domain = self.ev.domain(formula)
             if within is not None and not report_elements(declared, formula, domain, within, self.diagnostics):
                 raise Unavailable(declared.name)
         else:
             components = tuple(map(self.store.component, declared.types))
-            domain = bind_set(declared, components, _label_chunks(self._chunks(declared)), self.diagnostics, within)
+            domain = bind_set(declared, components, label_chunks(self.given.chunks(declared)), self.diagnostics, within)
         if domain is not None:
             self.store.sets[declared.name] = domain
 
@@ -272,16 +332,16 @@ class _Builder:
         if declared.within is not None:
             assert isinstance(declared.within, ComprehensionSet)
             within = EnclosingSet(self.ev, declared.within)
-        formula = declared.value or self._formula(declared)
+        formula = declared.value or self.given.formula(declared)
         components = tuple(map(self.store.component, declared.types))
         domain: Domain | None
-        patches = self._patches(declared)
+        patches = self.given.patches(declared)
         if formula is not None:
             domain = self.ev.domain(formula)
             if within is not None and not report_elements(declared, formula, domain, within, self.diagnostics):
                 raise Unavailable(declared.name)
         else:
-            chunks = _label_chunks(self._chunks(declared))
+            chunks = label_chunks(self.given.chunks(declared))
             if not chunks and patches:
                 chunks = [label_chunk([], len(components), declared.span)]
             domain = bind_set(declared, components, chunks, self.diagnostics, within)
@@ -289,22 +349,6 @@ class _Builder:
             domain = with_single_indices(self.ev, declared, domain, patches, within, self.diagnostics)
         if domain is not None:
             self.store.sets[declared.name] = domain
-
-    def _patches(self, declared: CheckedSet) -> list[ExpressionAssignment]:
-        """The statements of the scenario for single indices of an indexed set."""
-        if declared.name in self.replaced:
-            return []
-        given = self.scenario.assignments.get(declared.name, ())
-        return [g for g in given if isinstance(g, ExpressionAssignment) and g.patch]
-
-    def _formula(self, declared: CheckedSet) -> TypedSet | None:
-        """Return the formula of the set in a scenario, None if it lists labels or other values replace it."""
-        for given in self.scenario.assignments.get(declared.name, ()) if declared.name not in self.replaced else ():
-            if isinstance(given, ExpressionAssignment) and isinstance(given.value, TypedSet) and not given.patch:
-                if isinstance(given.value, LiteralSet) and literal_chunk(given.value, given.span) is not None:
-                    continue
-                return given.value
-        return None
 
     # --- parameters --------------------------------------------------------------------------------------------------
 
@@ -326,9 +370,11 @@ class _Builder:
             if declared.recursive:
                 computed = recursive_values(self.ev, declared, domain, frame, evaluate)
             else:
-                computed = np.broadcast_to(evaluate(formula, frame), (frame.size,))
+                computed = spread(evaluate(formula, frame), frame.size)
         if declared.value is None:
-            bound = bind_param(declared, domain, self._chunks(declared, domain), computed, self.diagnostics, within)
+            bound = bind_param(
+                declared, domain, self.given.chunks(declared, domain), computed, self.diagnostics, within
+            )
         else:
             assert computed is not None
             bound = BoundParam(computed)
@@ -350,77 +396,6 @@ class _Builder:
         if memory is not None:
             memory.keep(declared.name, domain, bound.values)
 
-    # --- what a scenario gives ---------------------------------------------------------------------------------------
-
-    def _chunks(self, declared: CheckedSet | CheckedParam, domain: Domain | None = None) -> list[DataChunk]:
-        """The keys and values that the scenario gives for a set or parameter, or Python in its place.
-
-        `domain` is that of a parameter.
-        """
-        if declared.name in self.replaced:
-            return list(self.replaced[declared.name])
-        chunks: list[DataChunk] = []
-        for given in self.scenario.assignments.get(declared.name, ()):
-            chunk: DataChunk | None
-            if isinstance(given, ExpressionAssignment):
-                if isinstance(declared, CheckedSet) and given.patch:
-                    continue
-                if isinstance(declared, CheckedSet):
-                    chunk = self._labels(given)
-                elif given.indexing is None:
-                    chunk = self._value(declared, given)
-                else:
-                    chunk = formula_chunk(self.ev, declared, given, given.indexing)
-            elif isinstance(given, ArrayAssignment):
-                assert isinstance(declared, CheckedParam)
-                assert domain is not None
-                chunk = array_chunk(self.ev, declared, domain, given, self.diagnostics)
-            elif isinstance(given, ColumnsAssignment):
-                assert isinstance(declared, CheckedParam)
-                chunk = columns_chunk(given, is_number=isinstance(declared.type, Numeric))
-            elif isinstance(given, TableAssignment):
-                chunk = read_set_cells(given) if _has_set_cells(declared, given) else read_table(given)
-            elif isinstance(given, MatrixAssignment):
-                chunk = read_matrix(given)
-            else:
-                assert isinstance(given, FileAssignment)
-                file = self.reader.read(given, self.diagnostics)
-                chunk = None if file is None else chunk_of(given, file, self.diagnostics)
-            if chunk is None:
-                raise Unavailable(declared.name)
-            chunks.append(chunk)
-        return chunks
-
-    def _labels(self, given: ExpressionAssignment) -> ColumnChunk:
-        """The elements of a set from an expression."""
-        assert isinstance(given.value, TypedSet)
-        literal = literal_chunk(given.value, given.span) if isinstance(given.value, LiteralSet) else None
-        if literal is not None:
-            return literal
-        domain = self.ev.domain(given.value)
-        self.ev.budget.frame(domain.size, _LABEL_NUMBERS, given.value.span, f"set `{given.target}`")
-        rows: list[tuple[Scalar, ...]] = list(zip(*domain.label_columns(), strict=True))
-        return label_chunk(rows, domain.arity, given.span)
-
-    def _value(self, declared: CheckedParam, given: ExpressionAssignment) -> ValueChunk:
-        """A single value from an expression: a number, an element's label, or a text."""
-        expr = given.value
-        assert isinstance(expr, TypedExpr)
-        value: float | str
-        labels = tuple(self._label(s) for s in given.subscripts) if given.subscripts else None
-        if isinstance(declared.type, TextType):
-            value = str(self.ev.values(expr, EMPTY_FRAME).reshape(-1)[0])
-        else:
-            value = self._label(expr) if isinstance(declared.type, Element) else self.ev.number(expr)
-        return ValueChunk(value, given.span, labels, given.level)
-
-    def _label(self, expr: TypedExpr) -> Scalar:
-        if isinstance(expr, StringLiteral):
-            return expr.text
-        if isinstance(expr.type, Element):
-            return self.store.universes[expr.type.root].labels[int(self.ev.codes(expr, EMPTY_FRAME).reshape(-1)[0])]
-        return int(self.ev.number(expr))
-
     # --- randoms -----------------------------------------------------------------------------------------------------
 
     def _random(self, declared: CheckedRandom) -> None:
@@ -437,14 +412,6 @@ class _Builder:
         laws = laws_of(declared, law, self.ev, self.reader, self.diagnostics)
         if laws is not None:
             self.store.randoms[declared.name] = laws
-
-
-def _has_set_cells(declared: CheckedSet | CheckedParam, given: TableAssignment) -> bool:
-    return isinstance(declared, CheckedSet) and given.column is not None
-
-
-def _label_chunks(chunks: Iterable[DataChunk | None]) -> list[ColumnChunk]:
-    return [chunk for chunk in chunks if isinstance(chunk, ColumnChunk)]
 
 
 def _law(scenario: CheckedScenario, random: CheckedRandom) -> TypedLaw | None:

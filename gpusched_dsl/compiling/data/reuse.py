@@ -109,7 +109,8 @@ class ReusedValues:
 
 
 def _copy(name: str, earlier: dict[str, T], current: dict[str, T]) -> None:
-    if name in earlier:
+    """Take over what has been made; what waits in the earlier instance is not made for this."""
+    if dict.__contains__(earlier, name):
         current[name] = earlier[name]
 
 

@@ -158,6 +158,9 @@ class KeptRows(Protocol):
     def keep(self, name: str, domain: Domain, values: Values) -> None:
         """Keep values that were computed."""
 
+    def change_often(self, name: str) -> bool:
+        """Whether so many values change with each instance that none are kept."""
+
 
 def put(name: str, ready: Ready, store: ValueStore) -> bool:
     """Put a finished set into a store; return False for parameters and distributions, which need their

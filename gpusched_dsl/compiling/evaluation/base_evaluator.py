@@ -5,12 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-import numpy as np
-
 from gpusched_dsl.compiling.evaluation.errors import EvaluationErrors
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex
 from gpusched_dsl.compiling.evaluation.store import is_element
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, spread
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import IndexedSetRef, TypedExpr, TypedIndexing, TypedSet
 from gpusched_dsl.language.source import Span
@@ -74,7 +72,7 @@ class BaseEvaluator(EvaluationErrors):
 
     def element_codes(self, expr: TypedExpr, frame: Frame) -> Codes:
         """The value in every row as the code of an element; raises (GSM3002) where it fell off an ordered set."""
-        codes = np.broadcast_to(self.codes(expr, frame), (frame.size,))
+        codes = spread(self.codes(expr, frame), frame.size)
         lost = ~is_element(codes)
         self.refuse_where(lost, "GSM3002", f"`{expr.span.text}` does not exist", expr, frame, "is not an element")
         return codes

@@ -10,7 +10,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.random_parts import LinearForm, Literal, join, line_of, literals_of, number
 from gpusched_dsl.compiling.evaluation.references import References
-from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.arrays import Codes, Floats, spread
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.language.checked import Expected, Function, IfThenElse, TypedExpr
 
@@ -105,7 +105,7 @@ class ClosedForms:
         return [one for one in found if one[2].any()]
 
     def numbers(self, expr: TypedExpr) -> Floats:
-        return np.broadcast_to(self.ev.numbers(expr, self.frame), (self.frame.size,))
+        return spread(self.ev.numbers(expr, self.frame), self.frame.size)
 
     # --- minima and maxima of two lines -------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION,
 from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_element
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, unique
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, spread, unique
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import quotient
 from gpusched_dsl.ir.definitions.scheduling import loads_fit, none_overlap
@@ -67,14 +67,27 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+# Of what is evaluated once where it is the same in all rows.
+_COSTLY = frozenset({Reduction, LetRef})
+
+
+class _Methods(dict[type, str]):
+    def __missing__(self, kind: type) -> str:
+        name = self[kind] = f"_{kind.__name__}"
+        return name
+
+
+_METHODS = _Methods()
+
+
 class Evaluator(References):
     """Evaluates the typed expressions of one model against a store."""
 
     def values(self, expr: TypedExpr, frame: Frame) -> Values:
         """The value in every row: shape (frame.size,), or () when it does not depend on the row."""
         checkpoint()
-        make = getattr(self, f"_{type(expr).__name__}")
-        if frame.size > 1 and isinstance(expr, Reduction | LetRef) and self._is_constant(expr, frame):
+        make = getattr(self, _METHODS[type(expr)])
+        if frame.size > 1 and type(expr) in _COSTLY and self._is_constant(expr, frame):
             return np.asarray(make(expr, EMPTY_FRAME)).reshape(())
         part = frame.part(self.needs(expr)) if len(frame.axes) > 1 else None
         result: Values
@@ -101,7 +114,7 @@ class Evaluator(References):
 
     def number_column(self, expr: TypedExpr, frame: Frame) -> Floats:
         """The value in every row, in a new array of shape (frame.size,)."""
-        return np.array(np.broadcast_to(self.numbers(expr, frame), (frame.size,)), dtype=np.float64)
+        return np.array(spread(self.numbers(expr, frame), frame.size), dtype=np.float64)
 
     def codes(self, expr: TypedExpr, frame: Frame) -> Codes:
         """The value as index codes."""
@@ -109,7 +122,7 @@ class Evaluator(References):
 
     def mask(self, expr: TypedExpr, frame: Frame) -> Bools:
         """A condition as one truth value per row."""
-        return np.broadcast_to(np.asarray(self.values(expr, frame), dtype=bool), (frame.size,))
+        return spread(np.asarray(self.values(expr, frame), dtype=bool), frame.size)
 
     def _Constant(self, expr: Constant, frame: Frame) -> Values:
         return np.asarray(expr.value)
@@ -277,7 +290,7 @@ class Evaluator(References):
 
     def _and_then(self, known: Bools, expr: TypedExpr, frame: Frame, *, undecided: bool) -> Bools:
         """`known`, and where that is `undecided` the next condition: the other rows may not have it."""
-        rows = np.flatnonzero(np.broadcast_to(known == undecided, (frame.size,)))
+        rows = np.flatnonzero(spread(known == undecided, frame.size))
         if len(rows) == frame.size:
             return np.asarray(self.values(expr, frame), dtype=np.bool_)
         result = np.full(frame.size, not undecided)
@@ -286,7 +299,7 @@ class Evaluator(References):
         return result
 
     def _Membership(self, expr: Membership, frame: Frame) -> Values:
-        codes = tuple(np.broadcast_to(self.codes(e, frame), (frame.size,)) for e in expr.element)
+        codes = tuple(spread(self.codes(e, frame), frame.size) for e in expr.element)
         inside = self.contains(expr.domain, codes, frame)
         return ~inside if expr.negated else inside
 
@@ -304,7 +317,7 @@ class Evaluator(References):
 
     def _Function(self, expr: Function, frame: Frame) -> Values:
         if expr.name == "all_different":
-            columns = [np.broadcast_to(self._numbers_or_codes(a, frame), (frame.size,)) for a in expr.arguments]
+            columns = [spread(self._numbers_or_codes(a, frame), frame.size) for a in expr.arguments]
             groups = np.tile(np.arange(frame.size, dtype=np.int64), len(columns))
             return self._are_distinct(np.concatenate(columns), groups, frame.size)
         if expr.name in ("div", "mod"):
@@ -337,7 +350,7 @@ class Evaluator(References):
 
     def _PiecewiseLinear(self, expr: PiecewiseLinear, frame: Frame) -> Values:
         curves, which = curves_of(self, expr, frame)
-        return curves.values(which, np.broadcast_to(self.numbers(expr.operand, frame), (frame.size,)))
+        return curves.values(which, spread(self.numbers(expr.operand, frame), frame.size))
 
     def _SetFunction(self, expr: SetFunction, frame: Frame) -> Values:
         if free_variables(expr.domain):
@@ -401,9 +414,9 @@ class Evaluator(References):
         if expr.op in ("no_overlap", "cumulative"):
             return self._intervals_fit(expr, grown.frame, parent, size)
         if expr.op == "all_different":
-            different = np.broadcast_to(self._numbers_or_codes(expr.body, grown.frame), (grown.frame.size,))
+            different = spread(self._numbers_or_codes(expr.body, grown.frame), grown.frame.size)
             return self._are_distinct(different, parent, size)
-        body = np.broadcast_to(self.numbers(expr.body, grown.frame), (grown.frame.size,))
+        body = spread(self.numbers(expr.body, grown.frame), grown.frame.size)
         if expr.op == "sum":
             return np.bincount(parent, weights=body, minlength=size)
         counts = np.bincount(parent, minlength=size)
@@ -426,10 +439,10 @@ class Evaluator(References):
         """Whether the intervals of each row fit, for rows of a frame that come from the rows `parent`."""
         body = expr.body
         parts = self.interval(interval_of(body), frame)
-        start, length, present = (np.broadcast_to(v, (frame.size,)) for v in parts)
+        start, length, present = (spread(v, frame.size) for v in parts)
         if not isinstance(body, IntervalLoad):
             return none_overlap(parent, size, start, length, present)
-        demand, limit = (np.broadcast_to(self.numbers(e, frame), (frame.size,)) for e in (body.demand, body.capacity))
+        demand, limit = (spread(self.numbers(e, frame), frame.size) for e in (body.demand, body.capacity))
         capacity = np.zeros(size)
         capacity[parent] = limit  # the same for all intervals of a row
         return loads_fit(parent, start, length, present, demand, capacity)

@@ -25,7 +25,7 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.matching import match_values
 from gpusched_dsl.compiling.evaluation.store import as_codes
-from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.arrays import Codes, spread
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import (
     ComparisonChain,
@@ -238,7 +238,7 @@ class _Plan:
             assert step.value is not None
             values = self.ev.values(step.value, self.expansion.frame)
             codes = as_codes(values)
-            self._bind({step.variable: np.broadcast_to(codes, (self.expansion.frame.size,))})
+            self._bind({step.variable: spread(codes, self.expansion.frame.size)})
             if np.array_equal(values, codes):  # a value that is an integer but for rounding is not equal to it
                 self._drop(step.condition)
         elif step.kind == "membership":
@@ -324,7 +324,7 @@ class _Plan:
             self._cross(tuple(fresh), domain)
             return
         frame = self.expansion.frame
-        keys = tuple(np.broadcast_to(self.ev.codes(element[at], frame), (frame.size,)) for at in on)
+        keys = tuple(spread(self.ev.codes(element[at], frame), frame.size) for at in on)
         index = self.ev.join_index(domain, tuple(on))
         counts, starts = index.match(keys)
         self._allow(int(counts.sum()), len(fresh))
@@ -346,7 +346,7 @@ class _Plan:
         inner = Frame(domain.size, dict(zip(iterator.variables, columns, strict=True)))
         read = self.ev.numbers if isinstance(left.type, Numeric) else self.ev.values
         elements = np.broadcast_to(read(left, inner), (inner.size,))
-        counts, rows = match_values(np.broadcast_to(read(right, frame), (frame.size,)), elements)
+        counts, rows = match_values(spread(read(right, frame), frame.size), elements)
         self._allow(int(counts.sum()), len(iterator.variables))
         self.expansion = self.expansion.repeat(counts)
         self._bind({v: c[rows] for v, c in zip(iterator.variables, columns, strict=True)})

@@ -8,12 +8,14 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.sets import Sets
-from gpusched_dsl.compiling.evaluation.store import is_element
+from gpusched_dsl.compiling.evaluation.store import ValueStore, is_element
 from gpusched_dsl.compiling.evaluation.zero_reads import has_tuple_set, reads_zero
-from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.arrays import Bools, Codes, spread
 from gpusched_dsl.ir.domains import Domain, ProductDomain, ScalarDomain
 from gpusched_dsl.language.checked import (
+    CheckedModel,
     ElementWithLabel,
     IndexedSetRef,
     IndexRef,
@@ -27,9 +29,16 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.text.counting import count_text
 
+_SHORT = 10_000  # rows: of that many, places are remembered
+_PLACES = 128
+
 
 class References(Sets):
     """Subscripts to positions, vectorised over the rows of a frame."""
+
+    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> None:
+        super().__init__(model, store, limits)
+        self._places: dict[tuple[int, ...], tuple[Domain, Sequence[Codes], Codes]] = {}  # by identity
 
     def position(self, domain: Domain, expr: ParamRef | VariableRef, frame: Frame) -> Codes:
         """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
@@ -38,7 +47,7 @@ class References(Sets):
     def place(self, domain: Domain, subscripts: Sequence[TypedExpr], frame: Frame) -> Codes:
         """The place of each row's subscripts in a domain, -1 outside; shape () when all subscripts are constant."""
         if not isinstance(domain, ProductDomain) or len(frame.axes) < 2 or not frame.size:
-            return self._locate(domain, [self.codes(s, frame) for s in subscripts])
+            return self._locate(domain, [self._subscript(s, frame) for s in subscripts])
         # On a grid, each factor of the domain is looked up on the axes it needs, and the places are broadcast together.
         position: Codes | None = None
         outside: Bools | None = None
@@ -57,6 +66,11 @@ class References(Sets):
             position = np.where(outside, -1, position)
         return np.broadcast_to(position, frame.shape).reshape(-1)
 
+    def _subscript(self, expr: TypedExpr, frame: Frame) -> Codes:
+        if isinstance(expr, IndexRef) and len(frame.axes) < 2:
+            return frame.columns[expr.variable]
+        return self.codes(expr, frame)
+
     def needs(self, *exprs: TypedExpr) -> frozenset[IndexVar]:
         """The index variables that some expressions depend on; worked out once for each of them."""
         found: frozenset[IndexVar] = frozenset()
@@ -68,10 +82,22 @@ class References(Sets):
         return found
 
     def _locate(self, domain: Domain, columns: list[Codes]) -> Codes:
-        if all(c.ndim == 0 for c in columns):
+        """The places of tuples; short ones are remembered, as many formulas ask for the same columns."""
+        key = (id(domain), *map(id, columns))
+        known = self._places.get(key)
+        if known is not None:
+            return known[2]
+        shape = columns[0].shape
+        if any(c.shape != shape for c in columns):
+            shape = np.broadcast_shapes(*(c.shape for c in columns))
+        if not shape:
             return domain.locate([c.reshape(1) for c in columns]).reshape(())
-        shape = np.broadcast_shapes(*(c.shape for c in columns))
-        return domain.locate([c if c.shape == shape else np.broadcast_to(c, shape) for c in columns])
+        found = domain.locate([c if c.shape == shape else np.broadcast_to(c, shape) for c in columns])
+        if len(found) <= _SHORT:
+            if len(self._places) >= _PLACES:
+                self._places.clear()
+            self._places[key] = (domain, columns, found)  # while it holds them, no others have their identities
+        return found
 
     def variable_position(self, expr: VariableRef, frame: Frame) -> Codes:
         """The place in the variable's family; -1 where it reads zero: its `where` condition or its set of tuples
@@ -86,10 +112,10 @@ class References(Sets):
             indexed = np.where(position < 0, self.place(family.indexed_domain, expr.subscripts, frame), 0)
         indexing = self.model.variables[expr.name].indexing
         if has_tuple_set(indexing) and indexed.min() < 0:
-            rows = np.flatnonzero(np.broadcast_to(indexed < 0, (frame.size,)))
+            rows = np.flatnonzero(spread(indexed < 0, frame.size))
             missing = frame.take(rows)
-            columns = [np.broadcast_to(self.codes(s, missing), (missing.size,)) for s in expr.subscripts]
-            indexed = np.array(np.broadcast_to(indexed, (frame.size,)))
+            columns = [spread(self.codes(s, missing), missing.size) for s in expr.subscripts]
+            indexed = np.array(spread(indexed, frame.size))
             indexed[rows[reads_zero(self, self.model, indexing, columns)]] = 0
         self._refuse_missing(expr, indexed, frame)
         return position
@@ -116,7 +142,7 @@ class References(Sets):
             domain = self.index_domain(let.indexing, let.span)
         if isinstance(domain, ScalarDomain):
             return np.ones(frame.size, dtype=bool)
-        return np.broadcast_to(self.place(domain, expr.subscripts, frame) >= 0, (frame.size,))
+        return spread(self.place(domain, expr.subscripts, frame) >= 0, frame.size)
 
     def set_index(self, expr: IndexedSetRef, frame: Frame) -> tuple[Codes, ...]:
         """The subscripts of an indexed set in every row; raises (GSM3002) where the set has no such index."""
@@ -124,7 +150,7 @@ class References(Sets):
         indices = self._index_domains.get(expr.name)
         if indices is None:
             indices = self._index_domains[expr.name] = self.index_domain(declared.indexing, declared.span)
-        codes = tuple(np.broadcast_to(self.codes(s, frame), (frame.size,)) for s in expr.subscripts)
+        codes = tuple(spread(self.codes(s, frame), frame.size) for s in expr.subscripts)
         self._refuse_missing(expr, indices.locate(codes), frame)
         return codes
 
@@ -135,7 +161,7 @@ class References(Sets):
             return Frame(frame.size, {})
         found = self.is_inside(expr, frame)
         self._refuse_missing(expr, np.where(found, 0, -1), frame)
-        columns = (np.broadcast_to(self.codes(s, frame), (frame.size,)) for s in expr.subscripts)
+        columns = (spread(self._subscript(s, frame), frame.size) for s in expr.subscripts)
         return Frame(frame.size, dict(zip(let.indexing.variables, columns, strict=True)))
 
     def _refuse_missing(
@@ -143,7 +169,7 @@ class References(Sets):
     ) -> None:
         if not frame.size or not position.size or position.min() >= 0:
             return
-        missing = np.broadcast_to(position < 0, (frame.size,))
+        missing = spread(position < 0, frame.size)
         row = int(np.flatnonzero(missing)[0])
         one = frame.take(np.array([row]))
         labels = ", ".join(self._label_text(s, one) for s in expr.subscripts)

@@ -84,6 +84,7 @@ class Base:
             ready=ready,
             fulfilled=self._lasting_checks(frozenset(carried), frozenset(part.kept)),
             kept_rows=memory,
+            on_demand=True,
         )
 
     def _row_memory(self, carried: frozenset[str], roots: frozenset[str]) -> RowMemory:

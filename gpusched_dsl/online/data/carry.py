@@ -13,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.store import MISSING, Param, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, spread
 from gpusched_dsl.ir.domains import Domain, IntervalDomain, ScalarDomain, TupleDomain
 from gpusched_dsl.language.checked import Element, LetRef, ParamRef, VariableRef
 from gpusched_dsl.language.checked_online import CheckedCarry, CheckedOnline
@@ -148,10 +148,10 @@ class _CarriedValues:
         ev = Evaluator(carrier.online.model, self.store, carrier.base.limits)
         target = carrier.online.base.params[carry.target]
         if isinstance(target.type, Element):
-            codes = np.broadcast_to(ev.codes(carry.value, frame), (domain.size,))
+            codes = spread(ev.codes(carry.value, frame), domain.size)
             [inner] = self.part.inner_codes((self.store.universes[target.type.root],), (codes,))
             return np.where(inner >= 0, inner, MISSING)
-        values = np.array(np.broadcast_to(ev.numbers(carry.value, frame), (domain.size,)), dtype=np.float64)
+        values = np.array(spread(ev.numbers(carry.value, frame), domain.size), dtype=np.float64)
         if target.kind in ("binary", "integer"):
             values = self._round_to_integers(values, ev, frame, target.kind)
         return values

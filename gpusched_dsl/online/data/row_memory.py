@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
 from gpusched_dsl.data.ranges import in_range
-from gpusched_dsl.ir.arrays import Codes, Floats, Values
+from gpusched_dsl.ir.arrays import Codes, Floats, Values, spread
 from gpusched_dsl.ir.domains import Domain, TupleDomain
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -107,10 +107,14 @@ class PartMemory(Struct, eq=False):
     def keep(self, name: str, domain: Domain, values: Values) -> None:
         """Keep values that were all computed anew, unless most of them change with every plan."""
         elements = self._elements(name)
-        if self.memory.rows[name].reads and 2 * self.changed.get(name, 0) <= len(elements):
+        if self.memory.rows[name].reads and not self.change_often(name):
             known = self.memory.store.params[name]
             known.values[self.part.rows(domain, known.domain)] = values
             self.memory.valid[name][elements] = True
+
+    def change_often(self, name: str) -> bool:
+        """Whether most values of this part are others than before it."""
+        return 2 * self.changed.get(name, 0) > len(self._elements(name))
 
     def _elements(self, name: str) -> Codes:
         return self.part.kept[self.memory.rows[name].root]
@@ -120,7 +124,7 @@ class PartMemory(Struct, eq=False):
         declared, domain = memory.model.params[name], memory.store.params[name].domain
         frame = ev.domain_frame(declared.indexing, TupleDomain(domain.components, domain.columns_at(at)))
         try:
-            values = np.broadcast_to(ev.numbers(memory.rows[name].formula, frame), (frame.size,))
+            values = spread(ev.numbers(memory.rows[name].formula, frame), frame.size)
             limits = [ev.numbers(bound.value, frame) for bound in declared.bounds]
         except DiagnosticError:
             return None

@@ -1,0 +1,159 @@
+"""What a scenario gives for a set or a parameter, as keys and values to bind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from gpusched_dsl.compiling.data.formulas import array_chunk, formula_chunk
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
+from gpusched_dsl.data.binding import (
+    ColumnChunk,
+    DataChunk,
+    FileReader,
+    ValueChunk,
+    chunk_of,
+    columns_chunk,
+    label_chunk,
+    literal_chunk,
+    read_matrix,
+    read_set_cells,
+    read_table,
+)
+from gpusched_dsl.ir.domains import Domain, Scalar
+from gpusched_dsl.language.checked import (
+    CheckedParam,
+    CheckedSet,
+    Element,
+    LiteralSet,
+    Numeric,
+    StringLiteral,
+    TextType,
+    TypedExpr,
+    TypedSet,
+)
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.scenarios.assignments import (
+    ArrayAssignment,
+    ColumnsAssignment,
+    ExpressionAssignment,
+    FileAssignment,
+    MatrixAssignment,
+    TableAssignment,
+)
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario
+
+# A label with its row is a few objects: as much as that many numbers.
+_LABEL_NUMBERS = 12
+
+
+class Unavailable(Exception):
+    """A required value is missing; its error has been reported."""
+
+
+class GivenData:
+    """The statements of a scenario for each name, or values that replace them."""
+
+    def __init__(
+        self,
+        ev: Evaluator,
+        scenario: CheckedScenario,
+        reader: FileReader,
+        replaced: Mapping[str, Sequence[DataChunk]],
+        diagnostics: Diagnostics,
+    ) -> None:
+        self.ev, self.store, self.scenario, self.reader = ev, ev.store, scenario, reader
+        self.replaced, self.diagnostics = replaced, diagnostics
+
+    def chunks(self, declared: CheckedSet | CheckedParam, domain: Domain | None = None) -> list[DataChunk]:
+        """The keys and values that the scenario gives for a set or parameter, or Python in its place.
+
+        `domain` is that of a parameter.
+        """
+        if declared.name in self.replaced:
+            return list(self.replaced[declared.name])
+        chunks: list[DataChunk] = []
+        for given in self.scenario.assignments.get(declared.name, ()):
+            chunk: DataChunk | None
+            if isinstance(given, ExpressionAssignment):
+                if isinstance(declared, CheckedSet) and given.patch:
+                    continue
+                if isinstance(declared, CheckedSet):
+                    chunk = self._labels(given)
+                elif given.indexing is None:
+                    chunk = self._value(declared, given)
+                else:
+                    chunk = formula_chunk(self.ev, declared, given, given.indexing)
+            elif isinstance(given, ArrayAssignment):
+                assert isinstance(declared, CheckedParam)
+                assert domain is not None
+                chunk = array_chunk(self.ev, declared, domain, given, self.diagnostics)
+            elif isinstance(given, ColumnsAssignment):
+                assert isinstance(declared, CheckedParam)
+                chunk = columns_chunk(given, is_number=isinstance(declared.type, Numeric))
+            elif isinstance(given, TableAssignment):
+                chunk = read_set_cells(given) if _has_set_cells(declared, given) else read_table(given)
+            elif isinstance(given, MatrixAssignment):
+                chunk = read_matrix(given)
+            else:
+                assert isinstance(given, FileAssignment)
+                file = self.reader.read(given, self.diagnostics)
+                chunk = None if file is None else chunk_of(given, file, self.diagnostics)
+            if chunk is None:
+                raise Unavailable(declared.name)
+            chunks.append(chunk)
+        return chunks
+
+    def _labels(self, given: ExpressionAssignment) -> ColumnChunk:
+        """The elements of a set from an expression."""
+        assert isinstance(given.value, TypedSet)
+        literal = literal_chunk(given.value, given.span) if isinstance(given.value, LiteralSet) else None
+        if literal is not None:
+            return literal
+        domain = self.ev.domain(given.value)
+        self.ev.budget.frame(domain.size, _LABEL_NUMBERS, given.value.span, f"set `{given.target}`")
+        rows: list[tuple[Scalar, ...]] = list(zip(*domain.label_columns(), strict=True))
+        return label_chunk(rows, domain.arity, given.span)
+
+    def _value(self, declared: CheckedParam, given: ExpressionAssignment) -> ValueChunk:
+        """A single value from an expression: a number, an element's label, or a text."""
+        expr = given.value
+        assert isinstance(expr, TypedExpr)
+        value: float | str
+        labels = tuple(self._label(s) for s in given.subscripts) if given.subscripts else None
+        if isinstance(declared.type, TextType):
+            value = str(self.ev.values(expr, EMPTY_FRAME).reshape(-1)[0])
+        else:
+            value = self._label(expr) if isinstance(declared.type, Element) else self.ev.number(expr)
+        return ValueChunk(value, given.span, labels, given.level)
+
+    def _label(self, expr: TypedExpr) -> Scalar:
+        if isinstance(expr, StringLiteral):
+            return expr.text
+        if isinstance(expr.type, Element):
+            return self.store.universes[expr.type.root].labels[int(self.ev.codes(expr, EMPTY_FRAME).reshape(-1)[0])]
+        return int(self.ev.number(expr))
+
+    def patches(self, declared: CheckedSet) -> list[ExpressionAssignment]:
+        """The statements of the scenario for single indices of an indexed set."""
+        if declared.name in self.replaced:
+            return []
+        given = self.scenario.assignments.get(declared.name, ())
+        return [g for g in given if isinstance(g, ExpressionAssignment) and g.patch]
+
+    def formula(self, declared: CheckedSet) -> TypedSet | None:
+        """Return the formula of the set in a scenario, None if it lists labels or other values replace it."""
+        for given in self.scenario.assignments.get(declared.name, ()) if declared.name not in self.replaced else ():
+            if isinstance(given, ExpressionAssignment) and isinstance(given.value, TypedSet) and not given.patch:
+                if isinstance(given.value, LiteralSet) and literal_chunk(given.value, given.span) is not None:
+                    continue
+                return given.value
+        return None
+
+
+def _has_set_cells(declared: CheckedSet | CheckedParam, given: TableAssignment) -> bool:
+    return isinstance(declared, CheckedSet) and given.column is not None
+
+
+def label_chunks(chunks: Iterable[DataChunk | None]) -> list[ColumnChunk]:
+    return [chunk for chunk in chunks if isinstance(chunk, ColumnChunk)]
