@@ -28,6 +28,7 @@ from gpusched_dsl.policies.memory import replanning_times, values_to_remember
 from gpusched_dsl.policies.prices.values import with_prices
 from gpusched_dsl.policies.queues.run import appends, run_queues
 from gpusched_dsl.policies.relabelling import relabel_schedule
+from gpusched_dsl.policies.rules import FINISH_CODES, PLACE_CODES
 from gpusched_dsl.policies.search import SearchSettings, never
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
@@ -74,12 +75,15 @@ def decide(
     known: JobFacts | None = None,
     seconds: float | None = None,
     quotient: Quotient | None = None,
+    *,
+    priced: bool = True,
 ) -> Decision:
     """Return the plan of a policy. `running` is the previous plan, whose jobs stay if the policy has `keep running`.
 
     `known` tells when jobs arrived and what service they had (`job_facts.py`). `stop` is asked, and `tell` told how far
     it is, now and then; `seconds` is the time after which `stop` asks, for controllers on workers. `quotient` is the
-    one of the model, if it is known.
+    one of the model, if it is known. Without `priced` the price of the plan is only computed where the policy compares
+    plans.
 
     Raises DiagnosticError as evaluation does, where the placement does not say what is needed (GSM3016), and for a
     portfolio (GSM7015), and as `with_prices` does.
@@ -87,11 +91,12 @@ def decide(
     began = time.perf_counter()
     if policy.portfolio is not None:
         raise portfolio_without_run(policy)
-    priced = with_prices(policy, with_job_facts(policy, store, limits, known), limits, quotient)
-    store = with_stages(policy, priced.store, limits)
-    found = _decide(policy, store, limits, seed, running, stop, tell, known, seconds)
-    statistics = {**found.statistics, "prices_seconds": priced.seconds} if policy.prices else found.statistics
-    return replace(found, seconds=time.perf_counter() - began, bound=priced.bound, statistics=statistics)
+    capacity = with_prices(policy, with_job_facts(policy, store, limits, known), limits, quotient)
+    store = with_stages(policy, capacity.store, limits)
+    priced_plan = priced or compares_plans(policy)
+    found = _decide(policy, store, limits, seed, running, stop, tell, known, seconds, priced_plan)
+    statistics = {**found.statistics, "prices_seconds": capacity.seconds} if policy.prices else found.statistics
+    return replace(found, seconds=time.perf_counter() - began, bound=capacity.bound, statistics=statistics)
 
 
 def _decide(
@@ -104,6 +109,7 @@ def _decide(
     tell: Tell | None,
     known: JobFacts | None,
     seconds: float | None,
+    priced: bool,
 ) -> Decision:
     """Return the plan by the store with all facts of jobs, prices and results of stages."""
     began = time.perf_counter()
@@ -117,7 +123,7 @@ def _decide(
         plan = run_queues(policy, store, limits, stop)
         statistics = {"unplaced": float(len(plan.unplaced))}
         return Decision(plan.values, time.perf_counter() - began, statistics=statistics, stopped=plan.stopped)
-    cluster = cluster_for(policy, store, limits)
+    cluster = cluster_for(policy, store, limits, priced=priced)
     instructions = instructions_of(policy, cluster, store, limits)
     if has_gangs(policy):
         return _decide_on_gangs(policy, cluster, instructions, store, limits, running, known, began)
@@ -136,7 +142,7 @@ def _decide(
     return Decision(
         values,
         time.perf_counter() - began,
-        outcome.price,
+        outcome.price if priced else float("nan"),
         {"iterations": float(outcome.iterations), "compile_seconds": outcome.compile_seconds},
         outcome.stopped,
         replanning_times(policy, cluster, outcome.schedule, store, limits),
@@ -162,6 +168,15 @@ def _decide_on_gangs(
     statistics = {"iterations": 0.0, "compile_seconds": compiling}
     values = {cluster.placement.variable: gangs.values_of(plan)}
     return Decision(values, time.perf_counter() - began, statistics=statistics)
+
+
+def compares_plans(policy: CheckedPolicy) -> bool:
+    """Whether a policy may read what it costs that jobs are late or wait: to choose between plans or sizes of jobs."""
+    if policy.draws or policy.moves or policy.repeat or policy.improve or policy.split or is_standalone(policy):
+        return True
+    known = PLACE_CODES.keys() | FINISH_CODES.keys()  # a plug-in may read all
+    rules = [rule.text for rule in (*policy.place, *policy.finish)]
+    return any(text not in known or "if_cheaper" in text for text in rules)
 
 
 def settings_of(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> SearchSettings:

@@ -30,10 +30,10 @@ def binds_nodes(policy: CheckedPolicy) -> bool:
     return node is not None and node.span.text in names  # a placement without nodes is refused elsewhere
 
 
-def cluster_for(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> Cluster:
-    """The cluster of a built instance as a policy sees it. Raises DiagnosticError as `cluster_of` does."""
+def cluster_for(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits, *, priced: bool = True) -> Cluster:
+    """The cluster of a built instance as a policy sees it. `priced` and errors are those of `cluster_of`."""
     keys = keys_of_ways(policy)
-    return cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy), keys=keys)
+    return cluster_of(policy.model, store, limits, nodes_differ=binds_nodes(policy), keys=keys, priced=priced)
 
 
 def instructions_of(policy: CheckedPolicy, cluster: Cluster, store: ValueStore, limits: MemoryLimits) -> Instructions:

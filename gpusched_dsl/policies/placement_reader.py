@@ -26,6 +26,7 @@ from gpusched_dsl.language.checked import (
     Element,
     IndexRef,
     IndexVar,
+    LetRef,
     NamedSet,
     ParamRef,
     Role,
@@ -43,6 +44,8 @@ from gpusched_dsl.policies.workload import NONE, Workload
 ONE_NODE_OF_EACH = "(one node of each kind)"  # no author can write this name
 MOST_PARTS = 1000  # a GPU is given out in so many equal parts at most
 WHOLE = ROUNDING
+_MOST_KNOWN = 1000
+_KNOWN: dict[tuple[int, ...], tuple[CheckedModel, Sequence[TypedExpr], list[TypedExpr]]] = {}
 
 
 def cluster_of(
@@ -52,14 +55,17 @@ def cluster_of(
     *,
     nodes_differ: bool = False,
     keys: tuple[Sequence[TypedExpr], IndexVar] | None = None,
+    priced: bool = True,
 ) -> Cluster:
     """The cluster of a built instance; with `nodes_differ` every node is a kind of its own.
+
+    Without `priced` it costs nothing that jobs are late or wait, as for policies that do not compare plans.
 
     Nodes for which one of the `keys` differs are of different kinds; the index is the job in them.
 
     Raises DiagnosticError (GSM3016) where the placement does not say what is needed.
     """
-    return _Reader(model, store, limits, nodes_differ, keys).run()
+    return _Reader(model, store, limits, nodes_differ, keys, priced).run()
 
 
 def keys_of_ways(policy: CheckedPolicy) -> tuple[tuple[TypedExpr, ...], IndexVar]:
@@ -79,8 +85,10 @@ class _Reader(PlacementEvaluator):
         limits: MemoryLimits,
         nodes_differ: bool,
         keys: tuple[Sequence[TypedExpr], IndexVar] | None,
+        priced: bool,
     ) -> None:
         super().__init__(model, store, limits)
+        self.priced = priced
         self.nodes_differ = nodes_differ
         self.keys: Sequence[TypedExpr] = () if keys is None else keys[0]
         self.key_job: IndexVar | None = None if keys is None else keys[1]
@@ -156,7 +164,9 @@ class _Reader(PlacementEvaluator):
             node, rows = self.placement.indices[node_at], self.frame(columns)
             if self.key_job is not None:
                 rows = rows.bind({self.key_job: columns[job_at]})
-            numbers = [self.ev.number_column(c, rows) for c in told if distinguishes_nodes(c, node, node_type)]
+            numbers = [
+                self.ev.number_column(c, rows) for c in told if distinguishes_nodes(c, node, node_type, self.model)
+            ]
             numbers += self._bounds_of_workers(columns, node_at)
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)
@@ -173,6 +183,16 @@ class _Reader(PlacementEvaluator):
         columns = tuple(c[kept] for c in columns)
         kind = kind_of_node[np.searchsorted(nodes, columns[node_at])]
         return np.broadcast_to(label, nodes.shape)[first[order]], kind_of_node, columns, kind
+
+    def _apart(self, told: Sequence[TypedExpr], node: IndexVar, label: TypedExpr | None) -> list[TypedExpr]:
+        """Those expressions that differ between nodes of one type; every plan of a run asks for the same."""
+        key = (id(self.model), *map(id, told))
+        if key not in _KNOWN:
+            if len(_KNOWN) >= _MOST_KNOWN:
+                _KNOWN.clear()
+            apart = [c for c in told if distinguishes_nodes(c, node, label, self.model)]
+            _KNOWN[key] = (self.model, told, apart)  # held, so that the identities stay theirs
+        return _KNOWN[key][2]
 
     def _bounds_of_workers(self, columns: tuple[Codes, ...], node_at: int) -> list[Floats]:
         """The bounds of the workers of gangs on a node that differ between nodes."""
@@ -231,7 +251,7 @@ class _Reader(PlacementEvaluator):
             room=np.stack(room, axis=1) if room else np.zeros((kinds, 0)),
             due=due,
             weight=weight,
-            postponed=self.money_of("postponed", of_job),
+            postponed=self.money_of("postponed", of_job) if self.priced else np.zeros(len(jobs)),
             first_way=first_way,
             job=job,
             kind=kind.astype(np.int64),
@@ -277,6 +297,8 @@ class _Reader(PlacementEvaluator):
 
     def _late(self, frame: Frame, otherwise: Floats) -> Floats:
         """Money for being late in each way: as stated, else the weight times how late the planned time is."""
+        if not self.priced:
+            return np.zeros(frame.size)
         return otherwise if self.placement.item("late") is None else self.money_of("late", frame)
 
     def _node_rates(self, kind: Ints, columns: tuple[Codes, ...], gpus: Ints) -> Floats:
@@ -332,15 +354,39 @@ def _distinct(codes: Codes) -> Codes:
     return np.unique(codes)
 
 
-def distinguishes_nodes(part: Part, node: IndexVar, label: TypedExpr | None) -> bool:
-    """Whether a value can differ between nodes of one type: whether it reads the node otherwise than for its type."""
+def distinguishes_nodes(
+    part: Part, node: IndexVar, label: TypedExpr | None, formulas: CheckedModel | None = None
+) -> bool:
+    """Whether a value can differ between nodes of one type: whether it reads the node otherwise than for its type.
+
+    `label` is the type of a node as an expression of the node. With `formulas`, the values of `let`s and derived
+    parameters of this model count, not their names.
+    """
+    if not isinstance(label, ParamRef) or not _is_of(label, node):
+        label = None
+    return _distinguishes(part, node, None if label is None else label.name, formulas)
+
+
+def _distinguishes(part: Part, node: IndexVar, label: str | None, formulas: CheckedModel | None) -> bool:
     if isinstance(part, IndexRef):
         return part.variable is node
-    if isinstance(part, ParamRef) and isinstance(label, ParamRef) and part.name == label.name:
-        both = (*part.subscripts, *label.subscripts)
-        if all(isinstance(s, IndexRef) and s.variable is node for s in both):
-            return False
-    return any(distinguishes_nodes(inner, node, label) for inner in children(part))
+    if isinstance(part, ParamRef) and part.name == label and _is_of(part, node):
+        return False
+    if formulas is not None and isinstance(part, ParamRef | LetRef):
+        declared = (formulas.params if isinstance(part, ParamRef) else formulas.lets)[part.name]
+        if declared.value is not None and not getattr(declared, "recursive", False):
+            pairs = list(zip(part.subscripts, declared.indexing.variables, strict=True))
+            own = [v for s, v in pairs if isinstance(s, IndexRef) and s.variable is node]
+            others = [s for s, _ in pairs if not (isinstance(s, IndexRef) and s.variable is node)]
+            if any(_distinguishes(s, node, label, formulas) for s in others):
+                return True
+            return any(_distinguishes(declared.value, v, label, formulas) for v in own)
+    return any(_distinguishes(inner, node, label, formulas) for inner in children(part))
+
+
+def _is_of(reference: ParamRef, node: IndexVar) -> bool:
+    """Whether a reference has the node as its only subscript."""
+    return [s.variable for s in reference.subscripts if isinstance(s, IndexRef)] == [node]
 
 
 def _hashes(codes: Sequence[Codes], numbers: Sequence[Floats]) -> Codes:

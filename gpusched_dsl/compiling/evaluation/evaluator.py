@@ -17,6 +17,7 @@ from gpusched_dsl.compiling.evaluation import dependent_sets
 from gpusched_dsl.compiling.evaluation.expectations import Expectations
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION, free_variables
+from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
 from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_element
@@ -41,6 +42,7 @@ from gpusched_dsl.language.checked import (
     Membership,
     NamedSet,
     Negate,
+    Numeric,
     Ordinal,
     ParamRef,
     PiecewiseLinear,
@@ -66,6 +68,8 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
 }  # fmt: skip
 
+
+_FEW = 4  # of so many times as many rows as are read, a derived parameter is not made for a reader
 
 # Of what is evaluated once where it is the same in all rows.
 _COSTLY = frozenset({Reduction, LetRef})
@@ -149,7 +153,10 @@ class Evaluator(References):
         return frame.columns[expr.variable]
 
     def _ParamRef(self, expr: ParamRef, frame: Frame) -> Values:
-        param = self.store.params[expr.name]
+        params = self.store.params
+        if isinstance(params, OnDemand) and params.waits(expr.name) and (few := self._few(expr, frame)) is not None:
+            return few
+        param = params[expr.name]
         if not expr.subscripts:
             return param.values.reshape(())
         if not frame.size:
@@ -158,6 +165,22 @@ class Evaluator(References):
         self._refuse_missing(expr, position, frame)
         result: Values = param.values[position]
         return result
+
+    def _few(self, expr: ParamRef, frame: Frame) -> Values | None:
+        """The values of a derived parameter in a few rows, by its formula: quicker than to make all of them."""
+        declared = self.model.params[expr.name]
+        formula = declared.value
+        if formula is None or declared.recursive or not expr.subscripts or not isinstance(declared.type, Numeric):
+            return None
+        domain = self.index_domain(declared.indexing, declared.span)
+        if _FEW * frame.size > domain.size or not frame.size:
+            return None
+        self._refuse_missing(expr, self.position(domain, expr, frame), frame)
+        rows = self.called_frame(expr, declared.indexing, frame)
+        values = self.number_column(formula, rows)
+        message = f"parameter `{expr.name}` has no finite value"
+        self.refuse_where(~np.isfinite(values), "GSM3004", message, formula, rows, "not finite")
+        return values
 
     @cached_property
     def expectations(self) -> Expectations:

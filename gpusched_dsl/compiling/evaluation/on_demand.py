@@ -27,6 +27,10 @@ class OnDemand(dict[str, T]):
         """Return what has been made so far."""
         return {name: dict.__getitem__(self, name) for name in dict.__iter__(self)}
 
+    def waits(self, name: str) -> bool:
+        """Whether something has not been made yet."""
+        return name in self._waiting and not dict.__contains__(self, name)
+
     def __missing__(self, name: str) -> T:
         self[name] = self._waiting[name]()  # KeyError of what is unknown
         return dict.__getitem__(self, name)

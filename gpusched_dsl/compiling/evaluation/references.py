@@ -25,6 +25,7 @@ from gpusched_dsl.language.checked import (
     RandomRef,
     Shift,
     TypedExpr,
+    TypedIndexing,
     VariableRef,
 )
 from gpusched_dsl.language.text.counting import count_text
@@ -161,8 +162,12 @@ class References(Sets):
             return Frame(frame.size, {})
         found = self.is_inside(expr, frame)
         self._refuse_missing(expr, np.where(found, 0, -1), frame)
+        return self.called_frame(expr, let.indexing, frame)
+
+    def called_frame(self, expr: LetRef | ParamRef, indexing: TypedIndexing, frame: Frame) -> Frame:
+        """Return the frame of the indices of what is called, one row per row of the caller."""
         columns = (spread(self._subscript(s, frame), frame.size) for s in expr.subscripts)
-        return Frame(frame.size, dict(zip(let.indexing.variables, columns, strict=True)))
+        return Frame(frame.size, dict(zip(indexing.variables, columns, strict=True)))
 
     def _refuse_missing(
         self, expr: ParamRef | VariableRef | LetRef | RandomRef | IndexedSetRef, position: Codes, frame: Frame

@@ -64,6 +64,7 @@ class PolicyPlanner:
             request.running if self.policy.keep else None,
             None if until is None and deadline is None else stop,
             known=request.known,
+            priced=False,
         )
         values = decision.values
         if request.running is not None and not self.policy.keep and self.policy.split is None:
