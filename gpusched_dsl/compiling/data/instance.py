@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -86,14 +87,20 @@ class Instance(Struct, eq=False):
 
 
 class _Known(dict[str, T]):
-    """What has been made; `make` is asked for the rest, and raises Unavailable where it is missing."""
+    """What a builder has made; it is asked for the rest, and raises Unavailable where that is missing.
 
-    def __init__(self, make: Callable[[str], T]) -> None:
+    The reference is weak: without cycles the arrays of a plan are freed as soon as it is replaced.
+    """
+
+    def __init__(self, builder: _Builder) -> None:
         super().__init__()
-        self._make = make
+        self._builder = weakref.ref(builder)
 
     def __missing__(self, name: str) -> T:
-        return self._make(name)
+        builder = self._builder()
+        assert builder is not None, "instances hold it while something waits"
+        builder.make_waiting(name)
+        return self[name]
 
 
 def build_instance(
@@ -181,13 +188,8 @@ class _Builder:
         self.diagnostics = diagnostics
         self.on_demand = on_demand
         self.waiting: set[str] = set()
-        self.finished = ValueStore()
-        self.store = ValueStore(
-            universes=_Known(self._missing),
-            sets=_Known(lambda name: self._made(name, self.store.sets)),
-            params=_Known(lambda name: self._made(name, self.store.params)),
-            randoms=_Known(self._missing),
-        )
+        self.finished: tuple[weakref.ref[OnDemand[Any]], ...] = ()  # weak, as they hold the builder
+        self.store = ValueStore(_Known(self), _Known(self), _Known(self), _Known(self))
         self.ev = Evaluator(self.model, self.store, limits)
         self.given = GivenData(self.ev, scenario, reader, replaced, diagnostics)
 
@@ -232,17 +234,13 @@ class _Builder:
             return False
         return isinstance(derived, CheckedSet) or not (derived.bounds or derived.kind == "binary")
 
-    def _made(self, name: str, into: Mapping[str, T]) -> T:
-        """Make what waits. Raises Unavailable where it cannot be made, DiagnosticError after the build is over."""
+    def make_waiting(self, name: str) -> None:
+        """Raises Unavailable where something does not wait or cannot be made, DiagnosticError where it is wrong."""
         if name not in self.waiting:
-            self._missing(name)
+            raise Unavailable(name)
         self.waiting.discard(name)
         with np.errstate(all="ignore"):
             self._make(name)
-        return into[name]
-
-    def _missing(self, name: str) -> NoReturn:
-        raise Unavailable(name)
 
     def finished_store(self) -> ValueStore:
         """Return what has been made, with the rest on demand."""
@@ -253,19 +251,18 @@ class _Builder:
         later = {name: partial(self._later, name) for name in self.waiting}
         sets = {name: make for name, make in later.items() if name in self.model.sets}
         params = {name: make for name, make in later.items() if name in self.model.params}
-        self.finished = ValueStore(
-            dict(made.universes), OnDemand(dict(made.sets), sets), OnDemand(dict(made.params), params),
-            dict(made.randoms),
-        )  # fmt: skip
-        return self.finished
+        on_demand = OnDemand(dict(made.sets), sets), OnDemand(dict(made.params), params)
+        self.finished = tuple(map(weakref.ref, on_demand))
+        return ValueStore(dict(made.universes), *on_demand, dict(made.randoms))
 
     def _later(self, name: str) -> Any:
         """Make what waited, for a reader of the finished instance. Raises DiagnosticError as the build does."""
-        known: Mapping[str, Any] = self.store.sets if name in self.model.sets else self.store.params
+        both: tuple[dict[str, Any], dict[str, Any]] = (self.store.sets, self.store.params)
         with self._collect_errors():
-            value = known[name]
-            self.finished.sets.update(self.store.sets)  # what was made for it too
-            self.finished.params.update(self.store.params)
+            value = both[name in self.model.params][name]
+            for reference, made in zip(self.finished, both, strict=True):
+                if (finished := reference()) is not None:
+                    finished.update(made)  # what was made for it too
             return value
         self.diagnostics.raise_if_errors()
         raise Unavailable(name)

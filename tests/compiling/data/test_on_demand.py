@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -120,10 +122,20 @@ def test_what_an_earlier_instance_made_is_taken_over() -> None:
     assert third.store.params["double"] is first.store.params["double"]
 
 
-def test_no_instance_holds_an_earlier_one() -> None:
-    import gc
-    import weakref
+def test_an_instance_is_freed_at_once() -> None:
+    """Without the collector of cycles, which comes late: each plan of a run has an instance."""
+    found = instance()
+    assert found.store.params["sums"].values.tolist() == [10.0]
+    watched = weakref.ref(found.store.params)
+    gc.disable()
+    try:
+        del found
+        assert watched() is None
+    finally:
+        gc.enable()
 
+
+def test_no_instance_holds_an_earlier_one() -> None:
     class Watched(dict[str, object]):
         __slots__ = ("__weakref__",)
 
