@@ -188,7 +188,7 @@ class _Builder:
         self.diagnostics = diagnostics
         self.on_demand = on_demand
         self.waiting: set[str] = set()
-        self.finished: tuple[weakref.ref[OnDemand[Any]], ...] = ()  # weak, as they hold the builder
+        self.finished: tuple[weakref.ref[Any], ...] = ()  # weak, as they hold the builder
         self.store = ValueStore(_Known(self), _Known(self), _Known(self), _Known(self))
         self.ev = Evaluator(self.model, self.store, limits)
         self.given = GivenData(self.ev, scenario, reader, replaced, diagnostics)
@@ -252,7 +252,7 @@ class _Builder:
         sets = {name: make for name, make in later.items() if name in self.model.sets}
         params = {name: make for name, make in later.items() if name in self.model.params}
         on_demand = OnDemand(dict(made.sets), sets), OnDemand(dict(made.params), params)
-        self.finished = tuple(map(weakref.ref, on_demand))
+        self.finished = (weakref.ref(on_demand[0]), weakref.ref(on_demand[1]))
         return ValueStore(dict(made.universes), *on_demand, dict(made.randoms))
 
     def _later(self, name: str) -> Any:
