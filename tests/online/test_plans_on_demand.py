@@ -81,7 +81,7 @@ def figures(loop: EventLoop) -> dict[str, object]:
     }
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("text", "online", "scenario", "method"),
     [
