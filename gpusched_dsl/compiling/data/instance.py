@@ -199,7 +199,7 @@ class _Builder:
             checkpoint()
             if name in self.store.sets or name in self.store.params or name in self.store.randoms:
                 continue  # taken over, or read by something else
-            if self._can_wait(name):
+            if self.on_demand and self._can_wait(name):
                 self.waiting.add(name)
                 continue
             with self._collect_errors():
@@ -225,7 +225,7 @@ class _Builder:
 
     def _can_wait(self, name: str) -> bool:
         """Whether something is derived, and nothing but its own evaluation could find an error in it."""
-        if not self.on_demand or name in self.ready or name in self.replaced or name in self.scenario.assignments:
+        if name in self.ready or name in self.replaced or name in self.scenario.assignments:
             return False
         if self.kept_rows is not None and name in self.kept_rows.names:
             return self.kept_rows.change_often(name) and not self.model.params[name].bounds

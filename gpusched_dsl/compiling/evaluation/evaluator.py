@@ -75,22 +75,13 @@ _FEW = 4  # of so many times as many rows as are read, a derived parameter is no
 _COSTLY = frozenset({Reduction, LetRef})
 
 
-class _Methods(dict[type, str]):
-    def __missing__(self, kind: type) -> str:
-        name = self[kind] = f"_{kind.__name__}"
-        return name
-
-
-_METHODS = _Methods()
-
-
 class Evaluator(References):
     """Evaluates the typed expressions of one model against a store."""
 
     def values(self, expr: TypedExpr, frame: Frame) -> Values:
         """The value in every row: shape (frame.size,), or () when it does not depend on the row."""
         checkpoint()
-        make = getattr(self, _METHODS[type(expr)])
+        make = getattr(self, f"_{type(expr).__name__}")
         if frame.size > 1 and type(expr) in _COSTLY and self._is_constant(expr, frame):
             return np.asarray(make(expr, EMPTY_FRAME)).reshape(())
         part = frame.part(self.needs(expr)) if len(frame.axes) > 1 else None
