@@ -39,7 +39,7 @@ from gpusched_dsl.data.binding import (
 from gpusched_dsl.data.params import ANY_VALUE
 from gpusched_dsl.data.samples import files_of
 from gpusched_dsl.data.sources.files import FileLimits as FileLimits
-from gpusched_dsl.ir.arrays import Values, spread
+from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.domains import Domain, IntervalDomain
 from gpusched_dsl.ir.one_process import refuse_fork
@@ -203,7 +203,7 @@ class _Builder:
                 self.waiting.add(name)
                 continue
             with self._collect_errors():
-                self._make(name)
+                self._maker(name)()
         for number, check in enumerate(self.model.checks):
             checkpoint()
             if number in self.fulfilled or self.kept.is_unchanged(check):
@@ -213,15 +213,14 @@ class _Builder:
                 holds = self.ev.mask(check.condition, self.ev.domain_frame(check.indexing, domain))
                 report_failed_check(check, domain.components, domain.columns(), holds, self.diagnostics)
 
-    def _make(self, name: str) -> None:
+    def _maker(self, name: str) -> Callable[[], None]:
         if name in self.ready:
-            self._ready(name, self.ready[name])
-        elif name in self.model.sets:
-            self._set(self.model.sets[name])
-        elif name in self.model.randoms:
-            self._random(self.model.randoms[name])
-        else:
-            self._param(self.model.params[name])
+            return partial(self._ready, name, self.ready[name])
+        if name in self.model.sets:
+            return partial(self._set, self.model.sets[name])
+        if name in self.model.randoms:
+            return partial(self._random, self.model.randoms[name])
+        return partial(self._param, self.model.params[name])
 
     def _can_wait(self, name: str) -> bool:
         """Whether something is derived, and nothing but its own evaluation could find an error in it."""
@@ -240,7 +239,7 @@ class _Builder:
             raise Unavailable(name)
         self.waiting.discard(name)
         with np.errstate(all="ignore"):
-            self._make(name)
+            self._maker(name)()
 
     def finished_store(self) -> ValueStore:
         """Return what has been made, with the rest on demand."""
@@ -367,7 +366,7 @@ class _Builder:
             if declared.recursive:
                 computed = recursive_values(self.ev, declared, domain, frame, evaluate)
             else:
-                computed = spread(evaluate(formula, frame), frame.size)
+                computed = np.broadcast_to(evaluate(formula, frame), (frame.size,))
         if declared.value is None:
             bound = bind_param(
                 declared, domain, self.given.chunks(declared, domain), computed, self.diagnostics, within
