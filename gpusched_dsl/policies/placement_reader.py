@@ -191,7 +191,7 @@ class _Reader(PlacementEvaluator):
             if len(_KNOWN) >= _MOST_KNOWN:
                 _KNOWN.clear()
             apart = [c for c in told if distinguishes_nodes(c, node, label, self.model)]
-            _KNOWN[key] = (self.model, told, apart)  # held, so that the identities stay theirs
+            _KNOWN[key] = (self.model, told, apart)  # kept, so that no others get their identities
         return _KNOWN[key][2]
 
     def _bounds_of_workers(self, columns: tuple[Codes, ...], node_at: int) -> list[Floats]:
@@ -376,8 +376,8 @@ def _distinguishes(part: Part, node: IndexVar, label: str | None, formulas: Chec
         declared = (formulas.params if isinstance(part, ParamRef) else formulas.lets)[part.name]
         if declared.value is not None and not getattr(declared, "recursive", False):
             pairs = list(zip(part.subscripts, declared.indexing.variables, strict=True))
-            own = [v for s, v in pairs if isinstance(s, IndexRef) and s.variable is node]
-            others = [s for s, _ in pairs if not (isinstance(s, IndexRef) and s.variable is node)]
+            own = [v for s, v in pairs if _is_index(s, node)]
+            others = [s for s, _ in pairs if not _is_index(s, node)]
             if any(_distinguishes(s, node, label, formulas) for s in others):
                 return True
             return any(_distinguishes(declared.value, v, label, formulas) for v in own)
@@ -386,7 +386,11 @@ def _distinguishes(part: Part, node: IndexVar, label: str | None, formulas: Chec
 
 def _is_of(reference: ParamRef, node: IndexVar) -> bool:
     """Whether a reference has the node as its only subscript."""
-    return [s.variable for s in reference.subscripts if isinstance(s, IndexRef)] == [node]
+    return len(reference.subscripts) == 1 and _is_index(reference.subscripts[0], node)
+
+
+def _is_index(expr: TypedExpr, variable: IndexVar) -> bool:
+    return isinstance(expr, IndexRef) and expr.variable is variable
 
 
 def _hashes(codes: Sequence[Codes], numbers: Sequence[Floats]) -> Codes:

@@ -38,7 +38,7 @@ def with_stages(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) 
     """
     if not policy.stages:
         return store
-    found = structs.replace(store, params=store.params | {})
+    found = structs.replace(store, params=store.params.copy())
     for stage in policy.stages:
         results = _SOLVE[stage.verb](stage, Evaluator(policy.model, found, limits))
         found.params.update(results)

@@ -48,7 +48,7 @@ online Events for Machines {
 policy Queue for Machines { order j in Jobs by size[j]; place first_fit, new_node, postpone; }
 """
 HOURS = "param need[(j, t) in Ways] in h = left[j] * hours[j, t];"
-NET = {"left", "clock"}
+CARRIED = {"left", "clock"}
 
 
 def loop_with(derived: str) -> EventLoop:
@@ -88,22 +88,22 @@ def loop_with(derived: str) -> EventLoop:
 )  # fmt: skip
 def test_which_rows_follow_from_their_own_data(derived: str, place: int | None) -> None:
     base = loop_with(derived).base
-    found = OwnRowsFinder(base.model, base.input_names, NET, {"Jobs"}).found
+    found = OwnRowsFinder(base.model, base.input_names, CARRIED, {"Jobs"}).found
     name = "x" if " x" in derived else "need"
     assert (found[name].place if name in found else None) == place
 
 
 def test_what_is_read() -> None:
     base = loop_with(HOURS + "param x[j in Jobs] in h = max[t in Types] need[j, t] + clock;").base
-    finder = OwnRowsFinder(base.model, base.input_names, NET, {"Jobs"})
+    finder = OwnRowsFinder(base.model, base.input_names, CARRIED, {"Jobs"})
     assert finder.found["x"].reads == {"left", "clock"}
     assert finder.carried_places == {"left": 0, "clock": None}
-    two_cut = OwnRowsFinder(base.model, base.input_names, NET, {"Jobs", "Types"}).found
+    two_cut = OwnRowsFinder(base.model, base.input_names, CARRIED, {"Jobs", "Types"}).found
     assert two_cut.keys() == {"price"}  # others have rows of two cut sets
 
 
 def compared_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Have each instance of a run built without anything kept too, and hold it to the one built with it.
+    """Build each instance of a run without anything kept too, and compare both.
 
     Return the numbers of rows that were computed anew, one for each parameter and plan.
     """

@@ -1,4 +1,4 @@
-"""What a scenario gives for a set or a parameter, as keys and values to bind."""
+"""Reads what a scenario gives for a set or a parameter, as keys and values to bind."""
 
 from __future__ import annotations
 

@@ -58,9 +58,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
-from gpusched_dsl.language.scenarios.assignments import (
-    LawAssignment,
-)
+from gpusched_dsl.language.scenarios.assignments import LawAssignment
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 
 T = TypeVar("T")
@@ -98,7 +96,7 @@ class _Known(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         builder = self._builder()
-        assert builder is not None, "instances hold it while something waits"
+        assert builder is not None, "instances refer to it while something waits"
         builder.make_waiting(name)
         return self[name]
 

@@ -1,4 +1,4 @@
-"""Values by name, of which some are made when they are first read."""
+"""Values by name; some are made when they are first read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 class OnDemand(dict[str, T]):
     """A dictionary with values that are there, and others that are made when they are first read.
 
-    Whoever asks for all of them has all of them made, except by `|`: what waits waits there too.
+    Whoever asks for all of them has all of them made, except by `|` and `copy`: what waits waits there too.
     """
 
     def __init__(self, made: Mapping[str, T], waiting: Mapping[str, Callable[[], T]]) -> None:
@@ -46,6 +46,9 @@ class OnDemand(dict[str, T]):
 
     def __or__(self, other: Mapping[str, T]) -> OnDemand[T]:  # type: ignore[override]
         return OnDemand({**self.made(), **other}, self.waiting())
+
+    def copy(self) -> OnDemand[T]:
+        return OnDemand(self, {})
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())

@@ -97,7 +97,7 @@ class References(Sets):
         if len(found) <= _SHORT:
             if len(self._places) >= _PLACES:
                 self._places.clear()
-            self._places[key] = (domain, columns, found)  # while it holds them, no others have their identities
+            self._places[key] = (domain, columns, found)  # kept, so that no others get their identities
         return found
 
     def variable_position(self, expr: VariableRef, frame: Frame) -> Codes:

@@ -1,4 +1,4 @@
-"""Which derived parameters have, for each element, values that follow from this element's own data alone.
+"""Finds the derived parameters whose values for an element follow from the data of this element alone.
 
 Parts of the data have only some elements of some root sets; jobs, for example. If `time_left[j, v, g]` is
 `remaining[j] * exec_time[j, v, g]`, it changes with `remaining` of the same job, not with which other jobs there are.
@@ -56,7 +56,7 @@ class OwnRowsFinder:
     def __init__(
         self, model: CheckedModel, given: Container[str], carried: Container[str], roots: Container[str]
     ) -> None:
-        self._model, self._given, self._roots = model, given, roots
+        self._model, self._given = model, given
         self._values = PartValues(model, given, roots, changing=carried, decided_change=True)
         self._places: dict[str, int | None] = {}  # of usable carried parameters: their component of a cut root set
         self.found: dict[str, OwnRows] = {}
@@ -77,8 +77,7 @@ class OwnRowsFinder:
 
     def _add_carried(self, param: CheckedParam) -> None:
         places = self._cut_places(param.indexing)
-        is_cut = isinstance(param.type, Element) and param.type.root in self._roots
-        if not is_cut and len(places) <= 1:
+        if not self._values.is_cut(param.type) and len(places) <= 1:
             self._places[param.name] = next(iter(places), None)
 
     def _add_derived(self, param: CheckedParam) -> None:
@@ -93,8 +92,7 @@ class OwnRowsFinder:
             self.found[param.name] = OwnRows(formula, own.type.root, places[0], frozenset(reads))
 
     def _cut_places(self, indexing: TypedIndexing) -> list[int]:
-        kinds = [variable.type for variable in indexing.variables]
-        return [at for at, kind in enumerate(kinds) if isinstance(kind, Element) and kind.root in self._roots]
+        return [at for at, variable in enumerate(indexing.variables) if self._values.is_cut(variable.type)]
 
     def _is_own(self, expr: TypedExpr, own: IndexVar, names: set[str]) -> bool:
         match expr:

@@ -57,14 +57,14 @@ class PartValues:
         match part:
             case VariableRef() | Expected() | KnownValue() | RandomRef() if self.decided_change:
                 return False
-            case Shift() | Ordinal() if self._is_cut(part.operand.type):
+            case Shift() | Ordinal() if self.is_cut(part.operand.type):
                 return False
             case Membership():
                 return self._set_stays(part.domain) and self._all_stay(part.element, in_data)
             case NamedSet():  # of an aggregate: all of its elements count
                 if part.name == self.present and not in_data:
                     return True
-                return not any(map(self._is_cut, part.types)) and self._set_stays(part)
+                return not any(map(self.is_cut, part.types)) and self._set_stays(part)
             case ParamRef():
                 return self._param_stays(part.name) and self._all_stay(part.subscripts, in_data)
             case LetRef() if part.name in self.model.lets:
@@ -91,7 +91,7 @@ class PartValues:
 
     def _is_param_alike(self, name: str) -> bool:
         param = self.model.params.get(name)
-        if param is None or name in self.changing or self._is_cut(param.type):
+        if param is None or name in self.changing or self.is_cut(param.type):
             return False
         if name in self.given:  # the default has the place of what is not given
             return param.default is None or self.stay(param.default, in_data=True)
@@ -116,5 +116,6 @@ class PartValues:
             self._known[key] = is_input or (declared.value is not None and self._set_stays(declared.value))
         return self._known[key]
 
-    def _is_cut(self, kind: ValueType) -> bool:
+    def is_cut(self, kind: ValueType) -> bool:
+        """Whether values of this type are elements that the part may not have."""
         return isinstance(kind, Element) and kind.root in self.roots

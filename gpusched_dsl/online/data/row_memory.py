@@ -1,4 +1,4 @@
-"""Values of derived parameters for all elements of a run, of which only those with changed data are computed again.
+"""Keeps the values of derived parameters during a run, and computes them again only for elements with changed data.
 
 A plan for 4,000 present jobs follows an event that concerns one of them. What depends on carried values of the same
 job (`own_rows.py`) is kept for the jobs of the complete run, with the carried values that it was computed from.

@@ -69,7 +69,7 @@ def with_prices(
     sign = -1.0 if problem.objectives[0].sense == "minimize" else 1.0
     values = sign * duals / relaxation.copies + 0.0  # no negative zeros
     evaluator = Evaluator(policy.model, store, limits)
-    found = store.params | {}
+    found = store.params.copy()
     for price in policy.prices:
         domain = evaluator.index_domain(price.param.indexing, price.param.span)
         found[price.param.name] = Param(domain, _price_values(relaxation, price, domain, values))
