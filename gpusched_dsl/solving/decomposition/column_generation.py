@@ -20,7 +20,7 @@ from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.points import PointPool, Points
 from gpusched_dsl.solving.decomposition.pricing import BlockPricer
 
-SMOOTHING = 0.5
+SMOOTHING = 0.85  # the share of the best duals; it takes fewer rounds than 0.5
 ELASTIC = 20.0  # what slack costs at first, in mean costs of a column
 DEARER, MOST_TIMES_DEARER = 10.0, 6
 NO_SLACK = 1e-6
@@ -41,6 +41,7 @@ class ColumnGeneration:
     duals: Floats | None = None  # where the bound is best
     status: Status = Status.OPTIMAL  # other than OPTIMAL: what stands in the way of going on
     rounds: int = 0
+    is_finished: bool = False  # no point of any block would bring bound and master closer than was asked for
 
     @staticmethod
     def begin(parts: BlockStructure, pricer: BlockPricer, watch: DecompositionClock) -> ColumnGeneration:
@@ -59,20 +60,21 @@ class ColumnGeneration:
         self.master.add(new)
         return new.count
 
-    def run(self, within: float) -> MasterAnswer | None:
+    def run(self, within: float, until: float = np.inf) -> MasterAnswer | None:
         """Generate until the bound is this near (relatively) to the master, or nothing more is found.
 
-        The last answer of the master, None where it has none. If slack remains, its cost is raised; slack that
-        remains in the end means that the problem may have no point.
+        The answer of the master with all points, None where it has none. If slack remains, its cost is raised; slack
+        that remains in the end means that the problem may have no point. `until`: the second after which no round
+        begins.
         """
-        answer: MasterAnswer | None = None
         raise_count = 0
-        while self.rounds < MOST_ROUNDS and not self.watch.over:
-            self.rounds += 1
-            solved = self.master.solve()
-            if solved is None:
+        while not self.watch.over:
+            answer = self.master.solve()
+            if answer is None:
+                return None
+            if self.rounds >= MOST_ROUNDS or self.watch.control.seconds >= until:
                 return answer
-            answer = solved
+            self.rounds += 1
             near = self.bound > -np.inf and answer.value - self.bound <= within * max(abs(answer.value), 1e-9)
             new_points = 0 if near else self._round(answer)
             if self.status is not Status.OPTIMAL:
@@ -80,10 +82,11 @@ class ColumnGeneration:
             if new_points:
                 continue
             if answer.slack.sum() <= NO_SLACK or raise_count == MOST_TIMES_DEARER:
+                self.is_finished = True
                 return answer
             raise_count += 1
             self.master.price_slack(self.master.elastic * DEARER)
-        return answer
+        return None
 
     def _round(self, answer: MasterAnswer) -> int:
         """Price between the best duals and the master's, then, where that gives nothing, at the master's."""

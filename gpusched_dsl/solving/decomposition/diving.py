@@ -6,16 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, ColumnGeneration
 from gpusched_dsl.solving.decomposition.master import MasterAnswer
 from gpusched_dsl.solving.decomposition.pieces import SharedPieces
+from gpusched_dsl.solving.decomposition.points import points_of
 
 SURE = 0.999  # a weight from which a point is taken as chosen
 SHARE = 0.25  # of the undecided blocks that are decided in one step
 FEWEST = 5
 REFINING, WORTH = 6, 2e-4
 MOST_ONE_BY_ONE = 40  # blocks that are decided one by one where a dive left slack
+GROUP = 4  # blocks that are chosen again together where a dive for all is no better
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,27 +43,48 @@ class BlockPlanner:
         self._pieces = SharedPieces(self._parts) if len(self._integer) else None
 
     def first(self, answer: MasterAnswer) -> BlockPlan | None:
-        """A plan from the optimum of the master; None where the time is over or none is found.
+        """A plan from the optimum of the master, of infinite value if it lacks capacity; None where the time is over.
 
-        Shared columns are made integer before the blocks are chosen, which then adapt to one another. If that leaves
-        too little capacity, the blocks are chosen first.
+        Shared columns are made integer before the blocks are chosen, which then adapt to one another.
         """
         nothing = np.zeros(0, dtype=np.int64)
         if self._pieces is None:
             return self.dive(nothing)
-        plan = None
         values = self._pieces.choose(answer.shared, self._current_use(answer), self._generation.watch)
-        if values is not None:
-            self._master.fix_shared(self._integer, values[self._integer])
-            plan = self.dive(nothing)
-        if (plan is not None and np.isfinite(plan.value)) or self._generation.watch.over:
-            return plan
+        if values is None:
+            return None
+        self._master.fix_shared(self._integer, values[self._integer])
+        return self.dive(nothing)
+
+    def blocks_first(self) -> BlockPlan | None:
+        """The same with the blocks chosen before the shared columns; None where the time is over or none is found."""
+        if self._pieces is None:
+            return None
         self._master.free_shared()
-        plan = self.dive(nothing)
+        plan = self.dive(np.zeros(0, dtype=np.int64))
         if plan is None or np.isfinite(plan.value):
             return plan
         values = self._pieces.choose(plan.shared, self._use_of(plan.chosen), self._generation.watch)
         return None if values is None else self._plan_with_shared(values, plan.chosen)
+
+    def lacking(self, plan: BlockPlan) -> Codes:
+        """Return the uses of which an infeasible plan has too little."""
+        return np.flatnonzero(plan.slack > NO_SLACK / 10)
+
+    def users(self, plan: BlockPlan, uses: Codes) -> Bools:
+        """Return which blocks of a plan use any of some uses."""
+        amounts = self._generation.pool.points.values[plan.chosen] @ self._parts.use[uses].T
+        return np.asarray(abs(amounts).sum(axis=1)).reshape(-1) > 0
+
+    def own_values(self, plan: BlockPlan) -> Floats:
+        """Return the values of all own columns in a plan."""
+        return np.asarray(self._generation.pool.points.values[plan.chosen].sum(axis=0)).reshape(-1)
+
+    def adopt(self, shared: Floats, own: Floats) -> BlockPlan | None:
+        """The plan that a point of the problem is: its shared columns and the point of each block."""
+        points = points_of(self._parts, own)
+        self._generation.add(points)
+        return self._plan_with_shared(shared, self._generation.pool.numbers_of(points))
 
     def improve_pieces(self, plan: BlockPlan) -> BlockPlan | None:
         """Improve each piece with the rest of the plan fixed."""
@@ -75,6 +98,21 @@ class BlockPlanner:
         self._master.fix_shared(self._integer, plan.shared[self._integer])
         fixed_points = np.setdiff1d(np.arange(self._parts.blocks.count), free)
         return self.dive(plan.chosen[fixed_points])
+
+    def improve_groups(self, plan: BlockPlan, random: np.random.Generator) -> BlockPlan:
+        """Choose every block again, a few at a time, with the other blocks and the integer shared columns fixed.
+
+        Where capacity is short this finds better plans than a dive for all blocks, whose first choices take what the
+        last ones need.
+        """
+        order = random.permutation(self._parts.blocks.count)
+        for group in np.array_split(order, max(1, -(-len(order) // GROUP))):
+            if self._generation.watch.over:
+                break
+            other = self.improve_blocks(plan, np.sort(group))
+            if other is not None and other.value < plan.value:
+                plan = other
+        return plan
 
     def _plan_with_shared(self, values: Floats, chosen: Codes) -> BlockPlan | None:
         self._master.fix_shared(self._integer, np.rint(values[self._integer]))
@@ -104,8 +142,7 @@ class BlockPlanner:
         plan = None if answer is None else self._repair(answer, chosen)
         if plan is None or np.isfinite(plan.value) or plan.slack.sum() <= NO_SLACK:
             return plan
-        use = self._generation.pool.points.values[plan.chosen] @ self._parts.use[plan.slack > NO_SLACK / 10].T
-        users = np.asarray(abs(use).sum(axis=1)).reshape(-1) > 0
+        users = self.users(plan, self.lacking(plan))
         users[self._generation.pool.block[fixed_points]] = False
         return self._dive_one_by_one(plan.chosen[~users]) if users.sum() <= MOST_ONE_BY_ONE else plan
 

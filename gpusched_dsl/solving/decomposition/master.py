@@ -25,6 +25,9 @@ from gpusched_dsl.solving.decomposition.points import Points
 Raw = highspy.HighsModelStatus
 INFINITE = highspy.kHighsInf
 
+# Numbers of HiGHS: new columns and other costs leave the last point feasible, other bounds leave its duals feasible.
+DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
+
 
 @dataclass(frozen=True, eq=False)
 class MasterAnswer:
@@ -56,6 +59,7 @@ class Master:
         self._sign = np.where(often > 1, -1.0, 1.0)  # rows of t read: t - sum use w == 0
         self._convexity = rows + len(self._extra)
         self._points = 0
+        self._is_feasible = False  # whether the last optimum still satisfies rows and bounds
         self._highs = QuietHighs()
         self._highs.setOptionValue("threads", 1)
         self._load(rows, shared, uses, using)
@@ -111,31 +115,33 @@ class Master:
 
     def fix_shared(self, columns: Codes, values: Floats) -> None:
         """Fix shared columns (positions among them) at values."""
-        self._highs.changeColsBounds(len(columns), columns.astype(np.int32), values, values)
+        self._set_bounds(columns, values, values)
 
     def free_shared(self) -> None:
         """Give all shared columns their own bounds again."""
         parts = self._parts
-        columns = np.arange(len(parts.shared), dtype=np.int32)
+        columns = np.arange(len(parts.shared))
         lower, upper = parts.problem.lower[parts.shared], parts.problem.upper[parts.shared]
-        self._highs.changeColsBounds(len(columns), columns, lower, upper)
+        self._set_bounds(columns, lower, upper)
 
     def fix_points(self, points: Codes) -> None:
         """Fix these points (numbered in the order of addition) at weight 1."""
-        columns = (self._first_point + points).astype(np.int32)
-        self._highs.changeColsBounds(len(columns), columns, np.ones(len(points)), np.full(len(points), INFINITE))
+        columns = self._first_point + points
+        self._set_bounds(columns, np.ones(len(points)), np.full(len(points), INFINITE))
 
     def forbid_points(self, points: Codes) -> None:
         """Fix these points at weight 0."""
-        columns = (self._first_point + points).astype(np.int32)
-        self._highs.changeColsBounds(len(columns), columns, np.zeros(len(points)), np.zeros(len(points)))
+        columns = self._first_point + points
+        self._set_bounds(columns, np.zeros(len(points)), np.zeros(len(points)))
 
     def free_points(self) -> None:
         """Release all fixed points."""
-        columns = self._first_point + np.arange(self._points, dtype=np.int32)
-        self._highs.changeColsBounds(
-            self._points, columns, np.zeros(self._points), np.full(self._points, INFINITE)
-        )  # fmt: skip
+        columns = self._first_point + np.arange(self._points)
+        self._set_bounds(columns, np.zeros(self._points), np.full(self._points, INFINITE))
+
+    def _set_bounds(self, columns: Codes, lower: Floats, upper: Floats) -> None:
+        self._is_feasible = False
+        self._highs.changeColsBounds(len(columns), columns.astype(np.int32), lower, upper)
 
     def price_slack(self, elastic: float) -> None:
         """Change the cost of the slack of the use rows."""
@@ -149,13 +155,16 @@ class Master:
         left = self._watch.remaining_seconds
         if left is not None:
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(left, 0.0))
+        self._highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX if self._is_feasible else DUAL_SIMPLEX)
         self._highs.cbSimplexInterrupt.subscribe(self._look)
         try:
             self._highs.run()
         finally:
             self._highs.cbSimplexInterrupt.unsubscribe(self._look)
         if self._highs.getModelStatus() != Raw.kOptimal:
+            self._is_feasible = False
             return None
+        self._is_feasible = True
         solution = self._highs.getSolution()
         values, duals = np.array(solution.col_value), np.array(solution.row_dual)
         parts = self._parts

@@ -50,7 +50,7 @@ class PointPool:
     def __init__(self, parts: BlockStructure) -> None:
         self._parts = parts
         self._weights = np.random.default_rng(1).random(len(parts.own))
-        self._seen: set[tuple[int, float]] = set()
+        self._numbers: dict[tuple[int, float], int] = {}
         self._batches: list[Points] = [Points.none(parts)]
         self.cost: Floats = np.zeros(0)
         self.block: Codes = np.zeros(0, dtype=np.int64)
@@ -67,14 +67,30 @@ class PointPool:
 
     def add(self, points: Points) -> Points:
         """Add the new points; return them."""
-        keys = list(zip(points.block.tolist(), np.asarray(points.values @ self._weights).tolist(), strict=True))
         fresh: list[int] = []
-        for number, key in enumerate(keys):
-            if key not in self._seen:
-                self._seen.add(key)
+        for number, key in enumerate(self._keys(points)):
+            if key not in self._numbers:
+                self._numbers[key] = len(self._numbers)
                 fresh.append(number)
         new = points.take(np.array(fresh, dtype=np.int64))
         self._batches.append(new)
         self.cost = np.concatenate((self.cost, new.costs(self._parts)))
         self.block = np.concatenate((self.block, new.block))
         return new
+
+    def numbers_of(self, points: Points) -> Codes:
+        """Return the numbers of points that were added."""
+        return np.array([self._numbers[key] for key in self._keys(points)], dtype=np.int64)
+
+    def _keys(self, points: Points) -> list[tuple[int, float]]:
+        sums = np.asarray(points.values @ self._weights)
+        return list(zip(points.block.tolist(), sums.tolist(), strict=True))
+
+
+def points_of(parts: BlockStructure, own: Floats) -> Points:
+    """The points of all blocks in the values of all own columns."""
+    filled = np.flatnonzero(own)
+    values = sp.csr_array(
+        (own[filled], (parts.block[filled], filled)), shape=(parts.blocks.count, len(parts.own))
+    )  # fmt: skip
+    return Points(np.arange(parts.blocks.count, dtype=np.int64), values)

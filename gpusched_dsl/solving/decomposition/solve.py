@@ -29,15 +29,22 @@ from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, Colum
 from gpusched_dsl.solving.decomposition.cuts import with_rounding_cuts
 from gpusched_dsl.solving.decomposition.diving import BlockPlan, BlockPlanner
 from gpusched_dsl.solving.decomposition.engine_pricing import EnginePricer
-from gpusched_dsl.solving.decomposition.monitor import BoundMonitor, DecompositionClock
+from gpusched_dsl.solving.decomposition.mending import mend
+from gpusched_dsl.solving.decomposition.monitor import BoundMonitor, DecompositionClock, StopMonitor
 from gpusched_dsl.solving.decomposition.pricing import BlockPricer, Pricer
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
+from gpusched_dsl.solving.primal.any_point import find_any_point
+from gpusched_dsl.solving.primal.budget import HeuristicBudget
 
 # Column generation stops when its bound is this share of the gap asked for below the master, within these limits.
 SHARE_OF_GAP, TIGHTEST, LOOSEST = 0.1, 1e-7, 5e-4
 FEWEST_ROUNDS = 10  # of pricing that the time must be enough for
 MOST_TURNS = 8
 WORTH_A_TURN = 0.02  # share of the remaining gap that a turn must close to be worth another
+# Shares of the remaining time: for generation before any feasible point is searched for, for that search, and for
+# generation after it.
+PATIENCE, ANY_POINT, GENERATION = 0.25, 0.3, 0.4
+MOST_SECONDS = 60.0  # for any feasible point, without a time limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,36 +148,93 @@ class _Run:
         try:
             if generation.status is not Status.OPTIMAL:
                 return Status.INFEASIBLE if generation.status is Status.INFEASIBLE else None
-            within = min(max(SHARE_OF_GAP * self.options.gap, TIGHTEST), LOOSEST)
-            answer = generation.run(within)
+            self._improve(generation, BlockPlanner(generation))
             self.bound = max(self.bound, generation.bound)
             self.statistics |= {"rounds": float(generation.rounds), "points": float(generation.pool.count)}
-            if answer is None or generation.status is not Status.OPTIMAL or answer.slack.sum() > NO_SLACK:
-                return None
-            if not self.is_closed and not self.watch.over:
-                self._plan(generation, BlockPlanner(generation).first(answer), BlockPlanner(generation))
         finally:
             generation.master.close()
         return None
 
-    def _plan(self, generation: ColumnGeneration, plan: BlockPlan | None, planning: BlockPlanner) -> None:
-        """Improve a plan in turns: its pieces, then its blocks."""
+    def _improve(self, generation: ColumnGeneration, planner: BlockPlanner) -> None:
+        """Generate points, then plan with them; meanwhile find any plan, if the generation takes long."""
+        within = min(max(SHARE_OF_GAP * self.options.gap, TIGHTEST), LOOSEST)
+        answer = generation.run(within, self._second(PATIENCE))
+        if not generation.is_finished and answer is not None and generation.status is Status.OPTIMAL:
+            self.bound = max(self.bound, generation.bound)
+            self._find_any()
+            answer = generation.run(within, self._second(GENERATION))
+        self.bound = max(self.bound, generation.bound)
+        if answer is None or generation.status is not Status.OPTIMAL or answer.slack.sum() > NO_SLACK:
+            return
+        if self.is_closed or self.watch.over:
+            return
+        plan = planner.first(answer)
+        if plan is not None and not np.isfinite(plan.value):
+            plan = self._mend(planner, plan)
+        for other in (planner.blocks_first, lambda: self._adopt_best(planner)):
+            if self.watch.over or (plan is not None and np.isfinite(plan.value)):
+                break
+            plan = other()
+        self._plan(generation, planner, plan)
+
+    def _second(self, share: float) -> float:
+        """Return the second at which this share of the remaining time is over, infinite without a limit."""
+        left = self.watch.remaining_seconds
+        return np.inf if left is None else self.watch.control.seconds + share * left
+
+    def _find_any(self) -> None:
+        """Find a feasible point, whatever it costs, if none is known."""
+        if self.best is not None:
+            return
+        point = find_any_point(self.problem, self.backend, self.options, self._budget())
+        if point is not None:
+            self._offer(point)
+
+    def _budget(self) -> HeuristicBudget:
+        """Return the budget of one search by the backend."""
+        left = self.watch.remaining_seconds
+        return HeuristicBudget(MOST_SECONDS if left is None else ANY_POINT * left, StopMonitor(self.watch))
+
+    def _adopt_best(self, planner: BlockPlanner) -> BlockPlan | None:
+        """The plan that the best known point is, or any feasible one."""
+        self._find_any()
+        if self.best is None or self.watch.over:
+            return None
+        return planner.adopt(self.best[self.parts.shared], self.best[self.parts.own])
+
+    def _mend(self, planner: BlockPlanner, plan: BlockPlan) -> BlockPlan | None:
+        """Plan the blocks anew that use what an infeasible plan lacks."""
+        parts, lacking = self.parts, planner.lacking(plan)
+        kept = ~planner.users(plan, lacking)
+        point = mend(
+            parts, plan.shared, planner.own_values(plan), kept, lacking, self.backend, self.options, self._budget()
+        )  # fmt: skip
+        return None if point is None else planner.adopt(point[parts.shared], point[parts.own])
+
+    def _plan(self, generation: ColumnGeneration, planner: BlockPlanner, plan: BlockPlan | None) -> BlockPlan | None:
+        """Improve a plan in turns: its pieces, then its blocks; return the best plan."""
         every = np.arange(self.parts.blocks.count)
+        random = np.random.default_rng(self.options.seed)
         best = plan
         self._offer_plan(generation, plan)
         for _ in range(MOST_TURNS):
             if best is None or not np.isfinite(best.value) or self.is_closed or self.watch.over:
-                return
+                return best
             before = best.value
-            for better in (planning.improve_pieces, lambda plan: planning.improve_blocks(plan, every)):
+            for better in (
+                planner.improve_pieces,
+                lambda plan: planner.improve_blocks(plan, every),
+                lambda plan: planner.improve_groups(plan, random),
+            ):
                 other = better(best)
                 if other is not None and other.value < best.value:
                     best = other
                     self._offer_plan(generation, best)
                 if self.is_closed or self.watch.over:
-                    return
+                    return best
             if before - best.value <= WORTH_A_TURN * (before - self.bound):
-                return
+                return best
+        return best
 
     def _offer_plan(self, generation: ColumnGeneration, plan: BlockPlan | None) -> None:
         if plan is None or not np.isfinite(plan.value):
