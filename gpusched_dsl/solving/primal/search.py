@@ -11,6 +11,7 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.solving.primal.any_point import find_any_point
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.fix_and_propagate import MOST_DEAD_ENDS, fix
 from gpusched_dsl.solving.primal.incumbent import Incumbent
@@ -23,6 +24,7 @@ from gpusched_dsl.solving.primal.rows import PropagationRows, rows_of
 # Shares of what is left: at most so much for a first point without the relaxation (it mostly takes far less), for the
 # relaxation (less while there is no point), for each way of fixing from there.
 BLIND, RELAXATION, RELAXATION_FIRST, DIVE = 0.3, 0.7, 0.5, 0.4
+ANY_POINT = 0.8  # of what is left after all of these without a point
 BLIND_ENDS = 16  # dead ends after which a first point is left to the relaxation
 EPSILON = 1e-6
 GOOD = 0.1  # the gap at which a first point is good enough
@@ -84,6 +86,8 @@ class Search:
         if relaxed is not None:
             self._round(relaxed, down, up)
             self._fix_by_relaxation(relaxed, reduced)
+        if self.incumbent.point is None:
+            self._ignore_costs()
         if self.incumbent.point is not None and not self._is_done:
             random = np.random.default_rng(self.options.seed)
             Neighbourhoods(
@@ -109,7 +113,8 @@ class Search:
         problem = self.problem
         options = structs.replace(
             self.options,
-            time_limit=self.budget.remaining_seconds * (0.5 if self.incumbent.point is None else RELAXATION),
+            time_limit=self.budget.remaining_seconds
+            * (RELAXATION_FIRST if self.incumbent.point is None else RELAXATION),
         )
         relaxed = replace(problem, integer=np.zeros(problem.columns, dtype=np.bool_))
         if self.budget.over:
@@ -179,6 +184,12 @@ class Search:
         if has_point(answer):
             assert answer.values is not None
             self._offer(part.point(answer.values))
+
+    def _ignore_costs(self) -> None:
+        """Take any feasible point; the neighbourhoods improve it."""
+        point = find_any_point(self.problem, self.backend, self.options, self.budget.share(ANY_POINT))
+        if point is not None:
+            self._offer(point)
 
     def _offer(self, point: Floats) -> None:
         if self.incumbent.offer(point):

@@ -49,8 +49,7 @@ def check(one: Problem) -> bool:
 def test_points_are_feasible_and_never_better_than_the_optimum() -> None:
     found = [check(random_mip(seed)) for seed in range(60)]
     solvable = [optimum(random_mip(seed)) is not None for seed in range(60)]
-    assert not any(f and not s for f, s in zip(found, solvable, strict=True))
-    assert sum(found) >= 0.9 * sum(solvable)  # it is a heuristic, but of problems this small few are missed
+    assert found == solvable  # what fixing misses is found without costs
 
 
 @pytest.mark.slow
