@@ -30,10 +30,29 @@ def grammar_text() -> str:
     return files("gpusched_dsl.grammar").joinpath("gsm.lark").read_text(encoding="utf-8")
 
 
+class ParserTables(Struct, frozen=True):
+    """The parser's rules and terminals, and what follows in each of its states.
+
+    `rows[state]` alternates numbers of `symbols` and actions: a state to go to, or `-1 - rule` for a rule of
+    `lark.rules` that ends here. `lark` has the terminals and rules, and builds the trees; it has no states.
+    """
+
+    lark: Lark
+    symbols: list[str]
+    rows: list[list[int]]
+    start: int
+    end: int
+
+
 @cache
-def lark() -> Lark:
+def parser_tables() -> ParserTables:
     """Return the LALR parser, from the cached tables if they fit."""
-    return _load_cached() or compile_grammar()
+    return unpack(_read_fitting() or pack(compile_grammar()))
+
+
+def lark() -> Lark:
+    """Return the terminals and rules of the grammar. Texts are parsed by `parse_loop.py`: this has no states."""
+    return parser_tables().lark
 
 
 def compile_grammar() -> Lark:
@@ -57,11 +76,45 @@ def fingerprint() -> str:
 
 def cached_fingerprint() -> str | None:
     """Return the fingerprint of the cached tables; None if there are none."""
-    tables = _read_tables()
+    tables = _read()
     return None if tables is None else str(tables["made_from"])
 
 
-def _read_tables() -> dict[str, Any] | None:
+def pack(parser: Lark) -> dict[str, Any]:
+    """Return a compiled parser as JSON: what Lark needs to be rebuilt, and the states as rows of numbers."""
+    from lark.grammar import Rule
+    from lark.lexer import TerminalDef
+
+    data, memo = parser.memo_serialize([TerminalDef, Rule])
+    states = data["parser"]["parser"]
+    number = {reference["@"]: place for place, reference in enumerate(data["rules"])}
+    symbols = [states["tokens"][place] for place in range(len(states["tokens"]))]
+    rows = [
+        [n for symbol, action in states["states"][state].items() for n in (symbol, _packed_action(action, number))]
+        for state in range(len(states["states"]))
+    ]
+    (start,), (end,) = states["start_states"].values(), states["end_states"].values()
+    data["parser"]["parser"] = states | {"tokens": {}, "states": {}}
+    return {
+        "made_from": fingerprint(), "data": data, "memo": memo,
+        "symbols": symbols, "rows": rows, "start": start, "end": end,
+    }  # fmt: skip
+
+
+def _packed_action(action: tuple[int, Any], number: dict[int, int]) -> int:
+    shifts, argument = action[0] == 0, action[1]
+    return int(argument) if shifts else -1 - number[argument["@"]]
+
+
+def unpack(packed: dict[str, Any]) -> ParserTables:
+    from lark import Lark
+
+    memo = {int(key): value for key, value in packed["memo"].items()}
+    parser: Lark = Lark._load_from_dict(packed["data"], memo)  # type: ignore[no-untyped-call]
+    return ParserTables(parser, packed["symbols"], packed["rows"], packed["start"], packed["end"])
+
+
+def _read() -> dict[str, Any] | None:
     import gzip
     import json
 
@@ -69,36 +122,21 @@ def _read_tables() -> dict[str, Any] | None:
         packed = files("gpusched_dsl.grammar").joinpath(TABLES).read_bytes()
     except OSError:
         return None
-    tables: dict[str, Any] = json.loads(gzip.decompress(packed), object_hook=_number_keys)
+    tables: dict[str, Any] = json.loads(gzip.decompress(packed))
     return tables
 
 
-def _number_keys(pairs: dict[str, Any]) -> dict[Any, Any]:
-    """JSON has only texts as keys; Lark's tables have numbers."""
-    return {int(k) if k.isdecimal() else k: v for k, v in pairs.items()}
+def _read_fitting() -> dict[str, Any] | None:
+    tables = _read()
+    return tables if tables is not None and tables["made_from"] == fingerprint() else None
 
 
-def _load_cached() -> Lark | None:
-    from lark import Lark
-
-    tables = _read_tables()
-    if tables is None or tables["made_from"] != fingerprint():
-        return None
-    parser: Lark = Lark._load_from_dict(tables["data"], tables["memo"])  # type: ignore[no-untyped-call]
-    return parser
-
-
-def pack_tables() -> bytes:
+def packed_tables() -> bytes:
     """Return the content of the cache of tables."""
     import gzip
     import json
 
-    from lark.grammar import Rule
-    from lark.lexer import TerminalDef
-
-    data, memo = compile_grammar().memo_serialize([TerminalDef, Rule])
-    text = json.dumps({"made_from": fingerprint(), "data": data, "memo": memo}, separators=(",", ":"))
-    return gzip.compress(text.encode(), mtime=0)
+    return gzip.compress(json.dumps(pack(compile_grammar()), separators=(",", ":")).encode(), mtime=0)
 
 
 class Vocabulary(Struct, frozen=True):
@@ -142,7 +180,7 @@ def vocabulary() -> Vocabulary:
 def main() -> None:
     from pathlib import Path
 
-    Path(str(files("gpusched_dsl.grammar").joinpath(TABLES))).write_bytes(pack_tables())
+    Path(str(files("gpusched_dsl.grammar").joinpath(TABLES))).write_bytes(packed_tables())
 
 
 if __name__ == "__main__":

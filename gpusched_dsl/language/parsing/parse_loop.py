@@ -8,10 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from lark import Token, Tree
 from lark.parse_tree_builder import ExpandSingleChild
-from lark.parsers.lalr_analysis import Shift
 from msgspec import Struct
 
-from gpusched_dsl.language.parsing.grammar import lark, vocabulary
+from gpusched_dsl.language.parsing.grammar import parser_tables, vocabulary
 
 Extent: TypeAlias = "tuple[int, int] | None"  # from the first character to after the last one; None without characters
 
@@ -25,32 +24,34 @@ class RuleReduction(NamedTuple):
     keeps_single: bool
 
 
-class ParseTables(dict[Any, "dict[str, Any]"]):
+class ParseTables(dict[int, "dict[str, Any]"]):
     """What follows in each state: by a terminal the next state or a reduction, by a rule the next state.
 
-    Lark's tables, read when a state is first met. Lark finds the work of a rule by its hash, which is slow.
+    The rows of the grammar's tables, read when a state is first met.
     """
 
     def __init__(self) -> None:
-        conf = lark().parse_interactive("").parser_state.parse_conf
-        self.start, self.end = conf.start_state, conf.end_state
-        self._states: dict[Any, dict[str, tuple[Any, Any]]] = conf.states
-        self._callbacks = conf.callbacks
+        grammar = parser_tables()
+        self.start, self.end = grammar.start, grammar.end
+        self._rows, self._symbols, self._rules = grammar.rows, grammar.symbols, grammar.lark.rules
+        self._callbacks: dict[Any, Callable[[list[Any]], Any]] = grammar.lark._callbacks
         self._reductions: dict[int, RuleReduction] = {}
 
-    def __missing__(self, state: Any) -> dict[str, Any]:
+    def __missing__(self, state: int) -> dict[str, Any]:
+        packed = self._rows[state]
         row = self[state] = {
-            symbol: argument if action is Shift else self._reduction(argument)
-            for symbol, (action, argument) in self._states[state].items()
+            self._symbols[symbol]: action if action >= 0 else self._reduction(-1 - action)
+            for symbol, action in zip(packed[::2], packed[1::2], strict=True)
         }
         return row
 
-    def _reduction(self, rule: Any) -> RuleReduction:
-        known = self._reductions.get(id(rule))
+    def _reduction(self, number: int) -> RuleReduction:
+        known = self._reductions.get(number)
         if known is None:
+            rule = self._rules[number]
             build = self._callbacks[rule]
             keeps = len(rule.expansion) == 1 and isinstance(build, ExpandSingleChild)
-            known = self._reductions[id(rule)] = RuleReduction(len(rule.expansion), rule.origin.name, build, keeps)
+            known = self._reductions[number] = RuleReduction(len(rule.expansion), rule.origin.name, build, keeps)
         return known
 
 
