@@ -213,7 +213,6 @@ class _Run:
 
     def _plan(self, generation: ColumnGeneration, planner: BlockPlanner, plan: BlockPlan | None) -> BlockPlan | None:
         """Improve a plan in turns: its pieces, then its blocks; return the best plan."""
-        every = np.arange(self.parts.blocks.count)
         random = np.random.default_rng(self.options.seed)
         best = plan
         self._offer_plan(generation, plan)
@@ -221,11 +220,7 @@ class _Run:
             if best is None or not np.isfinite(best.value) or self.is_closed or self.watch.over:
                 return best
             before = best.value
-            for better in (
-                planner.improve_pieces,
-                lambda plan: planner.improve_blocks(plan, every),
-                lambda plan: planner.improve_groups(plan, random),
-            ):
+            for better in (planner.improve_pieces, lambda plan: self._improve_blocks(planner, plan, random)):
                 other = better(best)
                 if other is not None and other.value < best.value:
                     best = other
@@ -235,6 +230,13 @@ class _Run:
             if before - best.value <= WORTH_A_TURN * (before - self.bound):
                 return best
         return best
+
+    def _improve_blocks(self, planner: BlockPlanner, plan: BlockPlan, random: np.random.Generator) -> BlockPlan | None:
+        """Choose all blocks again together, or a few at a time if that gives no better plan."""
+        other = planner.improve_blocks(plan, np.arange(self.parts.blocks.count))
+        if (other is not None and other.value < plan.value) or self.watch.over:
+            return other
+        return planner.improve_groups(plan, random)
 
     def _offer_plan(self, generation: ColumnGeneration, plan: BlockPlan | None) -> None:
         if plan is None or not np.isfinite(plan.value):
