@@ -39,7 +39,7 @@ test: $(VENV)/.has-dev
 	$(BIN)/python -m pytest -n 2 -q
 
 slow: $(VENV)/.has-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q --durations 40 -m slow
 
 # The tests that depend on versions of packages: data, solvers, kernels, Python interface.
 VERSIONED := tests/data tests/ir tests/backends tests/conformance tests/policies/kernels tests/api/test_api.py \

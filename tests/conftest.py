@@ -39,6 +39,20 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("GSDSL_PYTHON_KERNELS", "1")
     else:
         os.environ.setdefault("GSDSL_COMPILED_KERNELS", "1")
+        config.pluginmanager.register(FailuresAtOnce(config))
+
+
+class FailuresAtOnce:
+    """Names failed tests as they fail: the long tests take more than an hour, and their report comes at the end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal is not None and not hasattr(self._config, "workerinput"):
+            terminal.write_line(f" {report.nodeid} failed\n{report.longreprtext[-2000:]}")
 
 
 def is_quick(config: pytest.Config) -> bool:
