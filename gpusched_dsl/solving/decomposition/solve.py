@@ -31,6 +31,7 @@ from gpusched_dsl.solving.decomposition.diving import BlockPlan, BlockPlanner
 from gpusched_dsl.solving.decomposition.engine_pricing import EnginePricer
 from gpusched_dsl.solving.decomposition.mending import mend
 from gpusched_dsl.solving.decomposition.monitor import BoundMonitor, DecompositionClock, StopMonitor
+from gpusched_dsl.solving.decomposition.points import points_of
 from gpusched_dsl.solving.decomposition.pricing import BlockPricer, Pricer
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.primal.any_point import find_any_point
@@ -148,6 +149,8 @@ class _Run:
         try:
             if generation.status is not Status.OPTIMAL:
                 return Status.INFEASIBLE if generation.status is Status.INFEASIBLE else None
+            if self.best is not None:
+                generation.add(points_of(parts, self.best[parts.own]))
             self._improve(generation, BlockPlanner(generation))
             self.bound = max(self.bound, generation.bound)
             self.statistics |= {"rounds": float(generation.rounds), "points": float(generation.pool.count)}
