@@ -41,6 +41,7 @@ class ColumnGeneration:
     duals: Floats | None = None  # where the bound is best
     status: Status = Status.OPTIMAL  # other than OPTIMAL: what stands in the way of going on
     rounds: int = 0
+    rounds_without_points: int = 0  # the last rounds, which moved only the bound
     is_finished: bool = False  # no point of any block would bring bound and master closer than was asked for
 
     @staticmethod
@@ -89,12 +90,19 @@ class ColumnGeneration:
         return None
 
     def _round(self, answer: MasterAnswer) -> int:
-        """Price between the best duals and the master's, then, where that gives nothing, at the master's."""
+        """Price between the best duals and the master's, then, where that gives nothing, at the master's.
+
+        Rounds without new points come nearer to the master's in equal steps (Pessoa et al., Automation and combination
+        of linear-programming based stabilization techniques in column generation, 2018).
+        """
         at = clean_duals(self.parts, answer.duals)
         if self.duals is not None:
-            between = clean_duals(self.parts, SMOOTHING * self.duals + (1 - SMOOTHING) * at)
+            share = max(0.0, 1.0 - (1.0 - SMOOTHING) * (1 + self.rounds_without_points))
+            between = clean_duals(self.parts, share * self.duals + (1 - share) * at)
             before = self.bound
-            if self._price(between) or self.bound > before + 1e-9 * abs(before) or self.status is not Status.OPTIMAL:
+            new = self._price(between)
+            self.rounds_without_points = 0 if new else self.rounds_without_points + 1
+            if new or self.bound > before + 1e-9 * abs(before) or self.status is not Status.OPTIMAL:
                 return 1
         return self._price(at)
 
