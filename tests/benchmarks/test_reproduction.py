@@ -183,6 +183,9 @@ def test_growth_is_the_exponent_of_the_size() -> None:
     slower = find(dataclasses.replace(growth, where={"share": "on"}), SHARED)
     assert slower.ours == pytest.approx(math.log2(8 * 0.6 / 0.8))
     assert (slower.verdict, slower.detail) == ("not reproduced", "smaller")
+    both = SHARED.with_columns(pl.col("nodes").alias("controllers")).select("controllers", *SHARED.columns)
+    assert find(growth, both).detail == "no seed has runs at two values of nodes"
+    assert find(dataclasses.replace(growth, together=("controllers",)), both).ours == pytest.approx(3.0)
     single = find(dataclasses.replace(growth, where={"nodes": 2}), SHARED)
     assert single.detail == "no seed has runs at two values of nodes"
 

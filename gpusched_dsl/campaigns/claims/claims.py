@@ -31,8 +31,9 @@ class Claim:
     `published` is a number or a range in `unit`; None for claims about an order. `where` selects runs by factors; the
     other factors make up the cells. With `factor` and `value`, a comparison is between values of that factor with one
     method: `value` takes the place of `method`, and `against` lists other values. `exact`: methods without draws on one
-    instance, so that differences are certain. `reason` says why ours differs; `tests` are statements that follow from
-    it and are computed like claims. `proved`: it needs no test, since it follows from the sources.
+    instance, so that differences are certain. `together`: factors that the campaign varies together with `factor`,
+    so that they make up no cells of a growth. `reason` says why ours differs; `tests` are statements that follow
+    from it and are computed like claims. `proved`: it needs no test, since it follows from the sources.
     """
 
     place: str
@@ -52,6 +53,7 @@ class Claim:
     runs: int = 0
     sizes: tuple[float, ...] = ()
     arms: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
     reason: str = ""
     proved: bool = False
     tests: tuple[Claim, ...] = ()
@@ -112,7 +114,8 @@ def _claim(row: dict[str, Any], path: Path) -> Claim:
         row["published"] = (float(low), float(high))
     row["against"] = tuple(str(name) for name in row.get("against", ()))
     row["value"] = str(row.get("value", ""))
-    row["sizes"], row["arms"] = tuple(row.get("sizes", ())), tuple(row.get("arms", ()))
+    for name in ("sizes", "arms", "together"):
+        row[name] = tuple(row.get(name, ()))
     named = {"place": f"{row.get('place', '')}, test"}
     row["tests"] = tuple(_claim({**named, **test}, path) for test in row.pop("test", ()))
     for name in ("claim", "reason"):

@@ -168,7 +168,8 @@ def _absolute(claim: Claim, runs: pl.DataFrame) -> Finding:
 def _growth(claim: Claim, runs: pl.DataFrame) -> Finding:
     """Compare the exponent with the published one: in its range, or within `TOLERANCE` of a single number."""
     assert claim.published is not None
-    exponents, used = growth_exponents(claim, runs, [name for name in factors_of(runs) if name != claim.factor])
+    cells = [name for name in factors_of(runs) if name not in (claim.factor, *claim.together)]
+    exponents, used = growth_exponents(claim, runs, cells)
     if not len(exponents):
         return Finding("not reproduced", detail=f"no seed has runs at two values of {claim.factor}")
     ours, interval = float(exponents.mean()), mean_interval(exponents)
