@@ -20,7 +20,7 @@ from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.points import PointPool, Points
 from gpusched_dsl.solving.decomposition.pricing import BlockPricer
 
-SMOOTHING = 0.85  # the share of the best duals; it takes fewer rounds than 0.5
+SMOOTHING = 0.7  # the share of the best duals; 0.85 is better where capacity is short, worse with much slack
 ELASTIC = 20.0  # what slack costs at first, in mean costs of a column
 DEARER, MOST_TIMES_DEARER = 10.0, 6
 NO_SLACK = 1e-6
