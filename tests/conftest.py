@@ -39,7 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("GSDSL_PYTHON_KERNELS", "1")
     else:
         os.environ.setdefault("GSDSL_COMPILED_KERNELS", "1")
-        config.pluginmanager.register(FailuresAtOnce(config))
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(FailuresAtOnce(config))
 
 
 class FailuresAtOnce:
@@ -51,7 +52,7 @@ class FailuresAtOnce:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
-        if report.failed and terminal is not None and not hasattr(self._config, "workerinput"):
+        if report.failed and terminal is not None:
             terminal.write_line(f" {report.nodeid} failed\n{report.longreprtext[-2000:]}")
 
 

@@ -68,7 +68,7 @@ class BlockPlanner:
         return None if values is None else self._plan_with_shared(values, plan.chosen)
 
     def lacking(self, plan: BlockPlan) -> Codes:
-        """Return the uses of which an infeasible plan has too little."""
+        """Return the uses that an infeasible plan lacks."""
         return np.flatnonzero(plan.slack > NO_SLACK / 10)
 
     def users(self, plan: BlockPlan, uses: Codes) -> Bools:
@@ -76,9 +76,9 @@ class BlockPlanner:
         amounts = self._generation.pool.points.values[plan.chosen] @ self._parts.use[uses].T
         return np.asarray(abs(amounts).sum(axis=1)).reshape(-1) > 0
 
-    def own_values(self, plan: BlockPlan) -> Floats:
+    def own_values(self, chosen: Codes) -> Floats:
         """Return the values of all own columns in a plan."""
-        return np.asarray(self._generation.pool.points.values[plan.chosen].sum(axis=0)).reshape(-1)
+        return np.asarray(self._generation.pool.points.values[chosen].sum(axis=0)).reshape(-1)
 
     def adopt(self, shared: Floats, own: Floats) -> BlockPlan | None:
         """The plan that a point of the problem is: its shared columns and the point of each block."""
@@ -211,5 +211,4 @@ class BlockPlanner:
         return np.asarray(self._parts.use @ own)
 
     def _use_of(self, chosen: Codes) -> Floats:
-        own = np.asarray(self._generation.pool.points.values[chosen].sum(axis=0)).reshape(-1)
-        return np.asarray(self._parts.use @ own)
+        return np.asarray(self._parts.use @ self.own_values(chosen))

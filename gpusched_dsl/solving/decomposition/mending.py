@@ -28,7 +28,7 @@ def mend(
 ) -> Floats | None:
     """Keep the points of the blocks `kept`, and plan the others anew by the backend; None if it finds no point.
 
-    `shared` and `own` are the plan; `lacking`: the uses of which it has too little. Its integer shared columns remain,
+    `shared` and `own` are the plan; `lacking`: the uses that it lacks. Its integer shared columns remain,
     but those in rows of lacking uses. If there is no such point, any point with other shared columns will do.
     """
     problem = parts.problem

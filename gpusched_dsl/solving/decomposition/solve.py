@@ -152,7 +152,6 @@ class _Run:
             if self.best is not None:
                 generation.add(points_of(parts, self.best[parts.own]))
             self._improve(generation, BlockPlanner(generation))
-            self.bound = max(self.bound, generation.bound)
             self.statistics |= {"rounds": float(generation.rounds), "points": float(generation.pool.count)}
         finally:
             generation.master.close()
@@ -178,7 +177,7 @@ class _Run:
             if self.watch.over or (plan is not None and np.isfinite(plan.value)):
                 break
             plan = other()
-        self._plan(generation, planner, plan)
+        self._plan(planner, plan)
 
     def _second(self, share: float) -> float:
         """Return the second at which this share of the remaining time is over, infinite without a limit."""
@@ -210,29 +209,28 @@ class _Run:
         parts, lacking = self.parts, planner.lacking(plan)
         kept = ~planner.users(plan, lacking)
         point = mend(
-            parts, plan.shared, planner.own_values(plan), kept, lacking, self.backend, self.options, self._budget()
+            parts, plan.shared, planner.own_values(plan.chosen), kept, lacking, self.backend, self.options, self._budget()
         )  # fmt: skip
         return None if point is None else planner.adopt(point[parts.shared], point[parts.own])
 
-    def _plan(self, generation: ColumnGeneration, planner: BlockPlanner, plan: BlockPlan | None) -> BlockPlan | None:
-        """Improve a plan in turns: its pieces, then its blocks; return the best plan."""
+    def _plan(self, planner: BlockPlanner, plan: BlockPlan | None) -> None:
+        """Improve a plan in turns: its pieces, then its blocks."""
         random = np.random.default_rng(self.options.seed)
         best = plan
-        self._offer_plan(generation, plan)
+        self._offer_plan(planner, plan)
         for _ in range(MOST_TURNS):
             if best is None or not np.isfinite(best.value) or self.is_closed or self.watch.over:
-                return best
+                return
             before = best.value
             for better in (planner.improve_pieces, lambda plan: self._improve_blocks(planner, plan, random)):
                 other = better(best)
                 if other is not None and other.value < best.value:
                     best = other
-                    self._offer_plan(generation, best)
+                    self._offer_plan(planner, best)
                 if self.is_closed or self.watch.over:
-                    return best
+                    return
             if before - best.value <= WORTH_A_TURN * (before - self.bound):
-                return best
-        return best
+                return
 
     def _improve_blocks(self, planner: BlockPlanner, plan: BlockPlan, random: np.random.Generator) -> BlockPlan | None:
         """Choose all blocks again together, or a few at a time if that gives no better plan."""
@@ -241,10 +239,10 @@ class _Run:
             return other
         return planner.improve_groups(plan, random)
 
-    def _offer_plan(self, generation: ColumnGeneration, plan: BlockPlan | None) -> None:
+    def _offer_plan(self, planner: BlockPlanner, plan: BlockPlan | None) -> None:
         if plan is None or not np.isfinite(plan.value):
             return
-        own = np.asarray(generation.pool.points.values[plan.chosen].sum(axis=0)).reshape(-1)
+        own = planner.own_values(plan.chosen)
         shared = np.where(self.parts.integer, np.rint(plan.shared), plan.shared)
         self._offer(self.parts.complete_point(shared, own))
 
