@@ -207,10 +207,8 @@ class _Run:
     def _mend(self, planner: BlockPlanner, plan: BlockPlan) -> BlockPlan | None:
         """Plan the blocks anew that use what an infeasible plan lacks."""
         parts, lacking = self.parts, planner.lacking(plan)
-        kept = ~planner.users(plan, lacking)
-        point = mend(
-            parts, plan.shared, planner.own_values(plan.chosen), kept, lacking, self.backend, self.options, self._budget()
-        )  # fmt: skip
+        kept, own = ~planner.users(plan, lacking), planner.own_values(plan.chosen)
+        point = mend(parts, plan.shared, own, kept, lacking, self.backend, self.options, self._budget())
         return None if point is None else planner.adopt(point[parts.shared], point[parts.own])
 
     def _plan(self, planner: BlockPlanner, plan: BlockPlan | None) -> None:
