@@ -24,7 +24,7 @@ class RuleReduction(NamedTuple):
     keeps_single: bool
 
 
-class ParseTables(dict[int, "dict[str, Any]"]):
+class ParserActions(dict[int, "dict[str, Any]"]):
     """What follows in each state: by a terminal the next state or a reduction, by a rule the next state.
 
     The rows of the grammar's tables, read when a state is first met.
@@ -56,8 +56,8 @@ class ParseTables(dict[int, "dict[str, Any]"]):
 
 
 @cache
-def tables() -> ParseTables:
-    return ParseTables()
+def actions() -> ParserActions:
+    return ParserActions()
 
 
 class ParserState:
@@ -68,8 +68,8 @@ class ParserState:
     """
 
     def __init__(self) -> None:
-        self._tables = tables()
-        self._stack: list[Any] = [self._tables.start]
+        self._actions = actions()
+        self._stack: list[Any] = [self._actions.start]
         self._values: list[Any] = []
         self._extents: list[Extent] = []
 
@@ -85,7 +85,7 @@ class ParserState:
 
     def feed(self, token: Token) -> None:
         """Read a token that fits."""
-        rows, stack, terminal = self._tables, self._stack, token.type
+        rows, stack, terminal = self._actions, self._stack, token.type
         while type(action := rows[stack[-1]][terminal]) is RuleReduction:
             self._reduce(action)
         stack.append(action)
@@ -94,14 +94,14 @@ class ParserState:
 
     def finish(self) -> Tree[Token]:
         """The tree of the whole text, whose end fits."""
-        while self._stack[-1] != self._tables.end:
-            self._reduce(self._tables[self._stack[-1]]["$END"])
+        while self._stack[-1] != self._actions.end:
+            self._reduce(self._actions[self._stack[-1]]["$END"])
         tree: Tree[Token] = self._values[-1]
         return tree
 
     def _reduce(self, reduction: RuleReduction) -> None:
         size, origin, build, keeps_single = reduction
-        rows, stack = self._tables, self._stack
+        rows, stack = self._actions, self._stack
         if keeps_single:
             stack[-1] = rows[stack[-2]][origin]
             return
@@ -126,13 +126,13 @@ class ParserState:
 
     def fits(self, terminal: str) -> bool:
         """Whether a terminal can follow; fast if the table decides it directly."""
-        action = self._tables[self._stack[-1]].get(terminal)
+        action = self._actions[self._stack[-1]].get(terminal)
         return action is not None and (type(action) is not RuleReduction or self.accepts(terminal))
 
     def expected_terminals(self, depth: int | None = None) -> set[str]:
         """Return all possible next terminals, including `$END` (after the stack is cut to `depth`, if given)."""
         state = self._stack[-1 if depth is None else depth - 1]
-        return {t for t in self._tables[state] if t.isupper() and self.accepts(t, depth=depth)}
+        return {t for t in self._actions[state] if t.isupper() and self.accepts(t, depth=depth)}
 
     def role(self, token: Token, following: Token | None) -> Token:
         """Return the token, as a keyword if it is one at this place."""
@@ -153,7 +153,7 @@ class ParserState:
 
     def _advance(self, ahead: _Ahead, terminal: str) -> bool:
         """Advance the states by a terminal; return False if it is not allowed. Values do not change."""
-        rows, stack, depth, pushed = self._tables, self._stack, ahead.depth, ahead.pushed
+        rows, stack, depth, pushed = self._actions, self._stack, ahead.depth, ahead.pushed
         state = pushed[-1] if pushed else stack[depth - 1]
         while (action := rows[state].get(terminal)) is not None:
             if type(action) is not RuleReduction:

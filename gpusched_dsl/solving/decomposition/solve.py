@@ -35,7 +35,7 @@ from gpusched_dsl.solving.decomposition.points import points_of
 from gpusched_dsl.solving.decomposition.pricing import BlockPricer, Pricer
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.primal.any_point import find_any_point
-from gpusched_dsl.solving.primal.budget import HeuristicBudget
+from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
 
 # Column generation stops when its bound is this share of the gap asked for below the master, within these limits.
 SHARE_OF_GAP, TIGHTEST, LOOSEST = 0.1, 1e-7, 5e-4
@@ -45,7 +45,6 @@ WORTH_A_TURN = 0.02  # share of the remaining gap that a turn must close to be w
 # Shares of the remaining time: for generation before any feasible point is searched for, for that search, and for
 # generation after it.
 PATIENCE, ANY_POINT, GENERATION = 0.25, 0.3, 0.4
-MOST_SECONDS = 60.0  # for any feasible point, without a time limit
 
 
 @dataclass(frozen=True, slots=True)

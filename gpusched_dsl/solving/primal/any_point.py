@@ -23,8 +23,8 @@ def find_any_point(problem: Problem, backend: Backend, options: SolveOptions, bu
     """
     if budget.over:
         return None
-    seconds = structs.replace(options, extra={}, time_limit=budget.remaining_seconds)
-    answer = solve_part(backend, replace(problem, objectives=()), seconds, None, budget)
+    in_time = structs.replace(options, extra={}, time_limit=budget.remaining_seconds)
+    answer = solve_part(backend, replace(problem, objectives=()), in_time, None, budget)
     if not has_point(answer):
         return None
     assert answer.values is not None

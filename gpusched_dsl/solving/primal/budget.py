@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from gpusched_dsl.backends.protocol import Monitor, Silent, SolverProgress
 
+MOST_SECONDS = 60.0  # of a search, without a time limit
+
 
 class HeuristicBudget:
     """Seconds that count down from the creation, and a request to stop, which is kept once seen.

@@ -12,7 +12,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Violation, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
-from gpusched_dsl.solving.primal.budget import HeuristicBudget
+from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
 
 # Smaller problems are solvers' own business: they have a point, often the optimum, before a search of ours would end.
 LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000
@@ -21,7 +21,6 @@ SHARE = 0.2  # of the time limit
 HUGE_NONZEROS, HUGE_SHARE = 500_000, 0.4
 LEAST_COLUMNS = 50_000  # of problems that are sifted: smaller ones are solved as fast without
 AT_BOUND = 1e-9
-MOST_SECONDS = 60.0  # without a time limit, or with a long one, for completing a start
 
 
 class MipStart(Struct, frozen=True, eq=False):
