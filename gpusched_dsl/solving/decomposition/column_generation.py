@@ -41,7 +41,7 @@ class ColumnGeneration:
     duals: Floats | None = None  # where the bound is best
     status: Status = Status.OPTIMAL  # other than OPTIMAL: what stands in the way of going on
     rounds: int = 0
-    rounds_without_points: int = 0  # the last rounds, which moved only the bound
+    rounds_without_points: int = 0  # the last rounds in which prices between both duals gave no point
     is_finished: bool = False  # no point of any block would bring bound and master closer than was asked for
 
     @staticmethod
