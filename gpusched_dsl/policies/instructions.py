@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -12,6 +11,7 @@ from gpusched_dsl.ir.arrays import Codes, Floats, Ints, spread
 from gpusched_dsl.language.checked import IndexVar, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.cluster import Cluster, numbers
+from gpusched_dsl.policies.decision_evaluator import DecisionEvaluator
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
 from gpusched_dsl.policies.placement_reader import cluster_of, keys_of_ways
 from gpusched_dsl.policies.plug_ins import plug_ins
@@ -46,7 +46,7 @@ class PolicyLineReader:
 
     def __init__(self, policy: CheckedPolicy, cluster: Cluster, store: ValueStore, limits: MemoryLimits) -> None:
         self.policy, self.cluster, self.work = policy, cluster, cluster.work
-        self.ev = Evaluator(policy.model, store, limits)
+        self.ev = DecisionEvaluator(policy.model, store, limits)
         self.job = policy.order.indexing.variables[0]
 
     def run(self) -> Instructions:

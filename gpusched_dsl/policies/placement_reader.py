@@ -164,9 +164,7 @@ class _Reader(PlacementEvaluator):
             node, rows = self.placement.indices[node_at], self.frame(columns)
             if self.key_job is not None:
                 rows = rows.bind({self.key_job: columns[job_at]})
-            numbers = [
-                self.ev.number_column(c, rows) for c in told if distinguishes_nodes(c, node, node_type, self.model)
-            ]
+            numbers = [self.ev.number_column(c, rows) for c in self._apart(told, node, node_type)]
             numbers += self._bounds_of_workers(columns, node_at)
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((np.broadcast_to(label, nodes.shape).astype(np.int64), signature.astype(np.int64)), axis=1)

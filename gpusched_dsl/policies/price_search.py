@@ -12,13 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.policies.kernels.compiled import machine_code_or
+from gpusched_dsl.policies.kernels.price_brackets import (
+    FIRST_SHARE,
+    GAP,
+    LEAST_SHARE,
+    MOST_STEPS,
+    SAME_PRICE,
+    BindingProblems,
+    price_brackets,
+)
 from gpusched_dsl.policies.remaining_work import RemainingWork
 from gpusched_dsl.policies.speed_levels import Ladders
-
-# The search ends when the profile costs at most this share more than the best one.
-GAP = 1e-12
-# Far beyond what any search took; bisection alone ends after about 60 steps.
-MOST_STEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +55,29 @@ class PriceSearch:
         gain, done = self.ladders.pace_gain[rows], self.work.done[rows, None]
         early, late = self.switches(price, rows)
         fixed = self.fastest[rows] - self.target[rows]
-        return fixed + np.einsum("ij,ij->i", gain, early - done), fixed + np.einsum("ij,ij->i", gain, late - done)
+        return fixed + _row_sums(gain * (early - done)), fixed + _row_sums(gain * (late - done))
 
     # --- the search --------------------------------------------------------------------------------------------------
 
     def run(self) -> PriceBracket:
+        """Return the prices: by machine code where all survival functions are tables and there is some."""
+        tables = self.work.tables
+        if tables is None:
+            return PriceBracket(*self.search_together())
+        work, ladders = self.work, self.ladders
+        problems = BindingProblems(
+            ladders.time_price, ladders.pace_gain, ladders.counts - 1, self.fastest, self.target, self.scale,
+            work.done, work.limit, work.start, work.end, work.rest, work.span, work.laws.row,
+        )  # fmt: skip
+        return PriceBracket(*machine_code_or(self.search_together, price_brackets, problems, tables))
+
+    def search_together(self) -> tuple[Floats, Floats]:
+        """The lower and the upper ends of the prices, computed for all problems at once."""
         low, high, time_low, time_high = self._first_rung()
         open_rows = np.flatnonzero(low < high)
         if len(open_rows):
             self._narrow(open_rows, low, high, time_low, time_high)
-        return PriceBracket(low, high)
+        return low, high
 
     def _first_rung(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Dichotomy over the prices at which rungs fall out: the printed Algorithm 1 with its update put right."""
@@ -96,7 +114,7 @@ class PriceSearch:
         new, old = high[rows], low[rows]
         f_new, f_old = time_high[rows], time_low[rows]
         with np.errstate(invalid="ignore"):
-            share = np.clip(f_new / (f_new - f_old), 0.02, 0.98)  # a secant first
+            share = np.clip(f_new / (f_new - f_old), FIRST_SHARE, 1 - FIRST_SHARE)  # a secant first
         share = np.where(np.isfinite(share), share, 0.5)
         for _ in range(MOST_STEPS):
             price = self._at_a_jump(rows, new + share * (old - new), np.minimum(new, old), np.maximum(new, old))
@@ -110,7 +128,7 @@ class PriceSearch:
             low[rows[met]] = high[rows[met]] = price[met]
             width = np.abs(old - new)
             gap = width * np.minimum(np.abs(f_new), np.abs(f_old))
-            goes_on = ~met & (gap > GAP * self.scale[rows]) & (width > 4e-16 * np.maximum(new, old))
+            goes_on = ~met & (gap > GAP * self.scale[rows]) & (width > SAME_PRICE * np.maximum(new, old))
             if not goes_on.any():
                 return
             rows, new, old, third = rows[goes_on], new[goes_on], old[goes_on], third[goes_on]
@@ -143,4 +161,12 @@ def _share(new: Floats, old: Floats, third: Floats, f_new: Floats, f_old: Floats
         smooth = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
         step = f_new / (f_old - f_new) * f_third / (f_old - f_third)
         step += (third - new) / (old - new) * f_new / (f_third - f_new) * f_old / (f_third - f_old)
-    return np.where(smooth & np.isfinite(step), np.clip(step, 1e-9, 1 - 1e-9), 0.5)
+    return np.where(smooth & np.isfinite(step), np.clip(step, LEAST_SHARE, 1 - LEAST_SHARE), 0.5)
+
+
+def _row_sums(table: Floats) -> Floats:
+    """The sums of the rows, added from left to right."""
+    found = np.zeros(len(table))
+    for column in table.T:
+        found = found + column
+    return found

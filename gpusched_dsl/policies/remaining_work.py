@@ -10,6 +10,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.distributions.base import LawFamily
 from gpusched_dsl.ir.distributions.tables import Tables
 from gpusched_dsl.policies.distributions import Laws
+from gpusched_dsl.policies.kernels.price_brackets import SurvivalTables
 
 
 class RemainingWork:
@@ -43,6 +44,15 @@ class RemainingWork:
     def has_table(self) -> Bools:
         """Whether the flat parts are known (`flats_around`)."""
         return np.array([isinstance(family, Tables) for family in self.laws.families])[self.laws.family]
+
+    @property
+    def tables(self) -> SurvivalTables | None:
+        """The tables of all laws, None where some law has none."""
+        families = [family for family, _ in self._parts()]
+        if len(families) != 1 or not isinstance(families[0], Tables):
+            return None
+        tables = families[0]
+        return SurvivalTables(tables.starts, tables.knots, tables.left, tables.right, tables.density, *tables.flats)
 
     def inverses(self, y: Floats) -> tuple[Floats, Floats]:
         """inf{x : F(x) <= y} and sup{x : F(x-) >= y} (`done` if there is none), both in [done, limit].

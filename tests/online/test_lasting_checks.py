@@ -17,11 +17,13 @@ TEXT = """
 model Machines {
   set Jobs; set Machines; set Types;
   set Ways within Jobs cross Types;
+  set Both = Ways union { (j, t) : j in Jobs, t in Types where size[j] > 2 };
   set Large within Jobs = { j in Jobs where size[j] > 1 };
   param size[Jobs]; param price[Types] default 1; param cost[j in Jobs] = 2 * size[j];
   param type[Machines] within Types;
   param left[Jobs] default 1; param clock in h default 0; param total = sum[j in Jobs] size[j];
   param hours[Jobs] in h; param first[Jobs] within Machines; param twice[j in Jobs] = 2 * left[j];
+  let ways[j in Jobs] = count[(i, t) in Ways where j == i] (price[t] > 0);
   let dear[j in Jobs] = cost[j] + price["a"];
   CHECK
   var run[Jobs, Machines] binary;
@@ -71,6 +73,16 @@ def loop_with(check: str) -> EventLoop:
         ("check: count(Large) >= 0;", False),
         ("check: all[(j, t) in Ways] size[j] > 0;", False),
         ("check [j in Jobs]: type[first[j]] == \"a\";", True),
+        ("check [j in Jobs]: any[(i, t) in Ways where i == j] true;", True),
+        ("check [j in Jobs]: any[(i, t) in Both where price[t] > 0 and i == j] size[i] > 0;", True),
+        ("check [j in Jobs]: ways[j] == 1;", True),
+        ("check [j in Jobs]: sum[i in Jobs where i == j] size[i] <= 3;", True),
+        ("check [j in Jobs]: sum[(i, t) in Ways where i == j] left[i] <= 1;", False),
+        ("check [j in Jobs]: count[(i, t) in Ways where i != j] (size[i] > 0) <= 2;", False),
+        ("check [j in Jobs]: all[(i, t) in Ways where i == j or size[i] > 0] true;", False),
+        ("check [j in Jobs]: sum[(i, t) in Ways, (k, u) in Ways where i == j] size[k] >= 1;", False),
+        ("check [j in Jobs]: sum[(i, t) in Ways, (k, u) in Ways where i == k] size[k] >= 1;", False),
+        ("check [j in Jobs]: count(Both) >= 1;", False),
     ],
 )  # fmt: skip
 def test_which_checks_last(check: str, lasts: bool, monkeypatch: pytest.MonkeyPatch) -> None:

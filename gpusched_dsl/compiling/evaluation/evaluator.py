@@ -71,6 +71,8 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 
 _FEW = 4  # of so many times as many rows as are read, a derived parameter is not made for a reader
 
+_MANY = 64  # rows from which an aggregate is evaluated once for all rows with the same subscripts
+
 # Of what is evaluated once where it is the same in all rows.
 _COSTLY = frozenset({Reduction, LetRef})
 
@@ -195,7 +197,23 @@ class Evaluator(References):
         return np.where(position >= 0, values, 0.0)
 
     def _LetRef(self, expr: LetRef, frame: Frame) -> Values:
-        return self.values(self.model.lets[expr.name].value, self.let_frame(expr, frame))
+        value, rows = self.model.lets[expr.name].value, self.let_frame(expr, frame)
+        if rows.size >= _MANY and type(value) is Reduction and rows.columns:
+            return self._of_each_element(expr, rows)
+        return self.values(value, rows)
+
+    def _of_each_element(self, expr: LetRef, rows: Frame) -> Values:
+        """The values of a `let` that is an aggregate, computed once for each of its elements that the rows name."""
+        let = self.model.lets[expr.name]
+        domain = self.index_domain(let.indexing, let.span)
+        if 2 * domain.size > rows.size:
+            return self.values(let.value, rows)
+        element = self._locate(domain, [rows.columns[v] for v in let.indexing.variables])
+        row_of = np.full(domain.size, -1, dtype=np.int64)
+        row_of[element] = np.arange(rows.size)
+        named = row_of >= 0
+        values = self.values(let.value, rows.take(row_of[named]))
+        return values if values.ndim == 0 else values[np.cumsum(named)[element] - 1]
 
     def _Fallback(self, expr: Fallback, frame: Frame) -> Values:
         found = self.is_inside(expr.reference, frame)

@@ -37,7 +37,7 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
         return last
 
     @cached_property
-    def _density(self) -> Floats:
+    def density(self) -> Floats:
         """Return the slope of -S after each knot; 0 after the last of a distribution."""
         width = np.where(self._last, 1.0, np.diff(self.knots, append=0.0))
         return np.where(self._last, 0.0, (self.right - np.append(self.left[1:], 0.0)) / width)
@@ -55,7 +55,7 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def flats(self) -> tuple[Codes, Floats]:
         """Starts and levels, from high to low, of the flat parts of each law; above its first knot S is 1."""
-        flat = np.flatnonzero(~self._last & (self._density == 0.0) & (self.right > 0.0))
+        flat = np.flatnonzero(~self._last & (self.density == 0.0) & (self.right > 0.0))
         laws = np.arange(len(self.starts) - 1)
         owner = np.repeat(laws, np.diff(self.starts))[flat]
         order = np.argsort(np.concatenate((laws, owner)), kind="stable")
@@ -73,7 +73,7 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
 
     def survival(self, x: Floats, row: Codes) -> Floats:
         at, step = self._place(x, row)
-        return np.where(step < 0, 1.0, self.right[at] - self._density[at] * np.maximum(step, 0.0))
+        return np.where(step < 0, 1.0, self.right[at] - self.density[at] * np.maximum(step, 0.0))
 
     def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
         first, end = self.starts[row, None], self.starts[row + 1, None] - 1
@@ -89,14 +89,14 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
 
     def _falls_to(self, u: Floats, knot: Codes, after: Codes) -> Floats:
         """Return where S falls to u after a knot: there, on the way to the next knot, or by a jump at that knot."""
-        slope, gap = self._density[knot], self.right[knot] - u
+        slope, gap = self.density[knot], self.right[knot] - u
         slopes = slope > 0
         reached = np.minimum(self.knots[knot] + gap / np.where(slopes, slope, 1.0), self.knots[after])
         return np.where(gap > 0, np.where(slopes, reached, self.knots[after]), self.knots[knot])
 
     def beyond(self, x: Floats, row: Codes) -> Floats:
         at, step = self._place(x, row)
-        inside = self._rest[at] - (self.right[at] - self._density[at] * step / 2) * step
+        inside = self._rest[at] - (self.right[at] - self.density[at] * step / 2) * step
         return np.where(step < 0, self._rest[at] - step, inside)
 
     def flats_around(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:

@@ -10,10 +10,12 @@ from collections.abc import Container, Iterable
 
 from gpusched_dsl.language.checked import (
     CheckedModel,
+    ComparisonChain,
     ComprehensionSet,
     Element,
     Expected,
     IndexRef,
+    IndexVar,
     KnownValue,
     LetRef,
     Membership,
@@ -21,6 +23,8 @@ from gpusched_dsl.language.checked import (
     Ordinal,
     ParamRef,
     RandomRef,
+    Reduction,
+    SetOperation,
     Shift,
     TypedIndexing,
     TypedSet,
@@ -61,6 +65,8 @@ class PartValues:
                 return False
             case Membership():
                 return self._set_stays(part.domain) and self._all_stay(part.element, in_data)
+            case Reduction() if self._is_of_kept_elements(part.indexing):
+                return self.index_list_stays(part.indexing) and self.stay(part.body, in_data=in_data)
             case NamedSet():  # of an aggregate: all of its elements count
                 if part.name == self.present and not in_data:
                     return True
@@ -78,6 +84,21 @@ class PartValues:
         """Whether elements of the part are in an index list there if and only if they are in the whole one."""
         sets = all(self._set_stays(iterator.domain) for iterator in indexing.iterators)
         return sets and self._all_stay(indexing.conditions, in_data=True)
+
+    def _is_of_kept_elements(self, indexing: TypedIndexing) -> bool:
+        """Whether each index of an aggregate with elements that the part may lack is equal to one from outside of it.
+
+        What is outside has elements of the part.
+        """
+        own = frozenset(indexing.variables)
+        cut = {variable for variable in own if self.is_cut(variable.type)}
+        equal: set[IndexVar] = set()
+        for condition in indexing.conditions:
+            if isinstance(condition, ComparisonChain) and condition.ops == ("==",):
+                sides = {side.variable for side in condition.operands if isinstance(side, IndexRef)}
+                if len(sides) == 2 and len(sides & own) == 1:
+                    equal |= sides & own
+        return bool(cut) and cut <= equal
 
     def _all_stay(self, parts: Iterable[Part], in_data: bool) -> bool:
         return all(self.stay(part, in_data=in_data) for part in parts)
@@ -106,6 +127,8 @@ class PartValues:
             shown = {e.variable for e in expr.element if isinstance(e, IndexRef)}
             if shown.issuperset(expr.indexing.variables):  # else an element may be there because of one that is not
                 return self.index_list_stays(expr.indexing)
+        if isinstance(expr, SetOperation):
+            return self._set_stays(expr.left) and self._set_stays(expr.right)
         if not isinstance(expr, NamedSet):
             return self.stay(expr, in_data=True)
         key = "set", expr.name

@@ -24,6 +24,7 @@ import numpy as np
 from gpusched_dsl.policies.kernels import background, machine_code
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Result = TypeVar("_Result")
 
 # Entries of all arrays of a call. Beyond the first, kept machine code is loaded at once; beyond the second, a call
 # waits for the compiler. 40 jobs on nine types of node have 6,000 entries, 1,000 jobs 250,000.
@@ -68,6 +69,10 @@ class Kernel(machine_code.Callee):
         return machine_code.compiler()(self.py_func, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
     def __call__(self, *arguments: Any) -> Any:
+        return self.call(arguments, None)
+
+    def call(self, arguments: tuple[Any, ...], otherwise: Callable[[], Any] | None) -> Any:
+        """Run machine code if there is some or it is worth its time, else `otherwise`, or the function as it is."""
         if self._is_ready:
             try:
                 return self._entry(*arguments)
@@ -78,7 +83,7 @@ class Kernel(machine_code.Callee):
         before = time.perf_counter()
         try:
             with np.errstate(all="ignore"):  # as in compiled code
-                return self._plain_function()(*arguments)
+                return self._plain_function()(*arguments) if otherwise is None else otherwise()
         finally:
             self._seconds += time.perf_counter() - before
             if self._request is None and self._seconds > REQUESTED_AFTER and not self._may_be_kept:
@@ -166,6 +171,17 @@ def _entries(arguments: tuple[Any, ...]) -> int:
         elif isinstance(argument, tuple):
             total += _entries(argument)
     return total
+
+
+def machine_code_or(otherwise: Callable[[], _Result], kernel: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Call a kernel that has machine code or is worth compiling, else `otherwise`, which computes the same with arrays.
+
+    As plain Python such a kernel would be slower than those arrays.
+    """
+    if not isinstance(kernel, Kernel):
+        return otherwise()
+    result: _Result = kernel.call(arguments, otherwise)
+    return result
 
 
 def _compiles() -> bool:

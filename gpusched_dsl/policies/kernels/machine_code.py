@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from gpusched_dsl.ir.distributions import tables as survival_tables
 from gpusched_dsl.language.blocks.policies import rule_table
 
 ENTRY = "_entry"  # the end of the names of functions with an entry for Python
@@ -30,13 +31,14 @@ def cache_folder() -> Path:
     """Where machine code is kept: a folder of its own for each version of the kernels.
 
     Numba looks at the file of a function alone to tell whether what it kept is stale, not at the files of the functions
-    that it calls; the name of the folder depends on all of them, and on the tables whose rows number the rules.
+    that it calls; the name of the folder depends on all of them, on the tables whose rows number the rules, and on the
+    constants of survival functions.
     """
     sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
     package = Path(__file__).parent.parent
     arrays = (package / "workload.py", package / "gangs" / "workload.py")
-    tables = (*arrays, package / "rules.py", Path(rule_table.__file__))
-    sources += b"".join(path.read_bytes() for path in tables)
+    read = (*arrays, package / "rules.py", Path(rule_table.__file__), Path(survival_tables.__file__))
+    sources += b"".join(path.read_bytes() for path in read)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     if not base:
         base = str(Path("~/Library/Caches" if sys.platform == "darwin" else "~/.cache").expanduser())
