@@ -18,7 +18,7 @@ from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners import policy as planner_module
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.policies import decide as decide_module
-from gpusched_dsl.policies import placement_reader
+from gpusched_dsl.policies import node_kinds
 from gpusched_dsl.policies.decide import compares_plans
 
 SHARING = """
@@ -64,10 +64,11 @@ def everything_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def decide(*args: Any, priced: bool, **options: Any) -> object:
         return decided(*args, **options)
 
-    original, decided = placement_reader.distinguishes_nodes, decide_module.decide
+    original, decided = node_kinds.distinguishes_nodes, decide_module.decide
     monkeypatch.setattr(base_module, "build_instance", build)
-    monkeypatch.setattr(placement_reader, "distinguishes_nodes", by_names)
-    monkeypatch.setattr(placement_reader, "_KNOWN", {})
+    monkeypatch.setattr(node_kinds, "distinguishes_nodes", by_names)
+    monkeypatch.setattr(node_kinds, "ways_are_alike", lambda *_: False)
+    monkeypatch.setattr(node_kinds, "_KNOWN", {})
     monkeypatch.setattr(decide_module, "decide", decide)
 
 

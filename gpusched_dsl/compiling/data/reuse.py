@@ -17,6 +17,8 @@ from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 
 T = TypeVar("T")
 
+_NO_INPUTS = ("span", "doc", "identical_by")  # fields that values do not depend on
+
 
 class Inputs(Struct, frozen=True, eq=False):
     """The inputs of an instance: `replaced` overrides values of the scenario, `reader` caches files."""
@@ -138,5 +140,5 @@ def _names(node: object, known: Container[str]) -> frozenset[str]:
             open_.extend((*part.keys(), *part.values()))
         elif isinstance(part, Struct) and id(part) not in seen:
             seen.add(id(part))
-            open_.extend(getattr(part, name) for name in part.__struct_fields__ if name != "span")
+            open_.extend(getattr(part, name) for name in part.__struct_fields__ if name not in _NO_INPUTS)
     return frozenset(found)

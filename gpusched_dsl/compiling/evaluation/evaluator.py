@@ -17,6 +17,7 @@ from gpusched_dsl.compiling.evaluation import dependent_sets
 from gpusched_dsl.compiling.evaluation.expectations import Expectations
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION, free_variables
+from gpusched_dsl.compiling.evaluation.membership import MOST_BY_FORMULA, waits
 from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
 from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
 from gpusched_dsl.compiling.evaluation.references import References
@@ -54,6 +55,7 @@ from gpusched_dsl.language.checked import (
     TextType,
     TimeInterval,
     TypedExpr,
+    TypedIndexing,
     TypedSet,
     VariableRef,
     interval_of,
@@ -165,15 +167,22 @@ class Evaluator(References):
         formula = declared.value
         if formula is None or declared.recursive or not expr.subscripts or not isinstance(declared.type, Numeric):
             return None
-        domain = self.index_domain(declared.indexing, declared.span)
-        if _FEW * frame.size > domain.size or not frame.size:
+        if not frame.size:
             return None
-        self._refuse_missing(expr, self.position(domain, expr, frame), frame)
         rows = self.called_frame(expr, declared.indexing, frame)
+        if not self._are_few(declared.indexing, frame.size):
+            domain = self.index_domain(declared.indexing, declared.span)
+            if _FEW * frame.size > domain.size:
+                return None
+        self._refuse_missing(expr, np.where(self.in_index_list(declared.indexing, rows), 0, -1), frame)
         values = self.number_column(formula, rows)
         message = f"parameter `{expr.name}` has no finite value"
         self.refuse_where(~np.isfinite(values), "GSM3004", message, formula, rows, "not finite")
         return values
+
+    def _are_few(self, indexing: TypedIndexing, size: int) -> bool:
+        """Whether so many rows are few beside an index list that has not been made: without them it need not be."""
+        return size <= MOST_BY_FORMULA and any(waits(self, iterator.domain) for iterator in indexing.iterators)
 
     @cached_property
     def expectations(self) -> Expectations:

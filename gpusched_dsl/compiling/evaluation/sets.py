@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation import dependent_sets as dependent
-from gpusched_dsl.compiling.evaluation import joins
+from gpusched_dsl.compiling.evaluation import joins, membership
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, covers_universe
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
@@ -122,6 +122,10 @@ class Sets(BaseEvaluator):
     def contains(self, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Bools:
         """Whether the tuple in each row is in the set, which may depend on the row."""
         if not free_variables(expr):
+            if len(codes[0]) <= membership.MOST_BY_FORMULA and membership.waits(self, expr):
+                found = membership.contains_by_formula(self, expr, codes)
+                if found is not None:
+                    return found
             domain = self.domain(expr)
             if covers_universe(domain):
                 return is_element(codes[0])

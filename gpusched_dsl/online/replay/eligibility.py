@@ -30,7 +30,8 @@ from gpusched_dsl.online.replay.dependence import CONSTANT, FRACTION, Dependence
 from gpusched_dsl.online.replay.failing import PartialValues, clock_values, refusals
 from gpusched_dsl.online.replay.trace import BEST_FIT, FIRST_FIT, FITS_NOWHERE, Rules
 from gpusched_dsl.online.run_record import CHOSEN, MOVED
-from gpusched_dsl.policies.placement_reader import distinguishes_nodes, keys_of_ways
+from gpusched_dsl.policies.node_types import distinguishes_nodes
+from gpusched_dsl.policies.placement_reader import keys_of_ways
 
 # What the kernel of a replay can do. Any other rule speaks against a replay.
 _FITS = {"best_fit": BEST_FIT, "first_fit": FIRST_FIT}

@@ -21,7 +21,7 @@ from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.kernels.queues import append_all
 from gpusched_dsl.policies.kernels.ranking import order_rows
-from gpusched_dsl.policies.placement_reader import no_index, position_of
+from gpusched_dsl.policies.node_kinds import no_index, position_of
 
 
 @dataclass(frozen=True, eq=False)

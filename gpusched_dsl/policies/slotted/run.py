@@ -16,7 +16,7 @@ from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, Check
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedSchedule
-from gpusched_dsl.policies.placement_reader import position_of
+from gpusched_dsl.policies.node_kinds import position_of
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator

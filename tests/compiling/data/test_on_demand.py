@@ -148,3 +148,15 @@ def test_no_instance_holds_an_earlier_one() -> None:
     gc.collect()
     assert watched() is None
     assert third.store.params["sums"].values.tolist() == [10.0]
+
+
+def test_a_statement_of_symmetry_is_no_input() -> None:
+    """What follows from a set of identical elements is taken over, although the set names a parameter of them."""
+    text = TEXT.replace("set Types;", "set Types; set Nodes identical by kind; param kind[Nodes] within Types;")
+    text = text.replace("set Large", "set Kinds = { t in Types where any[n in Nodes] kind[n] == t }; set Large")
+    text = text.replace("Types = { t };", 'Types = { t, u }; Nodes = { x, y }; kind[n in Nodes] = "t";')
+    first = instance(text)
+    kinds = first.store.sets["Kinds"]
+    second = instance(earlier=first)
+    assert second.store.sets["Kinds"] is kinds
+    assert second.store.params["kind"] is first.store.params["kind"]

@@ -7,6 +7,11 @@ import pytest
 from random_models import values_of
 
 import gpusched_dsl as gs
+from gpusched_dsl.compiling.evaluation import evaluator
+from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.ir.arrays import Values
+from gpusched_dsl.language.checked import Reduction
 
 MANY = """
 model M {
@@ -51,3 +56,30 @@ def test_outcomes_are_not_constant() -> None:
     found = values_of(declared, {"p[k in K]": "E(k * max[i in K] length[i])"})
     expected = 0.5 * 30 + 0.25 * 20 + 0.125 * 10 + 0.125 * 3
     assert found["p[k in K]"] == pytest.approx([k * expected for k in (1, 2, 3)])
+
+
+def test_an_aggregate_is_evaluated_once_for_each_of_its_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 x 100 rows that ask for the largest size of each of 40 jobs."""
+    sets = "set Jobs = 1..40; set Ways = { (j, w) : j in Jobs, w in 1..100 where (j + w) mod 3 > 0 };"
+    sets += " let largest[j in Jobs] = max[(i, w) in Ways where i == j] ((7 * w) mod (j + 60));"
+    sets += " let few[j in Jobs] = max[(i, w) in Ways where i == j and w > 2 * j] w;"
+    formulas = {"p[(j, w) in Ways]": "w / largest[j]", "q[(j, w) in Ways where j != 7]": "largest[41 - j] - w"}
+    rows: list[int] = []
+    original = Evaluator._Reduction
+
+    def reduce(self: Evaluator, expr: Reduction, frame: Frame) -> Values:
+        rows.append(frame.size)
+        return original(self, expr, frame)
+
+    monkeypatch.setattr(Evaluator, "_Reduction", reduce)
+    found = values_of(sets, formulas)
+    assert max(rows) == 40
+    monkeypatch.setattr(evaluator, "_MANY", 10**9)
+    rows.clear()
+    for name, values in values_of(sets, formulas).items():
+        assert found[name].tolist() == values.tolist()
+    assert max(rows) > 2000
+    monkeypatch.undo()
+    assert values_of(sets, {"p[(j, w) in Ways where j < 50]": "if j <= 49 then w else few[j]"})
+    with pytest.raises(gs.DiagnosticError, match="`max` over an empty set"):
+        values_of(sets.replace("1..40", "1..60"), {"p[(j, w) in Ways]": "w / few[j]"})
