@@ -192,7 +192,7 @@ def test_generation_that_ends_early_still_gives_a_valid_plan(monkeypatch: pytest
         return point
 
     monkeypatch.setattr(column_generation, "MOST_ROUNDS", 1)
-    monkeypatch.setattr("gpusched_dsl.solving.decomposition.solve.mend", counting)
+    monkeypatch.setattr("gpusched_dsl.solving.decomposition.plan_search.mend", counting)
     planned = 0
     for seed in range(12):
         problem = any_blocks(seed)
