@@ -7,7 +7,7 @@ without its node. What a model's variable leaves out by its own condition is no 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from msgspec import structs
@@ -36,6 +36,7 @@ from gpusched_dsl.policies.workload import NONE
 
 SOME_NODES = "(some nodes)"  # no author can write this name
 _MOST_KNOWN = 1000
+EMPTY = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ class NodeKindReader:
     def _family(self, nodes: Codes) -> tuple[Codes, ...]:
         """The index codes of the family's elements on some nodes."""
         iterator, _ = self._iterator(self.node_at)
-        if len(iterator.variables) == 1 and isinstance(iterator.domain, NamedSet):
+        if _set_of_one(iterator) is not None:
             only = structs.replace(iterator, domain=structs.replace(iterator.domain, name=SOME_NODES))
             listed = tuple(only if i is iterator else i for i in self.indexing.iterators)
             return self._listed(structs.replace(self.indexing, iterators=listed), nodes)
@@ -129,8 +130,7 @@ class NodeKindReader:
 
     def _listed(self, indexing: TypedIndexing, nodes: Codes) -> tuple[Codes, ...]:
         """The index codes of a list that goes through SOME_NODES."""
-        assert isinstance(self.node.type, Element)
-        some = TupleDomain((self.store.universes[self.node.type.root],), (nodes,))
+        some = TupleDomain((self.store.component(self.node.type),), (nodes,))
         store = structs.replace(self.store, sets=self.store.sets | {SOME_NODES: some})
         return Evaluator(self.model, store, self.limits).index_domain(indexing, self.span).columns()
 
@@ -147,14 +147,13 @@ class NodeKindReader:
         """Nodes of one type form a kind. Nothing is made for every node but its type."""
         iterator, _ = self._iterator(self.node_at)
         assert isinstance(self.node.type, Element)
-        named = _is_plain(iterator)
-        among = iterator.domain.name if isinstance(iterator.domain, NamedSet) and named else self.node.type.root
-        nodes = _distinct(self.store.sets[among].columns()[0])
+        named = _set_of_one(iterator)
+        nodes = _distinct(self.store.sets[named or self.node.type.root].columns()[0])
         labels, texts = type_codes(self.ev, label, Frame(len(nodes), {self.node: nodes}))
         labels = np.broadcast_to(labels, nodes.shape)
         kinds, first, kind_of_node = np.unique(labels, return_index=True, return_inverse=True)
         columns = self._listed(indexing, nodes[first])
-        if not named:  # only nodes with ways are nodes of the family
+        if named is None:  # only nodes with ways are nodes of the family
             used = np.isin(nodes[first], columns[self.node_at])
             kept = used[kind_of_node]
             kinds, first, kind_of_node = kinds[used], first[used], (np.cumsum(used) - 1)[kind_of_node[kept]]
@@ -163,12 +162,7 @@ class NodeKindReader:
         of_job, _ = self._iterator(self.job_at)
         apart = of_job is not iterator and isinstance(of_job.domain, NamedSet)
         jobs = self._elements(self.job_at) if apart else _distinct(columns[self.job_at])
-        order = _order(label, kinds, first)
-        rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        kind_of_node = rank[kind_of_node.reshape(-1)]
-        kind = kind_of_node[np.searchsorted(nodes, columns[self.node_at])]
-        return NodeKinds(jobs, nodes, kinds[order], kind_of_node, columns, kind, texts)
+        return self._in_order(NodeKinds(jobs, nodes, kinds, kind_of_node, columns, EMPTY, texts), label, first)
 
     def _nodes_as_they_are(self, label: TypedExpr | None, apart: Sequence[TypedExpr]) -> NodeKinds:
         """Kinds of nodes that are there: those of one type on which all jobs have the same ways form a kind."""
@@ -192,14 +186,23 @@ class NodeKindReader:
             np.add.at(signature, place, _hashes(others, numbers))
         table = np.stack((labels.astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        order = _order(label, labels[first], first)
-        rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        kind_of_node = rank[kind_of_node.reshape(-1)]
         kept = np.isin(columns[self.node_at], nodes[first])
         columns = tuple(c[kept] for c in columns)
-        kind = kind_of_node[np.searchsorted(nodes, columns[self.node_at])]
-        return NodeKinds(jobs, nodes, labels[first[order]], kind_of_node, columns, kind, texts)
+        found = NodeKinds(jobs, nodes, labels[first], kind_of_node.reshape(-1), columns, EMPTY, texts)
+        return self._in_order(found, label, first)
+
+    def _in_order(self, found: NodeKinds, label: TypedExpr | None, first: Codes) -> NodeKinds:
+        """The same with kinds in the order of their types in the data, as lines of policies list them.
+
+        Kinds of one type, and those whose types are numbers or texts, are in the order of their first nodes.
+        """
+        by_type = label is not None and isinstance(label.type, Element)
+        order = np.lexsort((first, found.kinds)) if by_type else np.argsort(first)
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        kind_of_node = rank[found.kind_of_node]
+        kind = kind_of_node[np.searchsorted(found.nodes, found.columns[self.node_at])]
+        return replace(found, kinds=found.kinds[order], kind_of_node=kind_of_node, kind=kind)
 
     def _analysis(self, label: TypedExpr | None) -> _Analysis:
         """What the model says of nodes of one type."""
@@ -231,19 +234,9 @@ class NodeKindReader:
         return [self.ev.number_column(b, frame) for b in bounds if distinguishes_nodes(b, indices[self.node_at], None)]
 
 
-def _is_plain(iterator: Iterator) -> bool:
-    """Whether an iterator goes through one named set, whose elements count whether they have ways or not."""
-    return len(iterator.variables) == 1 and isinstance(iterator.domain, NamedSet)
-
-
-def _order(label: TypedExpr | None, labels: Codes, first: Codes) -> Codes:
-    """The order of kinds: that of their types in the data, as lines of policies list them; of one type, of their nodes.
-
-    Types that are numbers or texts are in the order of their first nodes.
-    """
-    if label is not None and isinstance(label.type, Element):
-        return np.lexsort((first, labels))
-    return np.argsort(first)
+def _set_of_one(iterator: Iterator) -> str | None:
+    """The named set that an iterator with one index goes through: its elements count whether they have ways or not."""
+    return iterator.domain.name if len(iterator.variables) == 1 and isinstance(iterator.domain, NamedSet) else None
 
 
 def position_of(placement: CheckedPlacement, role: Role) -> int:

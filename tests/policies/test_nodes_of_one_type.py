@@ -138,3 +138,16 @@ def test_one_node_of_each_type_is_enough(variable: str, is_alike: bool, monkeypa
     assert [c.tolist() for c in quick.ways] == [c.tolist() for c in whole.ways]
     for name, values in whole.work._asdict().items():
         assert np.array_equal(getattr(quick.work, name), values), name
+
+
+def test_nodes_that_are_numbers() -> None:
+    """They are looked at one by one."""
+    text = SHAPES.replace("set Nodes;", "set Nodes = 1..6;").replace("VARIABLE", "Whole").replace("in ALL", "in Whole")
+    for number in range(1, 7):
+        text = text.replace(f"  n{number} ", f"  {number} ").replace(f"= n{number} ", f"= {number} ")
+    text = text.replace("Given = { (a, n2), (b, n1) };", "Given = { (a, 2), (b, 1) };")
+    text = text.replace("run[Whole]", "run[j in Jobs, n in Nodes, g in 1..2]")
+    built = gs.loads(text.replace("sum[(j, n, g) in Whole]", "sum[j in Jobs, n in Nodes, g in 1..2]"))._build("S", {})
+    cluster = cluster_of(built.scenario.model, built.instance.store, MemoryLimits())
+    assert cluster.nodes.tolist() == [1, 2, 3, 4, 5, 6]
+    assert len(cluster.kinds) == 3
