@@ -46,6 +46,10 @@ class BaseEvaluator(EvaluationErrors):
         """Whether the tuple in each row is in the set, which may depend on the row."""
 
     @abstractmethod
+    def in_index_list(self, indexing: TypedIndexing, frame: Frame) -> Bools:
+        """Return whether the tuple in each row is in an index list with all indices bound by the frame."""
+
+    @abstractmethod
     def tuples_of(self, expr: IndexedSetRef) -> Domain:
         """All tuples of indices and elements of an indexed set."""
 

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.language.checked import ComprehensionSet, IndexRef, IndexVar, NamedSet, SetOperation, TypedSet
 
-if TYPE_CHECKING:
-    from gpusched_dsl.compiling.evaluation.sets import Sets
-
 MOST_BY_FORMULA = 10_000  # tuples
 
 
-def waits(ev: Sets, expr: TypedSet) -> bool:
+def waits(ev: BaseEvaluator, expr: TypedSet) -> bool:
     """Whether an expression names a set that is made when it is first read, and has not been."""
     sets = ev.store.sets
     return isinstance(expr, NamedSet) and isinstance(sets, OnDemand) and sets.waits(expr.name)
 
 
-def contains_by_formula(ev: Sets, expr: TypedSet, codes: Sequence[Codes]) -> Bools | None:
+def contains_by_formula(ev: BaseEvaluator, expr: TypedSet, codes: Sequence[Codes]) -> Bools | None:
     """Whether each tuple is in the set; None if its formula does not say so of one tuple."""
     match expr:
         case NamedSet():
@@ -49,7 +46,7 @@ def _formula(value: TypedSet | None) -> TypedSet:
     return value
 
 
-def _in_comprehension(ev: Sets, expr: ComprehensionSet, codes: Sequence[Codes]) -> Bools | None:
+def _in_comprehension(ev: BaseEvaluator, expr: ComprehensionSet, codes: Sequence[Codes]) -> Bools | None:
     """The same of `{ (i, .., 5) : i in I, .. where .. }`: each index is a component, other components are constant."""
     columns: dict[IndexVar, Codes] = {}
     found = np.ones(len(codes[0]), dtype=np.bool_)
