@@ -29,6 +29,7 @@ QUICK = {
 PIECE_GAP = 0.01  # of choose: heuristics are far nearer to the optimum than the bound at the root
 BETTER_GAP = 0.003  # of improve
 PIECE_SECONDS = 2.0
+SHORTAGE, LEAST_PRICE = 100.0, 1e-6  # of a unit of use that a piece does not admit, in the largest cost of a column
 LEAST_SECONDS = 0.01
 
 
@@ -61,7 +62,8 @@ class SharedPieces:
         """Choose the best integer columns of each piece separately, for about this use; keep the other values.
 
         Use is rounded up where a row bounds it from above, down where from below, if that leaves the piece feasible.
-        None when the time is over or a piece has no point.
+        A piece without capacity for its use admits as much of it as it can: the blocks adapt. None when the time is
+        over or a piece has no point for any use.
         """
         parts = self._parts
         values = values.copy()
@@ -72,6 +74,8 @@ class SharedPieces:
             found = self._solve(columns, rows, rounded, None, None, watch, PIECE_GAP)
             if found is None:
                 found = self._solve(columns, rows, (used, used), None, None, watch, PIECE_GAP)
+            if found is None:
+                found = self._solve(columns, rows, (used, used), None, None, watch, PIECE_GAP, elastic=True)
             if found is None:
                 return None
             values[columns] = found
@@ -130,8 +134,13 @@ class SharedPieces:
         start: Floats | None,
         watch: DecompositionClock,
         gap: float,
+        *,
+        elastic: bool = False,
     ) -> Floats | None:
-        """The best values of some columns in some rows; all other columns are at `fixed` (None: not in the rows)."""
+        """The best values of some columns in some rows; all other columns are at `fixed` (None: not in the rows).
+
+        `elastic`: rows of uses may be broken, at a high price.
+        """
         parts = self._parts
         block = parts.a[rows]
         inner = block[:, columns].tocsr()
@@ -143,7 +152,7 @@ class SharedPieces:
             rest[columns] = 0.0
             fixed_activity = block @ rest
             lower, upper = lower - fixed_activity, upper - fixed_activity
-        if (lower > upper + 1e-9).any():
+        if not elastic and (lower > upper + 1e-9).any():
             return None
         upper = np.maximum(lower, upper)
         highs = QuietHighs()
@@ -160,12 +169,24 @@ class SharedPieces:
             inner.indptr.astype(np.int32), inner.indices.astype(np.int32), inner.data,
             parts.problem.integer[numbers].astype(np.int32),
         )  # fmt: skip
+        if elastic:
+            self._add_slack(highs, np.flatnonzero(use >= 0), columns)
         if start is not None:
             highs.setSolution(len(columns), np.arange(len(columns), dtype=np.int32), start)
         highs.run()
         if highs.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
             return None
-        return np.array(highs.getSolution().col_value)
+        return np.array(highs.getSolution().col_value)[: len(columns)]
+
+    def _add_slack(self, highs: QuietHighs, rows: Codes, columns: Codes) -> None:
+        """Slack of both signs in some rows of a piece, dearer than its columns."""
+        price = SHORTAGE * max(float(np.abs(self._parts.shared_cost[columns]).max(initial=0.0)), LEAST_PRICE)
+        count = 2 * len(rows)
+        highs.addCols(
+            count, np.full(count, price), np.zeros(count), np.full(count, highspy.kHighsInf), count,
+            np.arange(count, dtype=np.int32), np.concatenate((rows, rows)).astype(np.int32),
+            np.repeat((1.0, -1.0), len(rows)),
+        )  # fmt: skip
 
 
 def _group(label: Codes, numbers: Codes) -> list[Codes]:

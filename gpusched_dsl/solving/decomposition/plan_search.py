@@ -12,7 +12,6 @@ from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, Colum
 from gpusched_dsl.solving.decomposition.diving import BlockPlan, BlockPlanner
 from gpusched_dsl.solving.decomposition.mending import mend
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, StopMonitor
-from gpusched_dsl.solving.decomposition.neighbourhoods import BlockNeighbourhoods
 from gpusched_dsl.solving.primal.any_point import find_any_point
 from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
 
@@ -20,9 +19,9 @@ from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
 SHARE_OF_GAP, TIGHTEST, LOOSEST = 0.1, 1e-7, 5e-4
 MOST_TURNS = 8
 WORTH_A_TURN = 0.02  # share of the remaining gap that a turn must close to be worth another
-# Shares of the remaining time: for generation before any feasible point is searched for, for that search, for
-# generation after it, for neighbourhoods before the complete problem.
-PATIENCE, ANY_POINT, GENERATION, NEIGHBOURS = 0.25, 0.3, 0.4, 0.5
+# Shares of the remaining time: for generation before any feasible point is searched for, for that search, and for
+# generation after it.
+PATIENCE, ANY_POINT, GENERATION = 0.25, 0.3, 0.4
 
 
 class PlanSearch:
@@ -45,7 +44,7 @@ class PlanSearch:
     def is_over(self) -> bool:
         return self.best.is_closed or self.watch.over
 
-    def run(self, *, neighbourhoods: bool) -> None:
+    def run(self) -> None:
         """Generate points, then plan with them; meanwhile find any plan, if the generation takes long."""
         generation = self.generation
         within = min(max(SHARE_OF_GAP * self.options.gap, TIGHTEST), LOOSEST)
@@ -65,8 +64,6 @@ class PlanSearch:
                 break
             plan = other()
         self._improve_in_turns(plan)
-        if neighbourhoods:
-            self._search_around()
 
     # --- a first plan ------------------------------------------------------------------------------------------------
 
@@ -129,15 +126,6 @@ class PlanSearch:
         if (other is not None and other.value < plan.value) or self.watch.over:
             return other
         return self.planner.improve_groups(plan, random)
-
-    def _search_around(self) -> None:
-        """Improve the best point by neighbourhoods of few blocks while these find better ones."""
-        budget = self._budget(NEIGHBOURS)
-        around = BlockNeighbourhoods(self.parts, self.backend, self.options)
-        while self.best.point is not None and not (self.is_over or budget.over or around.is_exhausted):
-            point = around.improve(self.best.point, budget)
-            is_better = point is not None and self.best.offer(point)
-            around.fruitless = 0 if is_better else around.fruitless + 1
 
     def _offer(self, plan: BlockPlan | None) -> None:
         if plan is None or not np.isfinite(plan.value):

@@ -43,7 +43,6 @@ class Techniques:
 
     recognise: bool = True  # lanes by dynamic programming
     cuts: bool = True
-    neighbourhoods: bool = True  # of few blocks, where the plan from the master is not good enough
     finish: bool = True  # the whole problem by the backend where the gap stays open
 
 
@@ -133,8 +132,7 @@ class _Run:
                 return Status.INFEASIBLE if generation.status is Status.INFEASIBLE else None
             if self.best.point is not None:
                 generation.add(points_of(parts, self.best.point[parts.own]))
-            search = PlanSearch(self.parts, self.backend, self.options, self.watch, self.best, generation)
-            search.run(neighbourhoods=self.techniques.neighbourhoods)
+            PlanSearch(self.parts, self.backend, self.options, self.watch, self.best, generation).run()
             self.statistics |= {"rounds": float(generation.rounds), "points": float(generation.pool.count)}
         finally:
             generation.master.close()
