@@ -91,6 +91,8 @@ def random_ladder(rng: np.random.Generator, rungs: int) -> tuple[Floats, Floats]
 def random_instance(rng: np.random.Generator, kind: str) -> Instance:
     speed, rate = random_ladder(rng, int(rng.integers(2, 9)))
     law = random_law(rng, kind)
+    while float(law.survival(np.array(0.0))) < 1e-3:  # no work is left whatever is done
+        law = random_law(rng, kind)
     done = float(rng.choice([0.0, rng.uniform(0, 40)]))
     while float(law.survival(np.array(done))) < 1e-3:
         done /= 2

@@ -20,7 +20,6 @@ def searches_of(seed: int, count: int, monkeypatch: pytest.MonkeyPatch) -> Price
     """The search of random problems with binding due dates."""
     rng = np.random.default_rng(seed)
     cases = [random_instance(rng, TABLES[number % len(TABLES)]) for number in range(count)]
-    cases = [c for c in cases if type(c.law).__name__ != "Truncated"] or cases
     made: list[PriceSearch] = []
     original = PriceSearch.run
 
@@ -48,7 +47,7 @@ def one_by_one(search: PriceSearch, monkeypatch: pytest.MonkeyPatch) -> tuple[np
 
 
 @pytest.mark.quick(2)
-@pytest.mark.parametrize("seed", range(12))  # of seed 13 no instance is found
+@pytest.mark.parametrize("seed", range(20))
 def test_the_results_are_the_same_to_the_last_bit(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     search = searches_of(seed, 150, monkeypatch)
     assert search.work.tables is not None
@@ -64,8 +63,8 @@ def test_the_results_are_the_same_to_the_last_bit(seed: int, monkeypatch: pytest
 def test_machine_code_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(kernels.price_brackets, Kernel)
     monkeypatch.setattr(kernels.price_brackets, "_at_once", True)
-    for seed in range(12):
-        search = searches_of(seed, 150, monkeypatch)
+    for seed in range(100, 130):
+        search = searches_of(seed, 200, monkeypatch)
         low, high = search.search_together()
         bracket = search.run()
         assert kernels.price_brackets._is_ready

@@ -29,8 +29,9 @@ def contains_by_formula(ev: BaseEvaluator, expr: TypedSet, codes: Sequence[Codes
             if not waits(ev, expr):
                 return ev.domain(expr).locate(codes) >= 0
             declared = ev.model.sets[expr.name]
-            known = declared.value is None or declared.within is not None or declared.is_indexed
-            return None if known else contains_by_formula(ev, _formula(declared.value), codes)
+            if declared.value is None or declared.within is not None or declared.is_indexed:
+                return None
+            return contains_by_formula(ev, declared.value, codes)
         case SetOperation(op="union" | "inter" | "diff"):
             left, right = (contains_by_formula(ev, side, codes) for side in (expr.left, expr.right))
             if left is None or right is None:
@@ -39,11 +40,6 @@ def contains_by_formula(ev: BaseEvaluator, expr: TypedSet, codes: Sequence[Codes
     if type(expr) is ComprehensionSet:
         return _in_comprehension(ev, expr, codes)
     return None
-
-
-def _formula(value: TypedSet | None) -> TypedSet:
-    assert value is not None
-    return value
 
 
 def _in_comprehension(ev: BaseEvaluator, expr: ComprehensionSet, codes: Sequence[Codes]) -> Bools | None:

@@ -97,7 +97,7 @@ def test_a_set_whose_formula_does_not_say(name: str) -> None:
 
 
 def test_values_over_a_set_that_waits() -> None:
-    """Neither the set nor the parameter is made for some rows; a tuple outside is told."""
+    """Neither the set nor the parameter is made for some rows; a tuple outside is an error."""
     found = instance()
     model, whole = found.scenario.model, instance()
     domain, values = whole.store.params["time"].domain, whole.store.params["time"].values
