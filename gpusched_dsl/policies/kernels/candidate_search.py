@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled_in_place
 from gpusched_dsl.policies.rules import NODE_ODDS
 from gpusched_dsl.policies.workload import NEVER, NONE
 
@@ -18,7 +18,7 @@ INVERSE_IDLE, IDLE = NODE_ODDS["inverse idle"], NODE_ODDS["idle"]
 _SLACK = 1e-9  # of a capacity: sums of needs are rounded
 
 
-@compiled
+@compiled_in_place
 def insert_place(found: Ints, counts: Ints, limit: int, left: int, n: int, gpu: int) -> None:
     """Keep a place among the `limit` best, by the units left, of equal ones the first noted."""
     at = counts[FOUND]
@@ -34,7 +34,7 @@ def insert_place(found: Ints, counts: Ints, limit: int, left: int, n: int, gpu: 
     found[at, 0], found[at, 1], found[at, 2] = left, n, gpu
 
 
-@compiled
+@compiled_in_place
 def has_capacity(needs: Floats, left: Floats, room: Floats, w: int, n: int, k: int) -> bool:
     """Whether the rest of the further capacities of node n, of kind k, suffices for a way."""
     for r in range(needs.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
@@ -43,7 +43,7 @@ def has_capacity(needs: Floats, left: Floats, room: Floats, w: int, n: int, k: i
     return True
 
 
-@compiled
+@compiled_in_place
 def tightest_gpu(spare: Ints, n: int, size: int) -> int:
     """Return the shared GPU of a node with the fewest free units that fit `size`, NONE if there is none."""
     found, least = NONE, NEVER
@@ -53,7 +53,7 @@ def tightest_gpu(spare: Ints, n: int, size: int) -> int:
     return found
 
 
-@compiled
+@compiled_in_place
 def has_capacity_when_empty(units: Ints, parts: int, needs: Floats, room: Floats, k: int, size: int, w: int) -> bool:
     """Whether a node of the kind has room for a way while nothing runs on it."""
     if max(size, parts if size < parts else 0) > units[k]:
@@ -64,7 +64,7 @@ def has_capacity_when_empty(units: Ints, parts: int, needs: Floats, room: Floats
     return True
 
 
-@compiled
+@compiled_in_place
 def fit(
     nodes: Ints, family: Ints, way_at: Ints, units: Ints, parts: int, needs: Floats, room: Floats, kind: Ints,
     used: Ints, left: Floats, spare: Ints, counts: Ints, found: Ints, j: int, wanted: int, size: int, first: bool,
@@ -106,7 +106,7 @@ def fit(
                 return
 
 
-@compiled
+@compiled_in_place
 def next_existing(existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, k: int) -> int:
     """Return the first existing node of a kind that is not in use; `heads[k]` moves on to it."""
     while heads[k] < existing_from[k + 1]:
@@ -116,7 +116,7 @@ def next_existing(existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, 
     return NONE
 
 
-@compiled
+@compiled_in_place
 def list_empty_existing(
     existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, family: Ints, way_at: Ints, units: Ints, parts: int,
     needs: Floats, room: Floats, counts: Ints, found: Ints, j: int, wanted: int, size: int, limit: int,
@@ -153,7 +153,7 @@ def list_empty_existing(
             found[at, 0], found[at, 1], found[at, 2] = rest, n, NONE
 
 
-@compiled
+@compiled_in_place
 def way_to_rent(
     largest_first: Ints, family: Ints, way_at: Ints, units: Ints, parts: int, needs: Floats, room: Floats,
     kinds: Ints, stock: Ints, j: int, own: int, size: int, w: int, exclusive: bool,
@@ -174,7 +174,7 @@ def way_to_rent(
     return NONE
 
 
-@compiled
+@compiled_in_place
 def find_suboptimal(
     nodes: Ints, ways_at: Ints, ways: Ints, choose_rank: Ints, otherwise_rank: Ints, size: Ints, units: Ints,
     parts: int, needs: Floats, room: Floats, kind: Ints, used: Ints, left: Floats, spare: Ints, counts: Ints,
@@ -210,7 +210,7 @@ def find_suboptimal(
     return int(best)
 
 
-@compiled
+@compiled_in_place
 def draw_node(found: Ints, count: int, parts: int, odds: int, rng: np.random.Generator) -> int:
     """One of the places noted, by the GPUs left idle: with odds 1 / (1 + idle), 1 + idle, or all alike."""
     total = 0.0
@@ -224,7 +224,7 @@ def draw_node(found: Ints, count: int, parts: int, odds: int, rng: np.random.Gen
     return 0
 
 
-@compiled
+@compiled_in_place
 def odds_of(idle: float, odds: int) -> float:
     """The weight of a place that leaves so many GPUs idle."""
     if odds == INVERSE_IDLE:

@@ -50,11 +50,16 @@ class Kernel(machine_code.Callee):
 
     The entry takes all arrays of a workload apart, which takes the compiler far longer than most functions themselves,
     so that functions called by other kernels alone go without (`inner`).
+
+    Compiled functions count the references to each array that they pass on, with atomic instructions: for 40 arrays of
+    a workload and a schedule more than placing a job takes. A function `in_place` neither creates nor returns arrays,
+    and calls only such functions; then its caller keeps all arrays alive, and nothing needs to be counted.
     """
 
-    def __init__(self, function: Callable[..., Any], at_once: bool) -> None:
+    def __init__(self, function: Callable[..., Any], at_once: bool = False, in_place: bool = False) -> None:
         self.py_func = function
         functools.update_wrapper(self, function)
+        self.is_in_place = in_place
         self._at_once = at_once or bool(os.environ.get("GSDSL_COMPILED_KERNELS"))
         self._entry: Any = None
         self._is_ready = False  # whether the entry has machine code for some types of arguments
@@ -66,7 +71,10 @@ class Kernel(machine_code.Callee):
     @functools.cached_property
     def inner(self) -> Any:
         """The function compiled for other kernels."""
-        return machine_code.compiler()(self.py_func, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        if self.is_in_place:
+            options |= machine_code.without_reference_counts()
+        return machine_code.compiler()(self.py_func, **options)
 
     def __call__(self, *arguments: Any) -> Any:
         return self.call(arguments, None)
@@ -198,11 +206,18 @@ if TYPE_CHECKING:
         """Compile on the first call."""
         return function
 
+    def compiled_in_place(function: _Function) -> _Function:
+        """Compile when it is worth it, for kernels that neither create nor return arrays, nor call one that does."""
+        return function
+
 else:
     _COMPILES = _compiles()
 
     def compiled(function):
-        return Kernel(function, at_once=False) if _COMPILES else function
+        return Kernel(function) if _COMPILES else function
 
     def compiled_at_once(function):
         return Kernel(function, at_once=True) if _COMPILES else function
+
+    def compiled_in_place(function):
+        return Kernel(function, in_place=True) if _COMPILES else function

@@ -24,7 +24,7 @@ from gpusched_dsl.policies.kernels.candidate_search import (
     next_existing,
     way_to_rent,
 )
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.free_capacity import put
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.rules import PLACE_CODES
@@ -119,7 +119,7 @@ def make_scratch(work: Workload, node_list: int) -> Scratch:
     )
 
 
-@compiled
+@compiled_in_place
 def begin(work: Workload, look: Lookups, scratch: Scratch, plan: Schedule) -> None:
     """List the nodes in use, count those of every kind."""
     node_kind, existing_from, units = work.node_kind, look.existing_from, work.units
@@ -139,7 +139,7 @@ def begin(work: Workload, look: Lookups, scratch: Scratch, plan: Schedule) -> No
                 list_node(nodes, counts, node_kind, opened, n)
 
 
-@compiled
+@compiled_in_place
 def has_part(spare: Ints, n: int) -> bool:
     """Whether a shared GPU of the node has units left."""
     for gpu in range(spare.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
@@ -148,7 +148,7 @@ def has_part(spare: Ints, n: int) -> bool:
     return False
 
 
-@compiled
+@compiled_in_place
 def list_node(nodes: Ints, counts: Ints, node_kind: Ints, opened: Ints, n: int) -> None:
     """Put a node into the list: those that are there in their order, then the others in that of their opening."""
     at = counts[OPEN]
@@ -167,7 +167,7 @@ def list_node(nodes: Ints, counts: Ints, node_kind: Ints, opened: Ints, n: int) 
     counts[OPEN] += 1
 
 
-@compiled
+@compiled_in_place
 def unlist_node(nodes: Ints, counts: Ints, n: int) -> None:
     """Remove a node from the list."""
     at = 0
@@ -179,7 +179,7 @@ def unlist_node(nodes: Ints, counts: Ints, n: int) -> None:
         at += 1
 
 
-@compiled
+@compiled_in_place
 def first_choice(
     first_way: Ints, ranked: Ints, preferred: Ints, way_list: Ints, odds: Floats, j: int, drawing: bool,
     rng: np.random.Generator,
@@ -201,7 +201,7 @@ def first_choice(
     return int(ranked[start])
 
 
-@compiled
+@compiled_in_place
 def place_jobs(
     work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, plan: Schedule, queue: Ints,
     given: int, low: int, high: int, drawing: bool, rng: np.random.Generator,
@@ -328,7 +328,7 @@ def place_jobs(
     return outcome
 
 
-@compiled
+@compiled_in_place
 def may_have_room(counts: Ints, rented: Ints, heads: Ints, existing_from: Ints) -> bool:
     """Whether there may be room for any job: a node in use with units left, or one not in use."""
     if counts[OPEN] > 0 or counts[NEXT_RENTED] < len(rented):

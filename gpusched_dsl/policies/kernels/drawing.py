@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.construct import Lookups, Scratch, begin, place_jobs
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule
@@ -75,7 +75,7 @@ def draw_passes(
         keep(work, pool, plan, price(work, plan, kind_of_price), turn)
 
 
-@compiled
+@compiled_in_place
 def draw_queue(order: Ints, swap_chance: Floats, queue: Ints, drawing: bool, rng: np.random.Generator) -> None:
     """The queue of a pass: that of the policy, neighbours swapped with the chance of the one in front."""
     for at in range(len(order)):
@@ -141,7 +141,7 @@ def digest(size: Ints, node: Ints, way: Ints, kind: Ints, used: Ints, jobs: Ints
     return int(total % _PRIME)
 
 
-@compiled
+@compiled_in_place
 def _mix(number: int) -> int:
     number = number % _PRIME
     number = (number * number + _FACTOR * number + 12_345) % _PRIME

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.construct import Lookups
 from gpusched_dsl.policies.kernels.ranking import TOLERANCE, are_same
 from gpusched_dsl.policies.rules import FINISH_CODES
@@ -81,7 +81,7 @@ def find_tenants(node: Ints, queue: Ints, before: Ints, nodes: int) -> tuple[Int
     return at, on
 
 
-@compiled
+@compiled_in_place
 def shrink(
     smallest_first: Ints, units: Ints, family: Ints, stock: Ints, kinds: Ints, size: Ints, time: Floats,
     needs: Floats, room: Floats, way_at: Ints, tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats,
@@ -115,7 +115,7 @@ def shrink(
     kinds[new] += 1
 
 
-@compiled
+@compiled_in_place
 def grow(
     units: Ints, parts: int, size: Ints, time: Floats, needs: Floats, room: Floats, way_at: Ints, weight: Floats,
     tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats, all_at_once: bool,
@@ -150,7 +150,7 @@ def grow(
     return True
 
 
-@compiled
+@compiled_in_place
 def grow_by_time(
     work: Workload, tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats, if_cheaper: bool
 ) -> bool:
@@ -189,7 +189,7 @@ def grow_by_time(
     return True
 
 
-@compiled
+@compiled_in_place
 def expand(
     parts: int, size: Ints, time: Floats, needs: Floats, room: Floats, way_at: Ints, weight: Floats, tenants: Ints,
     n: int, shared: int, way: Ints, gpu: Ints, kind: Ints, left: Floats, spare: Ints,
@@ -226,7 +226,7 @@ def expand(
     return True
 
 
-@compiled
+@compiled_in_place
 def is_better(value: float, best_value: float, weight: Floats, j: int, best: int) -> bool:
     """Whether a job gains more than the best so far, or as much while being late costs more for it."""
     if best == NONE:
@@ -236,7 +236,7 @@ def is_better(value: float, best_value: float, weight: Floats, j: int, best: int
     return value > best_value
 
 
-@compiled
+@compiled_in_place
 def can_change(needs: Floats, room: Floats, left: Floats, n: int, k: int, w: int, larger: int) -> bool:
     """Whether the further capacities of the node allow the change of a job from one way to another."""
     for r in range(needs.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
@@ -245,7 +245,7 @@ def can_change(needs: Floats, room: Floats, left: Floats, n: int, k: int, w: int
     return True
 
 
-@compiled
+@compiled_in_place
 def change(needs: Floats, left: Floats, n: int, w: int, larger: int) -> None:
     """Update the further capacities for the change of a job from one way to another."""
     for r in range(needs.shape[1]):

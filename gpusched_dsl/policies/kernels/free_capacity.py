@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled_in_place
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 _SLACK = 1e-9  # of a capacity: sums of needs are rounded
 
 
-@compiled
+@compiled_in_place
 def free_units(work: Workload, plan: Schedule, n: int) -> int:
     """Units of an open node that no job has and that belong to no shared GPU."""
     return int(work.units[plan.kind[n]] - plan.used[n])
 
 
-@compiled
+@compiled_in_place
 def is_full(work: Workload, plan: Schedule, n: int) -> bool:
     """Whether an open node has no unit left, on shared GPUs neither."""
     if free_units(work, plan, n) > 0:
@@ -31,7 +31,7 @@ def is_full(work: Workload, plan: Schedule, n: int) -> bool:
     return True
 
 
-@compiled
+@compiled_in_place
 def shared_gpu(plan: Schedule, n: int, size: int) -> int:
     """Return the shared GPU of the node with the fewest free units that fit `size`, NONE if there is none."""
     found, least = NONE, np.iinfo(np.int64).max
@@ -41,7 +41,7 @@ def shared_gpu(plan: Schedule, n: int, size: int) -> int:
     return found
 
 
-@compiled
+@compiled_in_place
 def has_capacities(work: Workload, plan: Schedule, n: int, w: int) -> bool:
     """Whether a node that is open has enough of the further capacities."""
     for r in range(work.needs.shape[1]):
@@ -50,7 +50,7 @@ def has_capacities(work: Workload, plan: Schedule, n: int, w: int) -> bool:
     return True
 
 
-@compiled
+@compiled_in_place
 def fits_empty(work: Workload, k: int, w: int) -> bool:
     """Whether a node of the kind has room for the way while nothing runs on it."""
     if max(work.size[w], work.parts if work.size[w] < work.parts else 0) > work.units[k]:
@@ -61,7 +61,7 @@ def fits_empty(work: Workload, k: int, w: int) -> bool:
     return True
 
 
-@compiled
+@compiled_in_place
 def has_room(work: Workload, plan: Schedule, n: int, w: int) -> bool:
     """Whether an open node, of the kind of the way, has room for it."""
     free = free_units(work, plan, n)
@@ -73,14 +73,14 @@ def has_room(work: Workload, plan: Schedule, n: int, w: int) -> bool:
     return has_capacities(work, plan, n, w)
 
 
-@compiled
+@compiled_in_place
 def refill(work: Workload, plan: Schedule, n: int, k: int) -> None:
     """The further capacities of an empty node of a kind; NONE: it has none yet."""
     for r in range(work.room.shape[1]):
         plan.left[n, r] = np.inf if k == NONE else work.room[k, r]
 
 
-@compiled
+@compiled_in_place
 def put(work: Workload, plan: Schedule, j: int, n: int, w: int, gpu: int, turn: int) -> None:
     """Run a job on a node that has room for it, a part on the shared GPU `gpu`; NONE: on one more shared GPU.
 
@@ -109,7 +109,7 @@ def put(work: Workload, plan: Schedule, j: int, n: int, w: int, gpu: int, turn: 
     plan.gpu[j] = gpu
 
 
-@compiled
+@compiled_in_place
 def take_off(work: Workload, plan: Schedule, j: int) -> None:
     """Postpone a job that runs; a node that it leaves empty is closed."""
     n, w = plan.node[j], plan.way[j]
@@ -132,7 +132,7 @@ def take_off(work: Workload, plan: Schedule, j: int) -> None:
         refill(work, plan, n, work.node_kind[n])
 
 
-@compiled
+@compiled_in_place
 def copy_schedule(source: Schedule, target: Schedule) -> None:
     """Copy `source` to `target`."""
     for j in range(len(source.node)):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.workload import NONE
 
 SLACK = 1e-9  # of a capacity, and of a time
@@ -68,7 +68,7 @@ def make_future(units: Ints, room: Floats, stock: Ints, node_kind: Ints, gpus: i
     return future
 
 
-@compiled
+@compiled_in_place
 def _open(future: Future, segment: int, k: int) -> None:
     """Make the node one of a kind in a segment in which it has no kind."""
     future.kind[segment], future.free[segment] = k, future.units[k]
@@ -76,7 +76,7 @@ def _open(future: Future, segment: int, k: int) -> None:
         future.left[segment, r] = future.room[k, r]
 
 
-@compiled
+@compiled_in_place
 def split(future: Future, segment: int, at: float) -> int:
     """Begin a segment at a time within another one; return it."""
     new = future.taken[0]
@@ -90,26 +90,26 @@ def split(future: Future, segment: int, at: float) -> int:
     return int(new)
 
 
-@compiled
+@compiled_in_place
 def has_ended(start: float, end: float) -> bool:
     """Whether a job is over where a segment starts."""
     return end < NEVER and start >= end - SLACK * max(1.0, end)
 
 
-@compiled
+@compiled_in_place
 def end_at(start: float, time: float) -> float:
     """The end of a job, so long after its start that it is not over there."""
     return start + max(time, 4.0 * SLACK * max(1.0, start))
 
 
-@compiled
+@compiled_in_place
 def end_of(future: Future, segment: int) -> float:
     """When the next segment starts, infinite for the last one."""
     after = future.following[segment]
     return NEVER if after == NONE else float(future.start[after])
 
 
-@compiled
+@compiled_in_place
 def segment_at(future: Future, segment: int, time: float) -> int:
     """The segment that has a time in it, from an earlier one of its list on."""
     while end_of(future, segment) <= time:
@@ -117,7 +117,7 @@ def segment_at(future: Future, segment: int, time: float) -> int:
     return int(segment)
 
 
-@compiled
+@compiled_in_place
 def occupy(
     future: Future, n: int, start: float, time: float, k: int, size: int, parts: int, needs: Floats, w: int, gpu: int
 ) -> None:
@@ -145,7 +145,7 @@ def occupy(
         segment = future.following[segment]
 
 
-@compiled
+@compiled_in_place
 def _take_from_stock(future: Future, stock: int, start: float, end: float) -> None:
     """Rent one more node of a kind during an interval."""
     segment = segment_at(future, future.head[stock], start)
@@ -158,7 +158,7 @@ def _take_from_stock(future: Future, stock: int, start: float, end: float) -> No
         segment = future.following[segment]
 
 
-@compiled
+@compiled_in_place
 def _out_of_stock_until(future: Future, stock: int, start: float, end: float) -> float:
     """When the first interval in which no node of a kind is left to rent ends; negative: there is always one."""
     segment = segment_at(future, future.head[stock], start)
@@ -169,7 +169,7 @@ def _out_of_stock_until(future: Future, stock: int, start: float, end: float) ->
     return _FITS
 
 
-@compiled
+@compiled_in_place
 def _first_fit(
     future: Future, segment: int, start: float, before: float, time: float, k: int, size: int, parts: int,
     needs: Floats, w: int, gpu: int,
@@ -219,7 +219,7 @@ def _first_fit(
     return NEVER
 
 
-@compiled
+@compiled_in_place
 def gpu_for(
     future: Future, segment: int, start: float, time: float, k: int, size: int, parts: int, needs: Floats, w: int
 ) -> int:
@@ -242,7 +242,7 @@ def gpu_for(
     return int(found)
 
 
-@compiled
+@compiled_in_place
 def earliest_start(
     future: Future, segment: int, time: float, k: int, size: int, parts: int, needs: Floats, w: int, before: float
 ) -> float:

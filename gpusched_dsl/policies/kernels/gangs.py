@@ -12,7 +12,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.policies.gangs.workload import GangSchedule, GangWorkload
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.future import NEVER, SLACK, Future, end_at, has_ended, segment_at, split
 from gpusched_dsl.policies.workload import NONE
 
@@ -22,7 +22,7 @@ ONE_NODE, ONE_RACK, ANYWHERE = 0, 1, 2
 # --- capacities ------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@compiled_in_place
 def hold(work: GangWorkload, future: Future, n: int, w: int, workers: int, start: float, time: float) -> None:
     """Give workers of a way their GPUs and capacities of a node from `start` on for so long."""
     end = end_at(start, time)
@@ -39,7 +39,7 @@ def hold(work: GangWorkload, future: Future, n: int, w: int, workers: int, start
         segment = future.following[segment]
 
 
-@compiled
+@compiled_in_place
 def workers_on(work: GangWorkload, future: Future, n: int, w: int, start: float, time: float) -> int:
     """The most workers of a way that a node has room for from `start` on for so long."""
     end = end_at(start, time)
@@ -87,7 +87,7 @@ def fewest_racks(rack: Ints, most: Ints, used: Bools, rest: Ints, workers: int, 
     return _in_fewest_racks(rack, total, most, used, rest, workers, counts)
 
 
-@compiled
+@compiled_in_place
 def _is_tighter(used: Bools, rest: Ints, n: int, other: int) -> bool:
     """Whether a node comes before an earlier one: in use, then with fewer free GPUs."""
     return bool((used[n] and not used[other]) or (used[n] == used[other] and rest[n] < rest[other]))
@@ -184,7 +184,7 @@ def _fill(rack: Ints, most: Ints, used: Bools, rest: Ints, workers: int, taken: 
 # --- one job ---------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@compiled_in_place
 def _is_end_of_level(work: GangWorkload, j: int, at: int) -> bool:
     """Whether the next way in the list of a job is not an equal one on another kind of node."""
     if at + 1 == work.first_way[j + 1] or work.ranked[at + 1] == NONE:
@@ -193,7 +193,7 @@ def _is_end_of_level(work: GangWorkload, j: int, at: int) -> bool:
     return bool(work.mode[other] != work.mode[w] or work.level[other] != work.level[w])
 
 
-@compiled
+@compiled_in_place
 def _list_ways(work: GangWorkload, j: int, at: int, way_on: Ints) -> None:
     """Set the way on each kind of node: the one at this place of the list, and better ones of the same mode."""
     way_on[:] = NONE
@@ -238,7 +238,7 @@ def find(
     return -1.0
 
 
-@compiled
+@compiled_in_place
 def _take(work: GangWorkload, future: Future, start: float, time: float, way_on: Ints, counts: Ints) -> None:
     for n in range(len(counts)):
         if counts[n] > 0:
@@ -379,7 +379,7 @@ def place_ways_of_gangs(work: GangWorkload, future: Future, used: Bools, plan: G
             start_now(work, future, used, plan, work.job[w], w, rest, most, counts, way_on)
 
 
-@compiled
+@compiled_in_place
 def hold_running(work: GangWorkload, future: Future, plan: GangSchedule, time: Floats) -> None:
     """Give the gangs that run their nodes; `time` to the end of the gang of each row."""
     for row in range(plan.rows[0]):

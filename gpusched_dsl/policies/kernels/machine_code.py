@@ -87,6 +87,13 @@ class Callee:
 
 
 @functools.cache
+def without_reference_counts() -> dict[str, bool]:
+    """Return the option of the compiler by which a function counts no references to arrays; none if it has no such."""
+    targets = import_module("numba.core.cpu")
+    return {"_nrt": False} if hasattr(targets.CPUTargetOptions, "_nrt") else {}
+
+
+@functools.cache
 def compiler() -> Callable[..., Any]:
     """Return the compiler of functions, with a cache on disk if possible."""
     import numba

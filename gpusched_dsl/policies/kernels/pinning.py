@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gpusched_dsl.ir.arrays import Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled_in_place
 from gpusched_dsl.policies.kernels.free_capacity import fits_empty, has_room, put, shared_gpu
 from gpusched_dsl.policies.workload import Schedule, Workload
 
 
-@compiled
+@compiled_in_place
 def pin(work: Workload, plan: Schedule, jobs: Ints, nodes: Ints, ways: Ints) -> int:
     """Run jobs on nodes in the ways given, where there is room; gives how many found room."""
     put_down = 0

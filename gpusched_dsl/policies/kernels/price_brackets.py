@@ -12,7 +12,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.distributions.tables import SAME_LEVEL
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 
 # The search ends when the profile costs at most this share more than the best one.
 GAP = 1e-12
@@ -65,7 +65,7 @@ def price_brackets(problems: BindingProblems, tables: SurvivalTables) -> tuple[F
     return low, high
 
 
-@compiled
+@compiled_in_place
 def bracket_of_rung(problems: BindingProblems, tables: SurvivalTables, p: int) -> tuple[float, float, float, float]:
     """The prices next to each other at which rungs fall out, and the times beyond the due date at both."""
     first, last = 0, problems.last[p]
@@ -89,7 +89,7 @@ def bracket_of_rung(problems: BindingProblems, tables: SurvivalTables, p: int) -
     return low, high, time_low, time_high
 
 
-@compiled
+@compiled_in_place
 def narrow_bracket(
     problems: BindingProblems,
     tables: SurvivalTables,
@@ -123,7 +123,7 @@ def narrow_bracket(
     return low, high
 
 
-@compiled
+@compiled_in_place
 def next_share(new: float, old: float, third: float, f_new: float, f_old: float, f_third: float) -> float:
     """Where to go between `new` and `old`, as a share of the way from `new`."""
     if new == old or third == old or f_new == f_old or f_third in (f_old, f_new):
@@ -138,7 +138,7 @@ def next_share(new: float, old: float, third: float, f_new: float, f_old: float,
     return float(min(max(step, LEAST_SHARE), 1 - LEAST_SHARE))
 
 
-@compiled
+@compiled_in_place
 def price_at_a_jump(
     problems: BindingProblems, tables: SurvivalTables, p: int, price: float, low: float, high: float
 ) -> float:
@@ -163,7 +163,7 @@ def price_at_a_jump(
     return float(next_down) if lowered else price
 
 
-@compiled
+@compiled_in_place
 def times_at(problems: BindingProblems, tables: SurvivalTables, p: int, price: float) -> tuple[float, float]:
     """The shortest and the longest time of a best profile at a price, less the time left."""
     fixed, short, long = problems.fastest[p] - problems.target[p], 0.0, 0.0
@@ -174,7 +174,7 @@ def times_at(problems: BindingProblems, tables: SurvivalTables, p: int, price: f
     return fixed + short, fixed + long
 
 
-@compiled
+@compiled_in_place
 def switches_at(problems: BindingProblems, tables: SurvivalTables, p: int, y: float) -> tuple[float, float]:
     """The earliest and the latest work at which F is y (`RemainingWork.inverses`)."""
     done, limit, start, end = problems.done[p], problems.limit[p], problems.start[p], problems.end[p]
@@ -186,7 +186,7 @@ def switches_at(problems: BindingProblems, tables: SurvivalTables, p: int, y: fl
     return done if y >= 1.0 else early, limit if y <= 0.0 else late
 
 
-@compiled
+@compiled_in_place
 def inverses_at(tables: SurvivalTables, row: int, u: float) -> tuple[float, float]:
     """`Tables.inverses` of one level."""
     first, end = tables.starts[row], tables.starts[row + 1] - 1
@@ -200,7 +200,7 @@ def inverses_at(tables: SurvivalTables, row: int, u: float) -> tuple[float, floa
     return lower, max(lower, falls_to(tables, u, last, min(last + 1, end)))
 
 
-@compiled
+@compiled_in_place
 def falls_to(tables: SurvivalTables, u: float, knot: int, after: int) -> float:
     """Where S falls to u after a knot: there, on the way to the next knot, or by a jump at that knot."""
     gap = tables.right[knot] - u
@@ -211,7 +211,7 @@ def falls_to(tables: SurvivalTables, u: float, knot: int, after: int) -> float:
     return float(tables.knots[after])
 
 
-@compiled
+@compiled_in_place
 def first_at_most(values: Floats, first: int, end: int, bound: float) -> int:
     """The first place from `first` to before `end` of a value that is at most the bound, else `end`; values fall."""
     while first < end:
@@ -223,7 +223,7 @@ def first_at_most(values: Floats, first: int, end: int, bound: float) -> int:
     return first
 
 
-@compiled
+@compiled_in_place
 def first_below(values: Floats, first: int, end: int, bound: float) -> int:
     """The same of a value below the bound."""
     while first < end:

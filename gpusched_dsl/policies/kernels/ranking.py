@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.workload import NEVER, NONE
 
 TOLERANCE = 1e-9
@@ -18,7 +18,7 @@ Scratch = tuple[Floats, Ints]
 _RUN, _FEW = 32, 8  # places
 
 
-@compiled
+@compiled_in_place
 def are_same(a: float, b: float) -> bool:
     """Whether two values of a key count as equal; infinite ones only if they are identical."""
     if a == b:
@@ -27,7 +27,7 @@ def are_same(a: float, b: float) -> bool:
     return bool(difference <= TOLERANCE * max(abs(a), abs(b)) and difference < np.inf)
 
 
-@compiled
+@compiled_in_place
 def most_ways(first_way: Ints) -> int:
     """The ways of the job that has most."""
     most = 0
@@ -106,7 +106,7 @@ def order_rows(keys: Floats, mask: Ints) -> Ints:
     return order[:stop].copy()
 
 
-@compiled
+@compiled_in_place
 def arrange(keys: Floats, order: Ints, start: int, stop: int, values: Floats, spare: Scratch, last: Ints) -> None:
     """Sort `order[start:stop]`, rows of `keys`; `last` marks the ends of groups of rows with equal keys."""
     if start == stop:
@@ -150,7 +150,7 @@ def arrange(keys: Floats, order: Ints, start: int, stop: int, values: Floats, sp
             low = place + 1
 
 
-@compiled
+@compiled_in_place
 def _sort(values: Floats, order: Ints, start: int, stop: int, spare: Scratch) -> None:
     """Sort `values[start:stop]` and with them `order`, stable.
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.future import (
     NEVER,
     Future,
@@ -149,12 +149,12 @@ def _future_of(ways: Ways, plan: PlacedJobs) -> Future:
     return future
 
 
-@compiled
+@compiled_in_place
 def _occupy(future: Future, ways: Ways, n: int, start: float, w: int, gpu: int) -> None:
     occupy(future, n, start, ways.time[w], ways.kind[w], ways.size[w], ways.parts, ways.needs, w, gpu)
 
 
-@compiled
+@compiled_in_place
 def _place(future: Future, ways: Ways, full: Ints, plan: PlacedJobs, j: int, listed: int) -> bool:
     """Start a job in a way, if a node has room that no reservation needs."""
     chosen, w, g = _best_in_use(future, ways, full, plan.jobs, j, listed)
@@ -178,7 +178,7 @@ def _most_free_of_all(future: Future, ways: Ways) -> Ints:
     return full
 
 
-@compiled
+@compiled_in_place
 def _most_free(future: Future, ways: Ways, k: int) -> int:
     """The most units that a job can have now on one node of a kind."""
     most = 0
@@ -190,7 +190,7 @@ def _most_free(future: Future, ways: Ways, k: int) -> int:
     return int(most)
 
 
-@compiled
+@compiled_in_place
 def _best_in_use(future: Future, ways: Ways, full: Ints, jobs: Ints, j: int, listed: int) -> tuple[int, int, int]:
     """The node that has its type for a way now, the way there, and its GPU; NONE without room for it until its end."""
     chosen, chosen_way, chosen_gpu, rank, least = NONE, NONE, NONE, 3, np.int64(0)
@@ -218,7 +218,7 @@ def _best_in_use(future: Future, ways: Ways, full: Ints, jobs: Ints, j: int, lis
     return chosen, chosen_way, chosen_gpu
 
 
-@compiled
+@compiled_in_place
 def _best_to_rent(future: Future, ways: Ways, j: int, listed: int) -> tuple[int, int, int]:
     """The first empty node for a way now, as the largest type of the family that is in stock until the job ends."""
     size, family = ways.size[listed], ways.family[ways.kind[listed]]
@@ -235,7 +235,7 @@ def _best_to_rent(future: Future, ways: Ways, j: int, listed: int) -> tuple[int,
     return NONE, NONE, NONE
 
 
-@compiled
+@compiled_in_place
 def _has_part(spare: Ints, segment: int, size: int) -> bool:
     """Whether a shared GPU has so many units left."""
     for g in range(spare.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
@@ -244,7 +244,7 @@ def _has_part(spare: Ints, segment: int, size: int) -> bool:
     return False
 
 
-@compiled
+@compiled_in_place
 def _reserve(future: Future, ways: Ways, ranked: Ints, j: int) -> float:
     """Reserve the earliest start of a job; by its best way and the first node where several start then.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_cover import sort
 
 SAME = 1e-12  # relative: sums of the same slots in another order
 
 
-@compiled
+@compiled_in_place
 def put(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, k: int, h: int) -> None:
     """Job j runs on node k from slot h to its end."""
     c = cluster.class_of[k]
@@ -25,7 +25,7 @@ def put(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: 
         state.left[c, t] -= 1
 
 
-@compiled
+@compiled_in_place
 def free_nodes(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, h: int) -> bool:
     """Return the free node of lowest number in every class: without a job in slot h and not used by a service.
 
@@ -42,7 +42,7 @@ def free_nodes(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedSta
     return found
 
 
-@compiled
+@compiled_in_place
 def startable_node(cluster: SlottedCluster, state: SlottedState, j: int, h: int, first_only: bool) -> int:
     """The node on which job j may start in slot h: the best by key, then by number, that is free and passes the guard.
 
@@ -74,7 +74,7 @@ def startable_node(cluster: SlottedCluster, state: SlottedState, j: int, h: int,
     return -1
 
 
-@compiled
+@compiled_in_place
 def may_start(cluster: SlottedCluster, j: int, h: int) -> bool:
     """Whether the policy lets a job start in a slot on any node."""
     if cluster.first[j] > h:
@@ -85,7 +85,7 @@ def may_start(cluster: SlottedCluster, j: int, h: int) -> bool:
     return False
 
 
-@compiled
+@compiled_in_place
 def next_start(
     cluster: SlottedCluster,
     plan: SlottedSchedule,
@@ -142,7 +142,7 @@ def put_cheapest(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedS
     return node
 
 
-@compiled
+@compiled_in_place
 def _block_costs(cluster: SlottedCluster, j: int, cost: Floats) -> None:
     """The cost of a block of job j by the class of its node and its first slot."""
     classes, slots = cost.shape
@@ -155,7 +155,7 @@ def _block_costs(cluster: SlottedCluster, j: int, cost: Floats) -> None:
                 cost[c, h] += cluster.key[j, c, t if width > 1 else 0]
 
 
-@compiled
+@compiled_in_place
 def _mark_usable_slots(
     cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, k: int, usable: Bools
 ) -> None:
@@ -165,7 +165,7 @@ def _mark_usable_slots(
         usable[h] = cluster.allowed[j, c, h] and plan.job[k, h] < 0 and state.known[c, h] == 1
 
 
-@compiled
+@compiled_in_place
 def _block(usable: Bools, length: int, cost: Floats) -> int:
     """The first slot of the cheapest block, the earliest of equal ones; NONE where there is none."""
     begin = -1

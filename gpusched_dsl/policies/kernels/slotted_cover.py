@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 
 VISITS = 6_000
 STEPS = 60
@@ -44,7 +44,7 @@ class _Orders(NamedTuple):
     by_unit: Ints  # (S, C)
 
 
-@compiled
+@compiled_in_place
 def sort(key: Floats, order: Ints) -> None:
     """Return the positions of `key` by increasing value, ties in their order."""
     for i in range(len(order)):
@@ -55,7 +55,7 @@ def sort(key: Floats, order: Ints) -> None:
         order[place] = i
 
 
-@compiled
+@compiled_in_place
 def _fill(cover: Cover, orders: _Orders, s: int, fixed: int, count: Ints, left: Ints, used: Floats) -> float:
     """Return the least priced cost of service s: counts of classes before `fixed` are given, of the others `left` nodes
     are available and may be used in part. `used` (C,) receives the used nodes of each class.
@@ -106,7 +106,7 @@ def _fill(cover: Cover, orders: _Orders, s: int, fixed: int, count: Ints, left: 
     return found + rest * cover.spill if rest > least else found
 
 
-@compiled
+@compiled_in_place
 def _bound(
     cover: Cover, orders: _Orders, s: int, fixed: int, count: Ints, left: Ints, used: Floats
 ) -> tuple[float, float, float]:

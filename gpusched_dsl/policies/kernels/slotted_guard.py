@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.slotted_cluster import EQUAL_PARTS, Guard
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT, least_excess
 
 
-@compiled
+@compiled_in_place
 def is_enough(kind: int, left: Ints, capacity: Floats, load: Floats) -> bool:
     """Whether `left[c]` nodes of each class can serve the loads of a slot, without sharing by services.
 
@@ -77,7 +77,7 @@ def ask_one_service_each(guard: Guard, left: Ints, known: Ints, begin: int, end:
             rest[c] += 1
 
 
-@compiled
+@compiled_in_place
 def _copy_slot(guard: Guard, left: Ints, h: int, rest: Ints, load: Floats) -> None:
     for c in range(len(rest)):
         rest[c] = left[c, h]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.slotted import free_nodes, may_start, put, startable_node
 from gpusched_dsl.policies.kernels.slotted_cluster import Serving, SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT
@@ -21,14 +21,14 @@ HALVINGS = 200
 EQUAL = 1e-9  # performances that differ by less are equal
 
 
-@compiled
+@compiled_in_place
 def most_within(rate: float, time: float) -> float:
     """The largest load of a node for which the mean response time 1 / (rate - load) + 1 / rate is at most `time`."""
     product = rate * time
     return rate * (product - 2.0) / (product - 1.0) if product > 2.0 else 0.0
 
 
-@compiled
+@compiled_in_place
 def response_time(pool: Ints, rate: Floats, load: float) -> float:
     """Return the least response time at which `pool[c]` nodes of each class serve the load; infinite if they are too
     slow.
@@ -59,7 +59,7 @@ def response_time(pool: Ints, rate: Floats, load: float) -> float:
     return high
 
 
-@compiled
+@compiled_in_place
 def load_taken(pool: Ints, rate: Floats, time: float) -> float:
     """Return the load that a pool serves within a response time."""
     total = 0.0
@@ -69,7 +69,7 @@ def load_taken(pool: Ints, rate: Floats, time: float) -> float:
     return total
 
 
-@compiled
+@compiled_in_place
 def performance(cluster: SlottedCluster, j: int, last: int) -> float:
     """Return the performance of job j if `last` is its last slot; after the last slot of all it continues linearly."""
     slots = cluster.value.shape[1]
@@ -104,7 +104,7 @@ def new_turns(cluster: SlottedCluster, services: int) -> Turns:
     )
 
 
-@compiled
+@compiled_in_place
 def begin_slot(
     cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, turns: Turns, h: int
 ) -> None:
@@ -123,7 +123,7 @@ def begin_slot(
             turns.least[0] = min(turns.least[0], performance(cluster, j, plan.last[j]))
 
 
-@compiled
+@compiled_in_place
 def take_turns(
     cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, turns: Turns, h: int
 ) -> int:
@@ -158,7 +158,7 @@ def take_turns(
     return -1
 
 
-@compiled
+@compiled_in_place
 def _worst(
     cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, turns: Turns, h: int
 ) -> tuple[int, int, float]:
@@ -181,7 +181,7 @@ def _worst(
     return s, j, least
 
 
-@compiled
+@compiled_in_place
 def _all_in_time(serving: Serving, time: Floats, h: int) -> bool:
     late = False
     for s in range(len(time)):
@@ -189,7 +189,7 @@ def _all_in_time(serving: Serving, time: Floats, h: int) -> bool:
     return not late
 
 
-@compiled
+@compiled_in_place
 def _fastest(serving: Serving, s: int, first_free: Ints) -> int:
     """The free node of the highest service rate, then of lowest number; NONE if the service runs on none of them."""
     best = -1

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.slotted_cluster import Serving, SlottedCluster, SlottedSchedule
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT, sort
 
 
-@compiled
+@compiled_in_place
 def free_by_class(cluster: SlottedCluster, plan: SlottedSchedule, h: int, free: Ints, class_by_id: Ints) -> int:
     """Count the nodes of each class that do not train in slot h and list their classes by rising id."""
     free[:] = 0
@@ -61,7 +61,7 @@ def spread_loads(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedul
                     wanted -= 1
 
 
-@compiled
+@compiled_in_place
 def serve_equal_parts(cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, h: int) -> None:
     """Every load in equal parts over all nodes that do not train and on which the service runs."""
     for s in range(len(serving.capacity)):

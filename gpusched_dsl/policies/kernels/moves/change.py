@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled_in_place
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
@@ -35,7 +35,7 @@ def empty_change(work: Workload) -> ScheduleChange:
     return ScheduleChange(shape, *(np.full(jobs, NONE, dtype=np.int64) for _ in range(4)))
 
 
-@compiled
+@compiled_in_place
 def clear(change: ScheduleChange) -> None:
     """Name nothing."""
     change.shape[0] = 0
@@ -43,7 +43,7 @@ def clear(change: ScheduleChange) -> None:
     change.shape[2] = NONE
 
 
-@compiled
+@compiled_in_place
 def name_job(change: ScheduleChange, j: int, way: int, node: int, gpu: int) -> None:
     """Send a job to a node, a way of NONE to the queue."""
     i = change.shape[0]
@@ -54,7 +54,7 @@ def name_job(change: ScheduleChange, j: int, way: int, node: int, gpu: int) -> N
     change.shape[0] = i + 1
 
 
-@compiled
+@compiled_in_place
 def copy_change(into: ScheduleChange, change: ScheduleChange) -> None:
     """Overwrite one buffer by another."""
     into.shape[:] = change.shape
@@ -65,7 +65,7 @@ def copy_change(into: ScheduleChange, change: ScheduleChange) -> None:
         into.gpu[i] = change.gpu[i]
 
 
-@compiled
+@compiled_in_place
 def apply(work: Workload, plan: Schedule, change: ScheduleChange) -> None:
     """Carry a change out, in place."""
     for i in range(change.shape[0]):
@@ -85,7 +85,7 @@ def apply(work: Workload, plan: Schedule, change: ScheduleChange) -> None:
             _close(work, plan, n)
 
 
-@compiled
+@compiled_in_place
 def _close(work: Workload, plan: Schedule, n: int) -> None:
     """A node without jobs: its place in the order of opening is free, and its kind if it was rented."""
     plan.opened[n] = NONE
@@ -95,7 +95,7 @@ def _close(work: Workload, plan: Schedule, n: int) -> None:
         plan.left[n, r] = work.room[plan.kind[n], r] if plan.kind[n] >= 0 else np.inf
 
 
-@compiled
+@compiled_in_place
 def _take_out(work: Workload, plan: Schedule, j: int) -> None:
     w, n, g = plan.way[j], plan.node[j], plan.gpu[j]
     if w < 0:
@@ -115,7 +115,7 @@ def _take_out(work: Workload, plan: Schedule, j: int) -> None:
     plan.gpu[j] = NONE
 
 
-@compiled
+@compiled_in_place
 def _put_in(work: Workload, plan: Schedule, j: int, w: int, n: int, g: int) -> None:
     if plan.opened[n] == NONE:
         plan.opened[n] = plan.opened.max() + 1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.pricing import TOTAL, price
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
@@ -68,7 +68,7 @@ def empty_delta_evaluation(work: Workload, price_kind: int, pressure: Floats) ->
     )
 
 
-@compiled
+@compiled_in_place
 def tolerance(value: float) -> float:
     """Return the rounding tolerance of a value."""
     return EPSILON * max(1.0, abs(value))
@@ -97,7 +97,7 @@ def _list_members(plan: Schedule, delta: DeltaEvaluation) -> None:
             at[n] += 1
 
 
-@compiled
+@compiled_in_place
 def _list_ends(work: Workload, plan: Schedule, delta: DeltaEvaluation) -> None:
     by_node = work.node_rate.shape[1] > 0
     delta.sums[1] = 0.0
@@ -161,7 +161,7 @@ def _list_late(work: Workload, plan: Schedule, delta: DeltaEvaluation) -> None:
     delta.counts[1] = costly
 
 
-@compiled
+@compiled_in_place
 def sort_by(key: Floats, items: Ints, count: int, spare: Ints) -> None:
     """Sort the first `count` items by `key[item]`, in place and stable: pairs of sorted stretches are merged."""
     width = 1

@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled_in_place
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import EPSILON, DeltaEvaluation
 from gpusched_dsl.policies.kernels.pricing import FIRST_END, NODE_FIRST_END, TOTAL
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
-@compiled
+@compiled_in_place
 def exchange_gain(work: Workload, plan: Schedule, delta: DeltaEvaluation, a: int, b: int) -> float:
     """Return the price after jobs a and b have exchanged their places, or their places in the queue, minus the price
     before. Infinite if one of them has no such way or finds no room.
@@ -60,7 +60,7 @@ def exchange_gain(work: Workload, plan: Schedule, delta: DeltaEvaluation, a: int
     return float(gain)
 
 
-@compiled
+@compiled_in_place
 def reshape_gain(work: Workload, plan: Schedule, delta: DeltaEvaluation, n: int, kind: int, ways: Ints) -> float:
     """Return the price after node n has become of a kind with `ways[i]` for its i-th job, minus the price before.
 
@@ -100,7 +100,7 @@ def reshape_gain(work: Workload, plan: Schedule, delta: DeltaEvaluation, n: int,
     return float(gain + (delta.sums[1] - delta.rate[n] + rate) * end - delta.sums[1] * delta.ends[0])
 
 
-@compiled
+@compiled_in_place
 def shift_gain(work: Workload, plan: Schedule, delta: DeltaEvaluation, j: int, m: int, way: int) -> float:
     """Return the price after job j, of complete GPUs, has moved to the existing node m, minus the price before.
 
@@ -138,7 +138,7 @@ def shift_gain(work: Workload, plan: Schedule, delta: DeltaEvaluation, j: int, m
     return float(gain)
 
 
-@compiled
+@compiled_in_place
 def end_without(delta: DeltaEvaluation, a: int, b: int) -> float:
     """The first end of all jobs but two."""
     if delta.enders[0] != a and delta.enders[0] != b:
@@ -148,7 +148,7 @@ def end_without(delta: DeltaEvaluation, a: int, b: int) -> float:
     return float(delta.ends[2])
 
 
-@compiled
+@compiled_in_place
 def fits_instead(needs: Floats, room: Floats, left: Floats, old: int, new: int) -> bool:
     """Whether the further capacities of a node suffice once one way gives place to another."""
     for r in range(len(room)):  # noqa: SIM110

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.shapes import is_first, shares_gpus, sizes_of, try_ways, ways_of
@@ -50,7 +50,7 @@ def regroup_gpus(work: Workload, plan: Schedule, delta: DeltaEvaluation, length:
     return best
 
 
-@compiled
+@compiled_in_place
 def distributions(gpus: int, jobs: int) -> int:
     """The ways to give each job at least one of the GPUs, all or not: `gpus` over `jobs`; stops above `FEW`."""
     number = 1
@@ -61,7 +61,7 @@ def distributions(gpus: int, jobs: int) -> int:
     return number
 
 
-@compiled
+@compiled_in_place
 def next_of_all(sizes: Ints, count: int, parts: int, gpus: int, turn: int) -> bool:
     """Return the next distribution of complete GPUs in lexicographic order, the first at turn 0; False if
     there is none.
@@ -81,7 +81,7 @@ def next_of_all(sizes: Ints, count: int, parts: int, gpus: int, turn: int) -> bo
     return False
 
 
-@compiled
+@compiled_in_place
 def next_transfer(now: Ints, sizes: Ints, here: Ints, late: int, parts: int, turn: int) -> bool:
     """One GPU more for the late job: an idle one at turn 0, then one of each job that has two; False at the end."""
     count = len(here)
@@ -97,7 +97,7 @@ def next_transfer(now: Ints, sizes: Ints, here: Ints, late: int, parts: int, tur
     return True
 
 
-@compiled
+@compiled_in_place
 def differ(now: Ints, sizes: Ints, count: int) -> bool:
     """Whether a distribution is another one."""
     for i in range(count):  # noqa: SIM110

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, clear, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance, update_delta_evaluation
 from gpusched_dsl.policies.kernels.pricing import TOTAL
@@ -129,7 +129,7 @@ def copy_of(plan: Schedule) -> Schedule:
     )  # fmt: skip
 
 
-@compiled
+@compiled_in_place
 def is_separable(work: Workload, delta: DeltaEvaluation) -> bool:
     """Whether a node's price is independent of other nodes, and its jobs need only complete GPUs."""
     plain = work.parts == 1 and work.needs.shape[1] == 0 and work.node_rate.shape[1] == 0
@@ -150,7 +150,7 @@ def members(delta: DeltaEvaluation, n: int) -> Ints:
     return delta.member[delta.member_from[n] : delta.member_from[n + 1]]
 
 
-@compiled
+@compiled_in_place
 def are_movable(work: Workload, plan: Schedule, jobs: Ints) -> bool:
     """Whether jobs that run may be moved: one that must not has no ways, not even its own."""
     own = 0
@@ -159,7 +159,7 @@ def are_movable(work: Workload, plan: Schedule, jobs: Ints) -> bool:
     return bool(own >= 0)
 
 
-@compiled
+@compiled_in_place
 def may_become(work: Workload, plan: Schedule, delta: DeltaEvaluation, n: int, k: int) -> bool:
     """Whether a node may be of a kind."""
     if work.node_kind[n] >= 0:
@@ -187,7 +187,7 @@ def empty_table(jobs: int, pairs: int) -> PackingTable:
     )
 
 
-@compiled
+@compiled_in_place
 def add_jobs(work: Workload, table: PackingTable, jobs: Ints, row: int, k: int, other: int) -> None:
     """Add jobs from `row`, on a node of kind k, or on one of kind `other` (NONE: there is no other)."""
     first = work.units[k]
@@ -221,7 +221,7 @@ def add_jobs(work: Workload, table: PackingTable, jobs: Ints, row: int, k: int, 
                             taken[at] = w + side * len(work.job)
 
 
-@compiled
+@compiled_in_place
 def least_packing(work: Workload, table: PackingTable, rows: int, k: int, other: int) -> tuple[float, int]:
     """The least price of both nodes, and the pair of units that has it; a node without jobs is closed, for nothing."""
     second = 0 if other == NONE else work.units[other]
@@ -239,7 +239,7 @@ def least_packing(work: Workload, table: PackingTable, rows: int, k: int, other:
     return best, found
 
 
-@compiled
+@compiled_in_place
 def write(
     work: Workload,
     plan: Schedule,

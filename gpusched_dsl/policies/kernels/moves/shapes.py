@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.gains import reshape_gain, shift_gain
@@ -80,7 +80,7 @@ def best_resize(
     return best
 
 
-@compiled
+@compiled_in_place
 def try_ways(
     work: Workload,
     plan: Schedule,
@@ -106,7 +106,7 @@ def try_ways(
     return gain
 
 
-@compiled
+@compiled_in_place
 def _faster_node(
     work: Workload, plan: Schedule, delta: DeltaEvaluation, j: int, best: float, margin: float, change: ScheduleChange
 ) -> float:
@@ -144,7 +144,7 @@ def late_nodes(node: Ints, late: Ints) -> Ints:
     return nodes[:found]
 
 
-@compiled
+@compiled_in_place
 def is_first(node: Ints, late: Ints, i: int) -> bool:
     """Whether none of the jobs before the i-th one is on its node."""
     for before in range(i):  # noqa: SIM110
@@ -153,7 +153,7 @@ def is_first(node: Ints, late: Ints, i: int) -> bool:
     return True
 
 
-@compiled
+@compiled_in_place
 def shares_gpus(spare: Ints) -> bool:
     """Whether a node has GPUs that are given out in parts."""
     for left in spare:  # noqa: SIM110
@@ -162,21 +162,21 @@ def shares_gpus(spare: Ints) -> bool:
     return False
 
 
-@compiled
+@compiled_in_place
 def sizes_of(here: Ints, way: Ints, size: Ints, sizes: Ints) -> None:
     """The units of the jobs of a node."""
     for i in range(len(here)):
         sizes[i] = size[way[here[i]]]
 
 
-@compiled
+@compiled_in_place
 def ways_of(here: Ints, way_at: Ints, kind: int, sizes: Ints, ways: Ints) -> None:
     """The ways of the jobs of a node on a kind, with other units; NONE where there is none."""
     for i in range(len(here)):
         ways[i] = way_at[here[i], kind, sizes[i]] if sizes[i] < way_at.shape[2] else NONE
 
 
-@compiled
+@compiled_in_place
 def _time_saved(here: Ints, way: Ints, ways: Ints, time: Floats) -> float:
     """Return the total reduction of the times of the jobs of a node."""
     saved = 0.0
@@ -186,7 +186,7 @@ def _time_saved(here: Ints, way: Ints, ways: Ints, time: Floats) -> float:
     return saved
 
 
-@compiled
+@compiled_in_place
 def _rescale(sizes: Ints, count: int, parts: int, times: int, over: int) -> bool:
     """Multiply units by `times / over`, in place; return False if that is not a number of complete GPUs."""
     for i in range(count):

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.policies.kernels.compiled import compiled
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.gains import exchange_gain
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
-@compiled
+@compiled_in_place
 def first_of(count: int, length: int) -> int:
     """Return the number of examined jobs of a list."""
     return count if length <= 0 else min(count, length)
 
 
-@compiled
+@compiled_in_place
 def swap_tardy_costly(
     work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange
 ) -> float:
@@ -38,7 +38,7 @@ def swap_tardy_costly(
     return best
 
 
-@compiled
+@compiled_in_place
 def swap_tardy_any(
     work: Workload, plan: Schedule, delta: DeltaEvaluation, length: int, change: ScheduleChange
 ) -> float:
@@ -93,7 +93,7 @@ def swap_postponed_running(
     return best
 
 
-@compiled
+@compiled_in_place
 def _write(work: Workload, plan: Schedule, change: ScheduleChange, a: int, b: int) -> None:
     """Name the exchange of two places, if there is one."""
     clear(change)
