@@ -49,8 +49,10 @@ def _is_in_place(function: Function) -> bool:
 
 
 def _creates_arrays(function: Function) -> bool:
+    """Whether the text shows an array that is created; one slice is assigned to another through a copy."""
     return any(
         isinstance(part, ast.List | ast.ListComp)
+        or (isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice) and isinstance(part.ctx, ast.Store))
         or (isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in CREATE)
         for part in ast.walk(ast.parse(inspect.getsource(function)))
     )

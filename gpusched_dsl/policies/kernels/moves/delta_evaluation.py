@@ -168,7 +168,8 @@ def sort_by(key: Floats, items: Ints, count: int, spare: Ints) -> None:
     while width < count:
         for start in range(0, count - width, 2 * width):
             middle, stop = start + width, min(start + 2 * width, count)
-            spare[start:middle] = items[start:middle]
+            for at in range(start, middle):
+                spare[at] = items[at]
             left, right, to = start, middle, start
             while left < middle:
                 if right < stop and key[items[right]] < key[spare[left]]:
