@@ -18,6 +18,7 @@ CREATE = {
     "append", "arange", "argsort", "array", "concatenate", "copy", "cumsum", "empty", "empty_like", "full", "ones",
     "sort", "where", "zeros", "zeros_like",
 }  # fmt: skip
+CONSTANTS = {"0", "0.0", "NONE", "np.inf"}
 SCALARS = {"None", "int", "float", "bool"}
 Function = Callable[..., Any]
 
@@ -49,10 +50,14 @@ def _is_in_place(function: Function) -> bool:
 
 
 def _creates_arrays(function: Function) -> bool:
-    """Whether the text shows an array that is created; one slice is assigned to another through a copy."""
+    """Whether the text shows an array that is created; what is assigned to a slice is copied if it is an array."""
     return any(
         isinstance(part, ast.List | ast.ListComp)
-        or (isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice) and isinstance(part.ctx, ast.Store))
+        or (
+            isinstance(part, ast.Assign)
+            and any(isinstance(to, ast.Subscript) and isinstance(to.slice, ast.Slice) for to in part.targets)
+            and ast.unparse(part.value) not in CONSTANTS
+        )
         or (isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in CREATE)
         for part in ast.walk(ast.parse(inspect.getsource(function)))
     )

@@ -57,7 +57,8 @@ def name_job(change: ScheduleChange, j: int, way: int, node: int, gpu: int) -> N
 @compiled_in_place
 def copy_change(into: ScheduleChange, change: ScheduleChange) -> None:
     """Overwrite one buffer by another."""
-    into.shape[:] = change.shape
+    for i in range(len(change.shape)):
+        into.shape[i] = change.shape[i]
     for i in range(change.shape[0]):
         into.job[i] = change.job[i]
         into.way[i] = change.way[i]

@@ -67,7 +67,8 @@ def next_of_all(sizes: Ints, count: int, parts: int, gpus: int, turn: int) -> bo
     there is none.
     """
     if turn == 0:
-        sizes[:count] = parts
+        for i in range(count):
+            sizes[i] = parts
         return True
     total = 0
     for i in range(count):
@@ -91,7 +92,8 @@ def next_transfer(now: Ints, sizes: Ints, here: Ints, late: int, parts: int, tur
         sizes[i] = now[i] + (parts if here[i] == late else 0)
     if turn > 0 and here[turn - 1] != late:
         if now[turn - 1] <= parts:
-            sizes[:count] = now[:count]
+            for i in range(count):
+                sizes[i] = now[i]
         else:
             sizes[turn - 1] -= parts
     return True
