@@ -4,8 +4,9 @@
    none has a negative reduced cost: its value z then bounds the problem with all patterns (column generation, P. C.
    Gilmore, R. E. Gomory, 1961; over a listed pool, sifting).
 2. The problem is solved over the patterns at hand: a plan of value u.
-3. Where u - z is more than was asked for, it is solved over all patterns whose reduced cost is at most u - z. A plan
-   that uses another one costs more than u, so the solver's bound, if below u, holds for all patterns.
+3. Where u - z is more than the gap g that was asked for, it is solved over all columns whose reduced cost is at most
+   u - g |u| - z, and those of the plan. A plan that uses another one costs at least u - g |u|, so a solver's bound up
+   to that holds for all columns, and more need not be proved (reduced cost fixing, with the gap in the cutoff).
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def solve_pooled(
 ) -> tuple[AggregatedProblem, Solution]:
     """Return the problem with the last examined patterns, and its solution with a bound for all patterns."""
     clock = _Clock(options, monitor)
+    sign = _sign(aggregated.problem)
     relaxation = _sift(aggregated, clock)
     small = relaxation.aggregated
     if start is not None:
@@ -68,17 +70,18 @@ def solve_pooled(
     conclusion = _conclude(first, relaxation.value, options)
     if conclusion.status is Status.OPTIMAL or clock.over or first.reason == "interrupt":
         return small, conclusion
-    excess = abs(first.objective - relaxation.value)
-    wide = relaxation.problem_within(excess * (1 + 1e-9) + PRECISION * max(1.0, abs(first.objective)))
+    value, size = sign * first.objective, abs(first.objective)
+    limit = (value - options.gap * size - sign * relaxation.value) * (1 + 1e-9) + PRECISION * max(1.0, size)
+    wide = relaxation.problem_within(limit)
     again = wide.aggregate(small.disaggregate(first.point))
     first.close()
+    wide = replace(wide, problem=relaxation.fixed_by_reduced_cost(wide.problem, limit, again))
     second = solve_problem(wide.problem, backend, clock.options(1.0), again, monitor)
     if second.objective is None:
         return small, conclusion
-    sign = _sign(aggregated.problem)
     bounds = [sign * relaxation.value]
     if second.bound is not None:
-        bounds.append(min(sign * second.bound, sign * first.objective))
+        bounds.append(min(sign * second.bound, sign * relaxation.value + limit))
     return wide, _conclude(second, sign * max(bounds), options)
 
 
@@ -131,6 +134,24 @@ class _SiftedRelaxation:
         for part, prices, duals in _prices(self.aggregated, relaxed, self.duals):
             parts.append(part if part.pool is None else part.pool.component_within(prices, duals, limit))
         return assemble(self.aggregated.quotient, parts)
+
+    def fixed_by_reduced_cost(self, problem: Problem, limit: float, point: Floats | None) -> Problem:
+        """Return the problem with integer columns at a bound that cost more than a limit for each unit away from it.
+
+        Those that the point has away from their bounds stay free.
+        """
+        assert self.duals is not None
+        matrix = problem.matrix
+        by_rows = sparse.csr_matrix(
+            (matrix.values, matrix.columns, matrix.starts), shape=(matrix.rows, problem.columns)
+        )
+        costs = _sign(problem) * problem.objectives[0].costs(problem.columns) - by_rows.T @ self.duals
+        low, high = problem.integer & (costs > limit), problem.integer & (costs < -limit)
+        if point is not None:
+            low &= point < problem.lower + 0.5
+            high &= point > problem.upper - 0.5
+        lower, upper = np.where(high, problem.upper, problem.lower), np.where(low, problem.lower, problem.upper)
+        return replace(problem, lower=lower, upper=upper)
 
 
 def _sift(aggregated: AggregatedProblem, clock: _Clock) -> _SiftedRelaxation:

@@ -84,7 +84,7 @@ class PatternPool:
     Both functions take the reduced costs of the columns of the component (as sums over the class) and the dual values
     of the part's rows, family by family. `price` returns the least reduced cost of all columns, and the part
     with the cheapest missing columns, None if none of these has a reduced cost below minus `precision`.
-    `component_within` returns the part with all columns of a reduced cost up to a limit.
+    `component_within` returns the part with all columns of a reduced cost up to a limit, and those that it has.
     """
 
     price: Callable[[Floats, tuple[Floats, ...], float], tuple[float, AggregatedComponent | None]]

@@ -171,7 +171,9 @@ class _Counting:
         return least, self._component_of(np.concatenate((self.pooled.chosen, better))) if len(better) else None
 
     def _component_within(self, reduced: Floats, duals: tuple[Floats, ...], limit: float) -> AggregatedComponent:
-        return self._component_of(np.flatnonzero(self._pattern_costs(reduced, duals) <= limit))
+        assert self.pooled is not None
+        within = np.flatnonzero(self._pattern_costs(reduced, duals) <= limit)
+        return self._component_of(np.union1d(within, self.pooled.chosen))
 
     def _component_of(self, chosen: Codes) -> AggregatedComponent:
         assert self.pooled is not None

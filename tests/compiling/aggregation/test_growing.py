@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import capacity_cases
 import pytest
@@ -14,7 +15,10 @@ from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.compiling.aggregation import patterns
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving import pattern_generation
 from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.pattern_generation import is_pooled, solve_pooled
 from gpusched_dsl.solving.solve import solve_problem
@@ -216,6 +220,47 @@ def test_a_gap_is_kept(tmp_path: Path) -> None:
     assert solved.gap <= 0.5
     assert solved.bound is not None
     assert solved.bound >= BEST - 1e-6
+
+
+def check_gaps(folder: Path, model: str, seeds: range, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Compare plans and bounds at several gaps with the optimum; return how often columns were fixed for the gap."""
+    sharing = model == "sharing"
+    cases = sharing_cases if sharing else capacity_cases
+    workspace = loaded(cases.write_cases(folder, seeds))
+    fixed = []
+    real = pattern_generation._SiftedRelaxation.fixed_by_reduced_cost
+
+    def recording(relaxation: Any, problem: Problem, limit: float, point: Floats | None) -> Problem:
+        found = real(relaxation, problem, limit, point)
+        fixed.append(int((found.upper < problem.upper).sum() + (found.lower > problem.lower).sum()))
+        assert point is None or ((found.lower - 1e-6 <= point) & (point <= found.upper + 1e-6)).all()
+        return found
+
+    monkeypatch.setattr(pattern_generation._SiftedRelaxation, "fixed_by_reduced_cost", recording)
+    for seed in seeds:
+        made = built(workspace, f"Seed{seed}", cases.settings(seed))
+        if made.aggregated is None or not is_pooled(made.aggregated):
+            continue
+        best = solve_built(made, "highs", EXACT)[0]
+        for gap in (0.001, 0.01, 0.05, 0.2):
+            solved = solve_built(made, "highs", SolveOptions(gap=gap))[0]
+            assert solved.status == best.status
+            if best.objective is None:
+                continue
+            assert solved.objective is not None
+            assert solved.bound is not None
+            assert solved.point is not None
+            assert verify(made.problem, solved.point).feasible
+            off = 1e-6 * max(1.0, abs(best.objective))
+            assert solved.bound - off <= best.objective <= solved.objective + off
+            assert solved.objective - solved.bound <= gap * abs(solved.objective) + off
+    return sum(count > 0 for count in fixed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["capacity", "sharing"])
+def test_bounds_are_valid_at_every_gap(tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_gaps(tmp_path, model, range(3000, 3150), monkeypatch) > 0
 
 
 @pytest.mark.slow
