@@ -20,6 +20,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -27,6 +28,7 @@ from gpusched_dsl.language.checked import (
     Element,
     Function,
     IfThenElse,
+    IndexVar,
     LetRef,
     Logic,
     Negate,
@@ -157,7 +159,20 @@ class RolloutFormulas:
             variable: np.broadcast_to(self.ev.codes(subscript, frame), (frame.size,))
             for variable, subscript in zip(declared.indexing.variables, expr.subscripts, strict=True)
         }
+        if len(free_variables(expr.subscripts)) < len(frame.columns):
+            return self._of_distinct(declared.value, frame.size, columns)
         return self.of(declared.value, Frame(frame.size, columns))
+
+    def _of_distinct(self, value: TypedExpr, size: int, columns: Mapping[IndexVar, Codes]) -> Formula:
+        """The formula of a declared value that many rows share: it is evaluated once for each list of subscripts."""
+        if not columns:
+            alone = self.of(value, Frame(1, {}))
+            return lambda state: np.broadcast_to(alone(state), (1,))[0]
+        rows, which = np.unique(np.stack(list(columns.values())), axis=1, return_inverse=True)
+        count = rows.shape[1]
+        inner = self.of(value, Frame(count, dict(zip(columns, rows, strict=True))))
+        place = which.reshape(size)
+        return lambda state: np.broadcast_to(inner(state), (count,))[place]
 
     def _of_job(self, expr: ParamRef, frame: Frame) -> Formula:
         """The fraction of work left, the service, or the shortest time of the job of each row."""
