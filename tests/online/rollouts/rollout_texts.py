@@ -20,6 +20,7 @@ policy Crowd for CapacityPlanning extends Greedy {
   order j in Jobs by urgency[j] + 0.1 * shortest[j] * 1[1/h], attained[j], arrived[j];
 }
 policy Switching for CapacityPlanning { portfolio Greedy, ATC, EDF; }
+policy Congested for CapacityPlanning { portfolio CongestionATC, ATC; continue with CongestionATC; }
 policy Rolling for CapacityPlanning { portfolio Greedy, EDF, Slack; continue with ATC, Slack; }
 policy Drawing for CapacityPlanning {
   portfolio Greedy, EDF, Crowd;

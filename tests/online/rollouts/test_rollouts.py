@@ -49,6 +49,8 @@ def start(text: str, method: str, online: str = BLOCK, seed: int = 0) -> EventLo
 
 CASES = [
     ("Switching", BLOCK, ""),
+    ("Congested", BLOCK, ""),
+    ("Congested", "Noisy", "lookahead 3[h]; futures 2 with arrivals seed 3;"),
     ("Rolling", "Periodic", ""),
     ("Rolling", "Whole", "lookahead 1.5[h];"),
     ("Drawing", BLOCK, "futures 2;"),
