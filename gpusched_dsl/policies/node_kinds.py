@@ -29,6 +29,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
     TypedIndexing,
 )
+from gpusched_dsl.language.checked_policy import NOW
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.node_types import distinguishes_nodes, name_of_type, ways_are_alike, with_node_set
@@ -209,7 +210,10 @@ class NodeKindReader:
         told = [i.value for i in self.placement.all("uses", "lasts", "costs", "node_rate", "late")]
         told += [i.of for i in self.placement.all("uses") if i.of is not None]
         told += self.keys
-        key = (id(self.model), id(label), *map(id, told))
+        # The model of each plan has a clock of its own, which is the same for all nodes.
+        model = self.model
+        lets = (value for name, value in model.lets.items() if name != NOW)
+        key = tuple(map(id, (model.params, model.sets, model.variables, label, *told, *lets)))
         if key not in _KNOWN:
             if len(_KNOWN) >= _MOST_KNOWN:
                 _KNOWN.clear()

@@ -54,6 +54,8 @@ class _Stage:
         self.pairs = ev.domain_frame(stage.indexing, domain)
         grown = ev.expand(self.pairs, stage.over, stage.span)
         self.choices, self.pair_of = grown.frame, grown.parents()
+        # Of results over the same rows: these, the domain, and the places of the rows in it.
+        self._places: dict[tuple[int, ...], tuple[Frame, Domain, Codes]] = {}
 
     def numbers(self, role: str, frame: Frame, otherwise: float = 0.0) -> Floats:
         expr = self.stage.parts.get(role)
@@ -83,11 +85,15 @@ class _Stage:
     def result(self, word: str, frame: Frame, values: Floats) -> tuple[str, Param]:
         """A parameter that has `values` in the rows of a frame."""
         declared = self.stage.results[word]
-        domain: Domain = self.ev.index_domain(declared.indexing, declared.span)
+        variables = declared.indexing.variables
+        key = (id(frame), *map(id, variables))  # both stay as long as this does
+        if key not in self._places:
+            domain: Domain = self.ev.index_domain(declared.indexing, declared.span)
+            columns = tuple(spread(frame.columns[v], frame.size) for v in variables)
+            self._places[key] = frame, domain, domain.locate(columns) if frame.size else np.zeros(0, dtype=np.int64)
+        _, domain, places = self._places[key]
         values_of_all = np.full(domain.size, _ABSENT[word])
-        columns = tuple(spread(frame.columns[v], frame.size) for v in declared.indexing.variables)
-        if frame.size:
-            values_of_all[domain.locate(columns)] = values
+        values_of_all[places] = values
         return declared.name, Param(domain, values_of_all)
 
 
