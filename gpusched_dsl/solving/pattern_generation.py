@@ -141,11 +141,8 @@ class _SiftedRelaxation:
         Those that the point has away from their bounds stay free.
         """
         assert self.duals is not None
-        matrix = problem.matrix
-        by_rows = sparse.csr_matrix(
-            (matrix.values, matrix.columns, matrix.starts), shape=(matrix.rows, problem.columns)
-        )
-        costs = _sign(problem) * problem.objectives[0].costs(problem.columns) - by_rows.T @ self.duals
+        matrix = _sparse(problem.matrix, problem.columns)
+        costs = _sign(problem) * problem.objectives[0].costs(problem.columns) - matrix.T @ self.duals
         low, high = problem.integer & (costs > limit), problem.integer & (costs < -limit)
         if point is not None:
             low &= point < problem.lower + 0.5
@@ -225,12 +222,14 @@ def _relax(problem: Problem) -> Problem:
     )
 
 
+def _sparse(matrix: Matrix, columns: int) -> sparse.csr_matrix:
+    return sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts), shape=(matrix.rows, columns))
+
+
 def _elastic(problem: Problem) -> Problem:
     """Return the elastic problem: the deficit of rows costs 1 per unit, and nothing else has a cost."""
     rows, columns = problem.rows, problem.columns
-    matrix = problem.matrix
-    own = sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts), shape=(rows, columns))
-    wide = sparse.hstack((own, sparse.eye(rows), -sparse.eye(rows))).tocsr()
+    wide = sparse.hstack((_sparse(problem.matrix, columns), sparse.eye(rows), -sparse.eye(rows))).tocsr()
     slack = Term(None, np.arange(columns, columns + 2 * rows, dtype=np.int32), np.ones(2 * rows))
     return replace(
         problem,
@@ -248,9 +247,7 @@ def _prices(
 ) -> Sequence[tuple[AggregatedComponent, Floats, tuple[Floats, ...]]]:
     """Return, for each part, the reduced costs of its columns, as sums, and the duals of its own rows."""
     quotient = aggregated.quotient
-    matrix = quotient.problem.matrix
-    shape = (matrix.rows, quotient.problem.columns)
-    full_matrix = sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts), shape=shape)
+    full_matrix = _sparse(quotient.problem.matrix, quotient.problem.columns)
     costs = np.zeros(quotient.problem.columns)
     if relaxed.columns == aggregated.problem.columns:  # else it only looks for a point
         costs = _sign(aggregated.problem) * quotient.problem.objectives[0].costs(quotient.problem.columns)
