@@ -17,6 +17,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.distributions import Distribution, discrete, mixture, survival_points
 from gpusched_dsl.ir.distributions.linear_survival import SUM_SLACK
 from gpusched_dsl.ir.distributions.named import named_distribution
+from gpusched_dsl.ir.distributions.stacked import DistinctLaws
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import CheckedRandom, IndexVar, TypedExpr, TypedLaw, TypedList
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -39,7 +40,7 @@ def laws_of(
     ev.budget.frame(domain.size, 1 + domain.arity, random.span, f"random `{random.name}`")
     frame = ev.domain_frame(random.indexing, domain)
     laws = _LawMaker(random, domain, ev, reader, diagnostics).laws(law, frame)
-    return None if laws is None else RandomLaws(domain, tuple(laws[0]), laws[1])
+    return None if laws is None else RandomLaws(domain, DistinctLaws(laws[0]), laws[1])
 
 
 class _LawMaker:

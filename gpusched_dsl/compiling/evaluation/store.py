@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, unique
 from gpusched_dsl.ir.distributions import Distribution
+from gpusched_dsl.ir.distributions.stacked import DistinctLaws
 from gpusched_dsl.ir.domains import Component, Domain, Universe
 from gpusched_dsl.language.checked import Element, ValueType
 
@@ -34,7 +35,7 @@ class RandomLaws(Struct, frozen=True, eq=False):
     """The laws of a random quantity: position i of the domain has `laws[which[i]]`, independent of all others."""
 
     domain: Domain
-    laws: tuple[Distribution, ...]
+    laws: DistinctLaws
     which: Codes
     _given: dict[tuple[int, float, float], Distribution] = field(default_factory=dict)
 
@@ -49,21 +50,11 @@ class RandomLaws(Struct, frozen=True, eq=False):
         """Return the laws of some positions for another domain, without those that no position has."""
         which = self.which[rows]
         used = unique(which)
-        return RandomLaws(domain, tuple(self.laws[law] for law in used.tolist()), np.searchsorted(used, which))
+        return RandomLaws(domain, DistinctLaws(self.laws[law] for law in used.tolist()), np.searchsorted(used, which))
 
     def each(self, position: Codes, function: Callable[..., Floats], *arrays: Floats) -> Floats:
-        """`function(law, arrays...)` for the law at every position, called once for each distinct law."""
-        which = self.which[position]
-        used = unique(which)
-        if len(used) == 1:
-            return np.broadcast_to(function(self.laws[int(used[0])], *arrays), which.shape)
-        result = np.empty(len(which))
-        order = np.argsort(which, kind="stable")
-        ends = np.searchsorted(which[order], used, side="right").tolist()
-        for law, begin, end in zip(used.tolist(), [0, *ends], ends, strict=False):
-            rows = order[begin:end]
-            result[rows] = function(self.laws[law], *(a[rows] for a in arrays))
-        return result
+        """`function(law, arrays...)` for the law at every position (see `DistinctLaws.each`)."""
+        return self.laws.each(self.which[position], function, *arrays)
 
 
 class ValueStore(Struct, eq=False):

@@ -80,6 +80,11 @@ class LinearSurvival(Distribution):
         return np.append(np.cumsum(rises[::-1])[::-1], 0.0)
 
     @property
+    def arrays(self) -> tuple[Floats, ...]:
+        """All that is known of each knot."""
+        return self.knots, self.left, self.right, self.density, self.at_knots, self._beyond
+
+    @property
     def mean(self) -> float:
         return float(self.at_knots[-1])
 
@@ -103,52 +108,74 @@ class LinearSurvival(Distribution):
     def kinks(self) -> Floats:
         return self.knots
 
+    # The knots of this law are those from `_first` to `_last`; `StackedSurvivals` has one such range for each row.
+
+    @property
+    def _first(self) -> Codes | int:
+        return 0
+
+    @property
+    def _last(self) -> Codes | int:
+        return len(self.knots) - 1
+
+    def _count_up_to(self, x: Floats) -> Codes:
+        """Return the place behind the last knot that is not beyond x."""
+        return np.searchsorted(self.knots, x, side="right")
+
+    def _first_not_above(self, y: Floats) -> Codes:
+        """Return the first knot at which S is at most y, the place behind the last knot if there is none."""
+        return np.searchsorted(-self.right, -y, side="left")
+
+    def _count_not_below(self, y: Floats) -> Codes:
+        """Return the place behind the last knot before which S is at least y."""
+        return np.searchsorted(-self.left, -y, side="right")
+
     def survival(self, x: Floats) -> Floats:
         at, step = self._place(x)
-        return np.where(at < 0, 1.0, self.right[at] - self.density[at] * step)
+        return np.where(at < self._first, 1.0, self.right[at] - self.density[at] * step)
 
     def survival_left(self, x: Floats) -> Floats:
-        x = as_floats(x)
-        at = np.minimum(np.searchsorted(self.knots, x, side="left"), len(self.knots) - 1)
-        return np.where(self.knots[at] == x, self.left[at], self.survival(x))
+        at, _ = self._place(x)
+        return np.where((at >= self._first) & (self.knots[at] == x), self.left[at], self.survival(x))
 
     def partial_expectation(self, x: Floats) -> Floats:
         at, step = self._place(x)
-        return np.where(at < 0, x, self.at_knots[at] + (self.right[at] - self.density[at] * step / 2) * step)
+        return np.where(at < self._first, x, self.at_knots[at] + (self.right[at] - self.density[at] * step / 2) * step)
 
     def stop_loss(self, x: Floats) -> Floats:
         at, step = self._place(x)
-        after = np.minimum(at + 1, len(self.knots) - 1)
+        after = np.minimum(at + 1, self._last)
         back = self.knots[after] - self.knots[at] - step
         inside = self._beyond[after] + (self.left[after] + self.density[at] * back / 2) * back
-        before = self.mean - as_floats(x)
-        return np.where(at < 0, before, np.where(at == len(self.knots) - 1, 0.0, inside))
+        before = self.at_knots[self._last] - as_floats(x)
+        return np.where(at < self._first, before, np.where(at == self._last, 0.0, inside))
 
     def _place(self, x: Floats) -> tuple[Codes, Floats]:
-        """Return the last knot not beyond each x, -1 if there is none, and the distance of x from it (0 outside)."""
-        x = as_floats(x)
-        at = np.searchsorted(self.knots, x, side="right") - 1
-        step = np.clip(x, self.knots[0], self.knots[-1]) - self.knots[np.maximum(at, 0)]
-        return at, step
+        """Return the last knot not beyond each x, the place before the first one if there is none, and the distance
+        of x from it (0 outside).
+        """
+        x, first = as_floats(x), self._first
+        at = self._count_up_to(x) - 1
+        within = np.minimum(np.maximum(x, self.knots[first]), self.knots[self._last])
+        return at, within - self.knots[np.maximum(at, first)]
 
     def inv_lo(self, y: Floats) -> Floats:
         # Along the curve knot by knot: left[0], right[0], left[1], ...: the first place not above y.
         y = as_floats(y)
-        first = np.searchsorted(-self.right, -y, side="left")  # the first knot where S(knot) <= y
-        here = np.minimum(first, len(self.knots) - 1)
-        before = np.maximum(here - 1, 0)
+        here = np.minimum(self._first_not_above(y), self._last)
+        before = np.maximum(here - 1, self._first)
         slope = self.density[before]
-        early = (here > 0) & (self.left[here] <= y) & (slope > 0)
+        early = (here > self._first) & (self.left[here] <= y) & (slope > 0)
         step = np.where(early, (self.right[before] - y) / np.where(slope > 0, slope, 1.0), 0.0)
         return np.where(early, np.minimum(self.knots[before] + step, self.knots[here]), self.knots[here])
 
     def inv_hi(self, y: Floats) -> Floats:
         y = as_floats(y)
-        last = np.searchsorted(-self.left, -y, side="right") - 1  # the last knot where S(knot-) >= y
-        here = np.maximum(last, 0)
-        after = np.minimum(here + 1, len(self.knots) - 1)
+        last = self._count_not_below(y) - 1
+        here = np.maximum(last, self._first)
+        after = np.minimum(here + 1, self._last)
         slope = self.density[here]
-        later = (last >= 0) & (self.right[here] >= y) & (slope > 0)
+        later = (last >= self._first) & (self.right[here] >= y) & (slope > 0)
         step = np.where(later, (self.right[here] - y) / np.where(slope > 0, slope, 1.0), 0.0)
         return np.where(later, np.minimum(self.knots[here] + step, self.knots[after]), self.knots[here])
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 
@@ -37,6 +38,24 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
         return last
 
     @cached_property
+    def _owner(self) -> Codes:
+        """The law of each knot."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @cached_property
+    def _by_knot(self) -> NDArray[np.complex128]:
+        return keys_of(self._owner, self.knots)
+
+    @cached_property
+    def _by_right(self) -> NDArray[np.complex128]:
+        return keys_of(self._owner, -self.right)
+
+    @cached_property
+    def _by_flat(self) -> NDArray[np.complex128]:
+        starts, levels = self.flats
+        return keys_of(np.repeat(np.arange(len(starts) - 1), np.diff(starts)), -levels)
+
+    @cached_property
     def density(self) -> Floats:
         """Return the slope of -S after each knot; 0 after the last of a distribution."""
         width = np.where(self._last, 1.0, np.diff(self.knots, append=0.0))
@@ -57,7 +76,7 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
         """Starts and levels, from high to low, of the flat parts of each law; above its first knot S is 1."""
         flat = np.flatnonzero(~self._last & (self.density == 0.0) & (self.right > 0.0))
         laws = np.arange(len(self.starts) - 1)
-        owner = np.repeat(laws, np.diff(self.starts))[flat]
+        owner = self._owner[flat]
         order = np.argsort(np.concatenate((laws, owner)), kind="stable")
         starts = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=len(laws)) + 1)))
         return starts, np.concatenate((np.ones(len(laws)), self.right[flat]))[order]
@@ -66,8 +85,8 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
         """Return the last knot not beyond each x, or the first of the distribution, and the distance of x
         (the last knot: 0).
         """
-        first, end = self.starts[row, None], self.starts[row + 1, None]
-        at = np.maximum(first_where(self.knots, first, end, x, np.greater) - 1, first)
+        beyond = self._by_knot.searchsorted(keys_of(row[:, None], x), side="right")
+        at = np.maximum(beyond - 1, self.starts[row, None])
         step = x - self.knots[at]
         return at, np.where(self._last[at], np.minimum(step, 0.0), step)
 
@@ -77,7 +96,7 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
 
     def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
         first, end = self.starts[row, None], self.starts[row + 1, None] - 1
-        here = np.minimum(first_where(self.right, first, end + 1, u * (1 + SAME_LEVEL), np.less_equal), end)
+        here = np.minimum(self._by_right.searchsorted(keys_of(row[:, None], -u * (1 + SAME_LEVEL))), end)
         before = np.maximum(here - 1, first)
         lower = self._falls_to(u, before, here)
         # The last knot before which S is at least u is one of these two, or behind flat parts at that level.
@@ -103,21 +122,17 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
         """The lowest flat level above each u and the highest below it; 0 where there is none below, inf above."""
         starts, levels = self.flats
         first, end = starts[row, None], starts[row + 1, None]
-        above = first_where(levels, first, end, u * (1 + SAME_LEVEL), np.less_equal) - 1
-        below = first_where(levels, first, end, u * (1 - SAME_LEVEL), np.less)
+        owner = row[:, None]
+        above = self._by_flat.searchsorted(keys_of(owner, -u * (1 + SAME_LEVEL))) - 1
+        below = self._by_flat.searchsorted(keys_of(owner, -u * (1 - SAME_LEVEL)), side="right")
         over = np.where(above >= first, levels[np.maximum(above, 0)], np.inf)
         return over, np.where(below < end, levels[np.minimum(below, len(levels) - 1)], 0.0)
 
 
-def first_where(values: Floats, first: Codes, end: Codes, bound: Floats, test: np.ufunc) -> Codes:
-    """Return the first position in `first .. end-1` at which `test(values, bound)` is true (and stays
-    true), else `end`.
+def keys_of(owner: Codes, values: Floats) -> NDArray[np.complex128]:
+    """Values of several laws as one array that increases where those of each law do: complex numbers are ordered by
+    their real part, here the number of the law, then by their imaginary part.
     """
-    place = first - 1  # the last place known to fail
-    step = 1 << max(int((end - first).max(initial=0)).bit_length() - 1, 0)
-    while step:
-        further = place + step
-        fails = (further < end) & ~test(values[np.minimum(further, end - 1)], bound)
-        place = np.where(fails, further, place)
-        step >>= 1
-    return place + 1
+    keys = np.empty(np.broadcast_shapes(owner.shape, values.shape), dtype=np.complex128)
+    keys.real, keys.imag = owner, values
+    return keys

@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues, LawSl
 from gpusched_dsl.compiling.evaluation.store import Param, RandomLaws, ValueStore
 from gpusched_dsl.data.chunks import DataChunk, label_chunk
 from gpusched_dsl.ir.arrays import Codes, Values
+from gpusched_dsl.ir.distributions.stacked import DistinctLaws
 from gpusched_dsl.ir.domains import Component, Domain, IntervalDomain, TupleDomain, Universe
 from gpusched_dsl.language.checked import Element, IndexRef, NamedSet, Numeric
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -269,4 +270,4 @@ def _laws(old: RandomLaws, new: RandomLaws, root: str, universe: Universe, first
             same = known[law.content] = len(laws)
             laws.append(law)
         numbers[number] = same
-    return RandomLaws(domain, tuple(laws), np.concatenate((old.which, numbers[new.which])))
+    return RandomLaws(domain, DistinctLaws(laws), np.concatenate((old.which, numbers[new.which])))
