@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -15,6 +14,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints, spread
 from gpusched_dsl.language.checked import IndexVar
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.decision_evaluator import DecisionEvaluator
 from gpusched_dsl.policies.workload import NEVER, NONE, Instructions, Schedule
 
 
@@ -74,7 +74,7 @@ class _Reader:
         way: Ints,
         jobs: Ints,
     ) -> None:
-        self.ev = Evaluator(policy.model, store, limits)
+        self.ev = DecisionEvaluator(policy.model, store, limits)
         self.cluster, self.jobs = cluster, jobs
         alone_node, alone_way = np.full_like(node, NONE), np.full_like(way, NONE)
         alone_node[jobs], alone_way[jobs] = node[jobs], way[jobs]

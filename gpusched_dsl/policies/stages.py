@@ -19,6 +19,7 @@ from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import IndexVar, RandomRef, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedStage
+from gpusched_dsl.policies.decision_evaluator import DecisionEvaluator
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.dynamic_program import admit
 from gpusched_dsl.policies.kernels.ranking import order_rows
@@ -40,7 +41,7 @@ def with_stages(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) 
         return store
     found = structs.replace(store, params=store.params.copy())
     for stage in policy.stages:
-        results = _SOLVE[stage.verb](stage, Evaluator(policy.model, found, limits))
+        results = _SOLVE[stage.verb](stage, DecisionEvaluator(policy.model, found, limits))
         found.params.update(results)
     return found
 

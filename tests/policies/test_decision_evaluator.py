@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gpusched_dsl as gs
@@ -10,8 +11,8 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.language.blocks.policies.policy import check_policy
-from gpusched_dsl.language.checked import LetRef
-from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.checked import LetRef, TypedExpr
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.policies.decision_evaluator import DecisionEvaluator
 
 TEXT = """
@@ -37,33 +38,77 @@ scenario S for M {
 """
 
 
-def test_lets_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = gs.loads(TEXT)
-    built = model._build("S", {})
-    found = Diagnostics()
-    policy = check_policy(model._workspace, model._workspace.policies["P"], found, built.scenario.model)
-    found.raise_if_errors()
-    assert policy is not None
-    assert policy.choose is not None
-    store = built.instance.store
-    calls: list[str] = []
-    original = Evaluator._LetRef
+class Read:
+    """The keys of the policy for some ways, by an evaluator that remembers and by one that does not."""
 
-    def read(self: Evaluator, expr: LetRef, frame: Frame) -> Values:
-        calls.append(expr.name)
+    def __init__(self, text: str) -> None:
+        model = gs.loads(text)
+        built = model._build("S", {})
+        found = Diagnostics()
+        policy = check_policy(model._workspace, model._workspace.policies["P"], found, built.scenario.model)
+        found.raise_if_errors()
+        assert policy is not None
+        assert policy.choose is not None
+        self.model, self.store = policy.model, built.instance.store
+        self.keys = [key.value for key in policy.choose.keys]
+        variables = (policy.order.indexing.variables[0], policy.choose.indexing.variables[0])
+        self.frame = Frame(
+            self.store.sets["Ways"].size, dict(zip(variables, self.store.sets["Ways"].columns(), strict=True))
+        )
+        self.plain, self.remembering = (
+            kind(policy.model, self.store, MemoryLimits()) for kind in (Evaluator, DecisionEvaluator)
+        )
+
+    def numbers(self, ev: Evaluator, frame: Frame) -> list[list[float]]:
+        return [ev.number_column(key, frame).tolist() for key in self.keys]
+
+
+def test_lets_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Read(TEXT)
+    name_of = {id(let.value): name for name, let in read.model.lets.items()}
+    calls: list[str] = []
+    original = Evaluator.values
+
+    def values(self: Evaluator, expr: TypedExpr, frame: Frame) -> Values:
+        if id(expr) in name_of:
+            calls.append(name_of[id(expr)])
         return original(self, expr, frame)
 
-    monkeypatch.setattr(Evaluator, "_LetRef", read)
-    keys = policy.choose.keys
-    variables = (policy.order.indexing.variables[0], policy.choose.indexing.variables[0])
-    columns = dict(zip(variables, store.sets["Ways"].columns(), strict=True))
-    plain, remembering = (kind(policy.model, store, MemoryLimits()) for kind in (Evaluator, DecisionEvaluator))
-    frame = Frame(store.sets["Ways"].size, columns)
-    expected = [plain.numbers(key.value, frame).tolist() for key in keys]
+    monkeypatch.setattr(Evaluator, "values", values)
+    expected = read.numbers(read.plain, read.frame)
     assert calls == ["other", "late", "late"]
     calls.clear()
-    assert [remembering.numbers(key.value, frame).tolist() for key in keys] == expected
+    assert read.numbers(read.remembering, read.frame) == expected
     assert calls == ["other", "late"]
-    # Other rows are evaluated anew, even if they have as many.
-    turned = frame.take(store.sets["Ways"].columns()[0].argsort()[::-1])
-    assert [remembering.numbers(key.value, turned).tolist() for key in keys] == [e[::-1] for e in expected]
+    turned = read.frame.take(np.arange(read.frame.size)[::-1])
+    assert read.numbers(read.remembering, turned) == [column[::-1] for column in expected]
+    assert read.numbers(read.remembering, read.frame.take(np.array([2, 0]))) == [[c[2], c[0]] for c in expected]
+    assert calls == ["other", "late"]
+
+
+def test_few_rows_of_a_large_let_are_evaluated_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [f"j{number}" for number in range(40)]
+    rows = "  ".join(f"{job} k 1  {job} l 2" for job in jobs)
+    text = TEXT.replace("a k 1  a l 5  b k 4  b l 2", rows).replace("{ a, b }", f"{{ {', '.join(jobs)} }}")
+    read = Read(text)
+    sizes: list[int] = []
+    original = Evaluator._LetRef
+
+    def values(self: Evaluator, expr: LetRef, frame: Frame) -> Values:
+        sizes.append(frame.size)
+        return original(self, expr, frame)
+
+    monkeypatch.setattr(Evaluator, "_LetRef", values)
+    few = read.frame.take(np.array([3, 70]))
+    assert read.numbers(read.remembering, few) == [[2.0, 1.0], [0.0, 0.0], [2.0, 1.0]]
+    assert sizes == [2, 2]
+
+
+def test_elements_without_a_value_are_refused_where_they_are_read() -> None:
+    read = Read(TEXT.replace("hours[j, t] - due[j]);", "1[h^2] / (hours[j, t] - 4[h]) - due[j]);"))
+    at_four = int(np.flatnonzero(read.plain.number_column(read.keys[2], read.frame) == 4)[0])
+    others = read.frame.take(np.delete(np.arange(read.frame.size), at_four))
+    assert read.numbers(read.remembering, others) == read.numbers(read.plain, others)
+    for ev in (read.plain, read.remembering):
+        with pytest.raises(DiagnosticError, match="division by zero"):
+            read.numbers(ev, read.frame)

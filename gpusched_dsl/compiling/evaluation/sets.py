@@ -45,6 +45,7 @@ class Sets(BaseEvaluator):
         self._domains: dict[int, tuple[TypedSet, Domain]] = {}
         self._needs: dict[int, tuple[TypedExpr, frozenset[IndexVar]]] = {}
         self._join_indexes: dict[tuple[int, tuple[int, ...]], tuple[Domain, JoinIndex]] = {}
+        self._products: dict[tuple[int, ...], ProductDomain] = {}  # by identity of the factors
         self._index_domains: dict[str, Domain] = {}
 
     def expand(self, frame: Frame, indexing: TypedIndexing, span: Span) -> Expansion:
@@ -64,6 +65,7 @@ class Sets(BaseEvaluator):
     def forget(self) -> None:
         """Drop cached sets after a change of the store."""
         self._domains.clear()
+        self._products.clear()
         self._index_domains.clear()
         self._join_indexes.clear()
 
@@ -168,13 +170,20 @@ class Sets(BaseEvaluator):
         independent = not any(free_variables(i.domain) for i in indexing.iterators)
         if independent and not (conditions and indexing.conditions):
             factors = tuple(self.domain(i.domain) for i in indexing.iterators)
-            return factors[0] if len(factors) == 1 else ProductDomain(factors)
+            return factors[0] if len(factors) == 1 else self._product(factors)
         if not conditions:
             indexing = TypedIndexing(indexing.iterators)
         frame = self.expand(EMPTY_FRAME, indexing, span).frame
         columns = tuple(np.broadcast_to(frame.columns[v], (frame.size,)) for v in indexing.variables)
         components = tuple(self.store.component(v.type) for v in indexing.variables)
         return sorted_tuples(components, columns, order=self.order_keys(indexing, columns))
+
+    def _product(self, factors: tuple[Domain, ...]) -> Domain:
+        """The same object for the same factors, as places in it are remembered."""
+        key = tuple(map(id, factors))
+        if key not in self._products:
+            self._products[key] = ProductDomain(factors)
+        return self._products[key]
 
     def order_keys(self, indexing: TypedIndexing, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
         """Per iterator the place of its element in its own set: the order in which the author listed the indices."""
