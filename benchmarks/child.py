@@ -2,7 +2,8 @@
 
 The arm's module is imported first (its imports are timed as `import`), then its `run(folder, lap, *arguments)` is
 called. `lap("name")` ends a phase. `run` returns the loaded HiGHS model, a dictionary of facts, or None; the peak of
-resident memory is read before that result is looked at. The last line printed is one JSON object.
+resident memory is read before that result is looked at. The last line printed is one JSON object. All arms have the
+settings of the process of the command `gsdsl`.
 """
 
 import importlib
@@ -12,6 +13,8 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from gpusched_dsl.ir.own_process import prepare_process
 
 Lap = Callable[[str], None]
 
@@ -28,6 +31,7 @@ def cpu_seconds() -> float:
 
 
 def main(module: str, folder: str, *arguments: str) -> None:
+    prepare_process()
     phases: dict[str, float] = {}
     cpu_phases: dict[str, float] = {}
     last, last_cpu = time.perf_counter(), cpu_seconds()

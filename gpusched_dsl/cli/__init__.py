@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -22,14 +21,16 @@ COMPLETE = "--complete"  # the scripts of `gsdsl completion` call this
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (see `gsdsl --help`); raise only SystemExit, for help and version."""
-    if argv is None:
-        gc.set_threshold(100_000, 50, 50)  # trees and tables remain until the end of the process
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == [COMPLETE]:
         from gpusched_dsl.cli.completion import print_candidates
 
         return print_candidates(arguments[1:])
     _never_fail_at_printing()
+    if argv is None:
+        from gpusched_dsl.ir.own_process import prepare_process
+
+        prepare_process()
     try:
         code = _guard(arguments)
         sys.stdout.flush()

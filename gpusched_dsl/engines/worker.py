@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import traceback
@@ -15,6 +14,7 @@ from multiprocessing.connection import Connection
 from gpusched_dsl.engines.lifetime import end_with
 from gpusched_dsl.engines.protocol import Shared
 from gpusched_dsl.engines.shared_data import keep
+from gpusched_dsl.ir.own_process import prepare_process
 
 RESULT, RAISED, READY = b"r", b"e", b"0"
 END = b"\0"  # of the name of a function; without a name, shared data follow: their key, END and the data
@@ -23,7 +23,7 @@ END = b"\0"  # of the name of a function; without a name, shared data follow: th
 def main(fd: int, life: int) -> None:
     """Serve calls at the pipe `fd` until the pipe `life` closes; returns never."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.set_threshold(100_000, 50, 50)
+    prepare_process()
     end_with(life)
     pipe = Connection(fd)
     with suppress(EOFError, OSError):
