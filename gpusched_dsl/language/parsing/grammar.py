@@ -95,8 +95,10 @@ def pack(parser: Lark) -> dict[str, Any]:
     ]
     (start,), (end,) = states["start_states"].values(), states["end_states"].values()
     data["parser"]["parser"] = states | {"tokens": {}, "states": {}}
+    parts, rules = _packed_rules({key: entry for key, entry in memo.items() if entry["__type__"] == "Rule"})
+    memo = {key: entry for key, entry in memo.items() if key not in rules}
     return {
-        "made_from": fingerprint(), "data": data, "memo": memo,
+        "made_from": fingerprint(), "data": data, "memo": memo, "parts": parts, "rules": rules,
         "symbols": symbols, "rows": rows, "start": start, "end": end,
     }  # fmt: skip
 
@@ -106,10 +108,39 @@ def _packed_action(action: tuple[int, Any], number: dict[int, int]) -> int:
     return int(argument) if shifts else -1 - number[argument["@"]]
 
 
+def _packed_rules(entries: dict[int, Any]) -> tuple[list[Any], dict[int, list[Any]]]:
+    """Return the different symbols and options, and of each rule the places of its parts, its order and its alias."""
+    place: dict[str, int] = {}
+    parts: list[Any] = []
+
+    def at(part: Any) -> int:
+        if repr(part) not in place:
+            place[repr(part)] = len(parts)
+            parts.append(part)
+        return place[repr(part)]
+
+    return parts, {
+        key: [at(e["origin"]), [at(s) for s in e["expansion"]], e["order"], e["alias"], at(e["options"])]
+        for key, e in entries.items()
+    }
+
+
+def _rules(packed: dict[str, Any]) -> dict[int, Any]:
+    """Return the rules by their numbers in the memo: Lark reads finished objects as they are."""
+    from lark.grammar import NonTerminal, Rule, RuleOptions, Terminal
+
+    kinds: dict[str, Any] = {kind.__name__: kind for kind in (NonTerminal, RuleOptions, Terminal)}
+    parts = [kinds[part["__type__"]].deserialize(part, {}) for part in packed["parts"]]
+    return {
+        int(key): Rule(parts[origin], [parts[s] for s in expansion], order, alias, parts[options])
+        for key, (origin, expansion, order, alias, options) in packed["rules"].items()
+    }
+
+
 def unpack(packed: dict[str, Any]) -> ParserTables:
     from lark import Lark
 
-    memo = {int(key): value for key, value in packed["memo"].items()}
+    memo = {int(key): value for key, value in packed["memo"].items()} | _rules(packed)
     parser: Lark = Lark._load_from_dict(packed["data"], memo)  # type: ignore[no-untyped-call]
     return ParserTables(parser, packed["symbols"], packed["rows"], packed["start"], packed["end"])
 
