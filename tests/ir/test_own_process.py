@@ -1,0 +1,52 @@
+"""The process of the command: freed memory is used again, cycles are collected rarely."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+# 120 MB in arrays of 3 MB (larger ones get huge pages), twice: prints the pages that the kernel gave the second time.
+PROBE = """
+import resource, sys
+import numpy as np
+if sys.argv[1] == "prepared":
+    from gpusched_dsl.ir.own_process import prepare_process
+    prepare_process()
+def pages():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    arrays = [np.ones(3 << 17) for _ in range(40)]
+    del arrays
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+pages()
+print(pages())
+"""
+
+
+def pages(how: str) -> int:
+    done = subprocess.run([sys.executable, "-c", PROBE, how], capture_output=True, text=True, check=True, timeout=60)
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="settings of the GNU C library")
+def test_freed_memory_is_used_again() -> None:
+    assert pages("plain") > 20_000
+    assert pages("prepared") < 1_000
+
+
+COMMAND = """
+import gc, sys
+from gpusched_dsl.cli import main
+sys.argv[1:] = ["--version"]
+try:
+    main()
+finally:
+    print(*gc.get_threshold())
+"""
+
+
+def test_the_command_prepares_its_process() -> None:
+    done = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "100000 50 50"
