@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gpusched_dsl.ir.own_process import prepare_process
+from gpusched_dsl.engines.own_process import prepare_process
 
 Lap = Callable[[str], None]
 

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return print_candidates(arguments[1:])
     _never_fail_at_printing()
     if argv is None:
-        from gpusched_dsl.ir.own_process import prepare_process
+        from gpusched_dsl.engines.own_process import prepare_process
 
         prepare_process()
     try:

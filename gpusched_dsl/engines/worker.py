@@ -12,9 +12,9 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 
 from gpusched_dsl.engines.lifetime import end_with
+from gpusched_dsl.engines.own_process import prepare_process
 from gpusched_dsl.engines.protocol import Shared
 from gpusched_dsl.engines.shared_data import keep
-from gpusched_dsl.ir.own_process import prepare_process
 
 RESULT, RAISED, READY = b"r", b"e", b"0"
 END = b"\0"  # of the name of a function; without a name, shared data follow: their key, END and the data

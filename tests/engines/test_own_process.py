@@ -13,7 +13,7 @@ PROBE = """
 import resource, sys
 import numpy as np
 if sys.argv[1] == "prepared":
-    from gpusched_dsl.ir.own_process import prepare_process
+    from gpusched_dsl.engines.own_process import prepare_process
     prepare_process()
 def pages():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
