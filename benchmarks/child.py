@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gpusched_dsl.engines.own_process import prepare_process
+from gpusched_dsl.engines.own_process import collect_rarely, keep_freed_memory
 
 Lap = Callable[[str], None]
 
@@ -31,7 +31,8 @@ def cpu_seconds() -> float:
 
 
 def main(module: str, folder: str, *arguments: str) -> None:
-    prepare_process()
+    collect_rarely()
+    keep_freed_memory()
     phases: dict[str, float] = {}
     cpu_phases: dict[str, float] = {}
     last, last_cpu = time.perf_counter(), cpu_seconds()

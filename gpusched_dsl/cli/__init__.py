@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
 
 COMPLETE = "--complete"  # the scripts of `gsdsl completion` call this
+WAITING = {"serve", "drive", "watch", "lsp", "mcp"}  # commands that do not end with their work
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,9 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return print_candidates(arguments[1:])
     _never_fail_at_printing()
     if argv is None:
-        from gpusched_dsl.engines.own_process import prepare_process
+        from gpusched_dsl.engines.own_process import collect_rarely, keep_freed_memory
 
-        prepare_process()
+        collect_rarely()
+        if WAITING.isdisjoint(arguments[:1]):
+            keep_freed_memory()
     try:
         code = _guard(arguments)
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Settings of processes that do gsdsl's work only, the command and its workers: memory is kept rather than returned."""
+"""Settings of processes that do gsdsl's work only, the command and its workers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _OWN_PAGES, _KEPT = 1 << 30, 256 << 20  # bytes
 
 
-def prepare_process() -> None:
-    """Collect cycles of objects rarely, and keep freed memory for the next arrays.
-
-    Trees and tables remain until the end of the process. Without the second setting large arrays come from the kernel,
-    which clears their pages one by one at first use: a fifth of the time of building a large model.
-    """
+def collect_rarely() -> None:
+    """Collect cycles of objects rarely: trees and tables remain until the end of the process."""
     gc.set_threshold(100_000, 50, 50)
+
+
+def keep_freed_memory() -> None:
+    """Keep freed memory for the next arrays.
+
+    Otherwise large arrays come from the kernel, which clears their pages one by one at first use: a fifth of the time
+    of building a large model. For processes that end with their work: others would keep memory while they wait.
+    """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):  # another C library
             mallopt = ctypes.CDLL(None).mallopt

@@ -12,7 +12,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 
 from gpusched_dsl.engines.lifetime import end_with
-from gpusched_dsl.engines.own_process import prepare_process
+from gpusched_dsl.engines.own_process import collect_rarely
 from gpusched_dsl.engines.protocol import Shared
 from gpusched_dsl.engines.shared_data import keep
 
@@ -23,7 +23,7 @@ END = b"\0"  # of the name of a function; without a name, shared data follow: th
 def main(fd: int, life: int) -> None:
     """Serve calls at the pipe `fd` until the pipe `life` closes; returns never."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    prepare_process()
+    collect_rarely()
     end_with(life)
     pipe = Connection(fd)
     with suppress(EOFError, OSError):
