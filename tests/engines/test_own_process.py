@@ -8,10 +8,11 @@ import sys
 
 import pytest
 
-# 120 MB in arrays of 3 MB (larger ones get huge pages), twice: prints the pages that the kernel gave the second time.
+# 120 MB in arrays of 3 MB, twice, without huge pages: prints the pages that the kernel gave the second time.
 PROBE = """
-import resource, sys
+import ctypes, resource, sys
 import numpy as np
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE
 if sys.argv[1] == "kept":
     from gpusched_dsl.engines.own_process import keep_freed_memory
     keep_freed_memory()

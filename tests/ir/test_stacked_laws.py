@@ -76,3 +76,15 @@ def test_laws_of_other_classes_are_called_one_by_one() -> None:
     which, values = np.array([0, 1, 0, 1]), np.array([1.0, 0.5, 4.0, 2.0])
     function = OF_VALUES["survival"]
     assert_array_equal(laws.each(which, function, values), one_by_one(laws, which, function, values))
+
+
+def test_few_of_many_laws_are_called_one_by_one() -> None:
+    rng = np.random.default_rng(1)
+    laws = DistinctLaws([LinearSurvival(np.array([0.0, 1.0 + n]), np.ones(2), np.array([0.5, 0.0])) for n in range(40)])
+    which, values = rng.integers(7, 9, 50), rng.uniform(-1.0, 12.0, 50)
+    function = OF_VALUES["survival"]
+    assert_array_equal(laws.each(which, function, values), one_by_one(laws, which, function, values))
+    assert "_stack" not in vars(laws)
+    which = rng.integers(0, 40, 50)
+    assert_array_equal(laws.each(which, function, values), one_by_one(laws, which, function, values))
+    assert "_stack" in vars(laws)

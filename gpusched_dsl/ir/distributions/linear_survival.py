@@ -82,7 +82,7 @@ class LinearSurvival(Distribution):
     @property
     def arrays(self) -> tuple[Floats, ...]:
         """All that is known of each knot."""
-        return self.knots, self.left, self.right, self.density, self.at_knots, self._beyond
+        return self.knots, self.left, self.right, self.at_knots, self._beyond
 
     @property
     def mean(self) -> float:

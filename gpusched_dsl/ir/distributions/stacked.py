@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpusched_dsl.ir.arrays import Codes, Floats, unique
 from gpusched_dsl.ir.distributions.base import Distribution, as_floats
 from gpusched_dsl.ir.distributions.linear_survival import LinearSurvival
-from gpusched_dsl.ir.distributions.tables import keys_of
+from gpusched_dsl.ir.distributions.tables import Tables, keys_of
+
+_MANY = 8  # of so many times as many laws as are used, a stack is not made: each new job may bring a law of its own
 
 
 class DistinctLaws(tuple[Distribution, ...]):
@@ -31,7 +32,7 @@ class DistinctLaws(tuple[Distribution, ...]):
         used = unique(which)
         if len(used) == 1:
             return np.broadcast_to(function(self[int(used[0])], *arrays), which.shape)
-        if self._stack is not None:
+        if len(self) <= _MANY * len(used) and self._stack is not None:
             return function(self._stack.rows(which), *arrays)
         result = np.empty(len(which))
         order = np.argsort(which, kind="stable")
@@ -44,31 +45,21 @@ class DistinctLaws(tuple[Distribution, ...]):
 
 @dataclass(frozen=True, eq=False)
 class _Stack:
-    """The arrays of all laws behind one another; law i has the knots `starts[i] .. starts[i+1]-1`."""
+    """The tables of all laws, with G at their knots and the integral of S beyond them, both as each law has them."""
 
-    starts: Codes
-    knots: Floats
-    left: Floats
-    right: Floats
-    density: Floats
+    tables: Tables
     at_knots: Floats
     beyond: Floats
-    by_knot: NDArray[np.complex128]
-    by_left: NDArray[np.complex128]
-    by_right: NDArray[np.complex128]
 
     @staticmethod
     def of(laws: Sequence[LinearSurvival]) -> _Stack:
-        sizes = [len(law.knots) for law in laws]
-        owner = np.repeat(np.arange(len(laws)), sizes)
-        parts = zip(*(law.arrays for law in laws), strict=True)
-        knots, left, right, density, at_knots, beyond = (np.concatenate(part) for part in parts)
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        keys = keys_of(owner, knots), keys_of(owner, -left), keys_of(owner, -right)
-        return _Stack(starts, knots, left, right, density, at_knots, beyond, *keys)
+        knots, left, right, at_knots, beyond = zip(*(law.arrays for law in laws), strict=True)
+        tables = Tables.of(list(zip(knots, left, right, strict=True)))
+        return _Stack(tables, np.concatenate(at_knots), np.concatenate(beyond))
 
     def rows(self, which: Codes) -> StackedSurvivals:
-        return StackedSurvivals(self.knots, self.left, self.right, self, which)
+        tables = self.tables
+        return StackedSurvivals(tables.knots, tables.left, tables.right, self, which)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,25 +70,26 @@ class StackedSurvivals(LinearSurvival):
     which: Codes
 
     def __post_init__(self) -> None:
-        known = {"density": self.stack.density, "at_knots": self.stack.at_knots, "_beyond": self.stack.beyond}
+        stack = self.stack
+        known = {"density": stack.tables.density, "at_knots": stack.at_knots, "_beyond": stack.beyond}
         self.__dict__.update(known)
 
     @cached_property
     def _first(self) -> Codes:
-        return self.stack.starts[self.which]
+        return self.stack.tables.starts[self.which]
 
     @cached_property
     def _last(self) -> Codes:
-        return self.stack.starts[self.which + 1] - 1
+        return self.stack.tables.starts[self.which + 1] - 1
 
     def _count_up_to(self, x: Floats) -> Codes:
-        return self.stack.by_knot.searchsorted(keys_of(self.which, as_floats(x)), side="right")
+        return self.stack.tables.by_knot.searchsorted(keys_of(self.which, as_floats(x)), side="right")
 
     def _first_not_above(self, y: Floats) -> Codes:
-        return self.stack.by_right.searchsorted(keys_of(self.which, -as_floats(y)))
+        return self.stack.tables.by_right.searchsorted(keys_of(self.which, -as_floats(y)))
 
     def _count_not_below(self, y: Floats) -> Codes:
-        return self.stack.by_left.searchsorted(keys_of(self.which, -as_floats(y)), side="right")
+        return self.stack.tables.by_left.searchsorted(keys_of(self.which, -as_floats(y)), side="right")
 
     @property
     def support(self) -> tuple[Floats, Floats]:  # type: ignore[override]

@@ -43,11 +43,15 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     @cached_property
-    def _by_knot(self) -> NDArray[np.complex128]:
+    def by_knot(self) -> NDArray[np.complex128]:
         return keys_of(self._owner, self.knots)
 
     @cached_property
-    def _by_right(self) -> NDArray[np.complex128]:
+    def by_left(self) -> NDArray[np.complex128]:
+        return keys_of(self._owner, -self.left)
+
+    @cached_property
+    def by_right(self) -> NDArray[np.complex128]:
         return keys_of(self._owner, -self.right)
 
     @cached_property
@@ -85,7 +89,7 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
         """Return the last knot not beyond each x, or the first of the distribution, and the distance of x
         (the last knot: 0).
         """
-        beyond = self._by_knot.searchsorted(keys_of(row[:, None], x), side="right")
+        beyond = self.by_knot.searchsorted(keys_of(row[:, None], x), side="right")
         at = np.maximum(beyond - 1, self.starts[row, None])
         step = x - self.knots[at]
         return at, np.where(self._last[at], np.minimum(step, 0.0), step)
@@ -96,7 +100,7 @@ class Tables(Struct, frozen=True, eq=False, dict=True):
 
     def inverses(self, u: Floats, row: Codes) -> tuple[Floats, Floats]:
         first, end = self.starts[row, None], self.starts[row + 1, None] - 1
-        here = np.minimum(self._by_right.searchsorted(keys_of(row[:, None], -u * (1 + SAME_LEVEL))), end)
+        here = np.minimum(self.by_right.searchsorted(keys_of(row[:, None], -u * (1 + SAME_LEVEL))), end)
         before = np.maximum(here - 1, first)
         lower = self._falls_to(u, before, here)
         # The last knot before which S is at least u is one of these two, or behind flat parts at that level.
