@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct, structs
 
+from gpusched_dsl.compiling.lowering.entries import Entries
 from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
 from gpusched_dsl.language.checked import IndexVar
 
@@ -87,39 +88,44 @@ def constant(size: int, values: Floats) -> Affine:
     return Affine(size, values)
 
 
-def assemble(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
-    """CSR starts, columns and values of the rows; a column that occurs twice in a row is summed, zeros go."""
+def assemble(size: int, blocks: Sequence[AffineBlock], into: Entries | None = None) -> tuple[Codes, Int32s, Floats]:
+    """CSR starts, columns and values of the rows; a column that occurs twice in a row is summed, zeros go.
+
+    Starts begin at 0. The entries are added to those of `into`, if given.
+    """
+    entries = into or Entries()
     if all(block.rows is None for block in blocks):
-        starts, columns, values = _from_aligned_blocks(size, blocks)
+        starts, columns, values = _from_aligned_blocks(size, blocks, entries)
     elif len(blocks) == 1:
-        starts, columns, values = _from_single_block(size, blocks[0])
+        starts, columns, values = _from_single_block(size, blocks[0], entries)
     else:
-        starts, columns, values = _scatter(size, blocks)
+        starts, columns, values = _scatter(size, blocks, entries)
     if not _surely_distinct(blocks):
-        starts, columns, values = _merge_repeats(size, starts, columns, values)
-    if np.count_nonzero(values) < len(values):
+        starts, columns, values = merge_repeats(size, starts, columns, values)
+    elif any(np.count_nonzero(block.coefficients) < block.coefficients.size for block in blocks):
         starts, columns, values = _drop_zeros(size, starts, columns, values)
+    entries.add(columns, values)
     return starts, columns, values
 
 
-def _from_aligned_blocks(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
+def _from_aligned_blocks(size: int, blocks: Sequence[AffineBlock], entries: Entries) -> tuple[Codes, Int32s, Floats]:
     """Rows of one entry per block each."""
     width = len(blocks)
-    columns, values = np.empty((size, width), dtype=np.int32), np.empty((size, width))
+    columns, values = entries.room(size * width)
     for at, block in enumerate(blocks):
-        columns[:, at], values[:, at] = block.columns, block.coefficients
-    return width * np.arange(size + 1, dtype=np.int64), columns.reshape(-1), values.reshape(-1)
+        columns[at::width], values[at::width] = block.columns, block.coefficients
+    return width * np.arange(size + 1, dtype=np.int64), columns, values
 
 
-def _from_single_block(size: int, block: AffineBlock) -> tuple[Codes, Int32s, Floats]:
+def _from_single_block(size: int, block: AffineBlock, entries: Entries) -> tuple[Codes, Int32s, Floats]:
     """The rows of a single block: its entries are in the order of rows already."""
     assert block.rows is not None
-    values = np.empty(len(block.rows))
-    values[:] = block.coefficients
-    return _starts_of(block.rows, size), block.columns.astype(np.int32), values
+    columns, values = entries.room(len(block.rows))
+    columns[:], values[:] = block.columns, block.coefficients
+    return _starts_of(block.rows, size), columns, values
 
 
-def _scatter(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, Floats]:
+def _scatter(size: int, blocks: Sequence[AffineBlock], entries: Entries) -> tuple[Codes, Int32s, Floats]:
     """Rows of any blocks: entries go to the next free place of their row, block by block."""
     per_block: list[Codes | int] = [1 if b.rows is None else np.bincount(b.rows, minlength=size) for b in blocks]
     counts = np.zeros(size, dtype=np.int64)
@@ -127,8 +133,7 @@ def _scatter(size: int, blocks: Sequence[AffineBlock]) -> tuple[Codes, Int32s, F
         counts += count
     starts = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
-    columns = np.empty(starts[-1], dtype=np.int32)
-    values = np.empty(starts[-1], dtype=np.float64)
+    columns, values = entries.room(int(starts[-1]))
     free = starts[:-1].copy()
     for block, count in zip(blocks, per_block, strict=True):
         if block.rows is None:

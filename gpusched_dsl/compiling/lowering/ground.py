@@ -17,10 +17,11 @@ from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
 from gpusched_dsl.compiling.lowering.affine import assemble
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.compiling.lowering.constraints import Assertion, Assertions, Condition
+from gpusched_dsl.compiling.lowering.entries import Entries
 from gpusched_dsl.compiling.lowering.fixing import Fixed, domain_given, values_at
 from gpusched_dsl.compiling.lowering.linear import Linearizer
 from gpusched_dsl.compiling.lowering.unused import drop_unused
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s, Values
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Domain, TupleDomain
@@ -61,8 +62,6 @@ class _Rows(Struct, frozen=True, eq=False):
 
     family: Family
     starts: Codes
-    columns: Int32s
-    values: Floats
     lower: Floats
     upper: Floats
     condition: Condition | None
@@ -91,7 +90,7 @@ class _Grounding:
             with self._collect_errors():
                 domains[constraint.name] = self._domain(constraint)
         self.found.raise_if_errors()
-        self._refuse_too_large(domains)
+        self.entries = Entries(self._refuse_too_large(domains))
 
         bounds: list[_Bounds] = []
         for variable in self.model.variables.values():
@@ -122,7 +121,7 @@ class _Grounding:
             upper=_extended(upper, added[1]),
             integer=integer,
             constraints=tuple(r.family for r in rows),
-            matrix=_stack(rows),
+            matrix=Matrix(_starts_of(rows), *self.entries.arrays()),
             row_lower=_join([r.lower for r in rows], np.float64),
             row_upper=_join([r.upper for r in rows], np.float64),
             objectives=tuple(objectives),
@@ -133,15 +132,20 @@ class _Grounding:
         )
         return drop_unused(problem)
 
-    def _refuse_too_large(self, domains: dict[str, Domain]) -> None:
-        """Refuse a problem that cannot fit before any row is built, and name the largest family."""
+    def _refuse_too_large(self, domains: dict[str, Domain]) -> int:
+        """Refuse a problem that cannot fit before any row is built, and name the largest family.
+
+        Return the expected number of entries, a lower bound.
+        """
         sizes = [
             (entries_at_least(self.ev, c.body, domains[c.name].size), c.span, f"constraint `{c.name}`")
             for c in self.model.constraints.values()
         ]
+        expected = sum(s[0] for s in sizes)
         if sizes:
-            _, span, name = max(sizes, key=lambda s: s[0])
-            self.ev.budget.total(sum(s[0] for s in sizes), span, name, max(s[0] for s in sizes))
+            largest, span, name = max(sizes, key=lambda s: s[0])
+            self.ev.budget.total(expected, span, name, largest)
+        return expected
 
     @contextmanager
     def _collect_errors(self) -> Iterates[None]:
@@ -223,7 +227,7 @@ class _Grounding:
         name = f"constraint `{constraint.name}`"
         entries = sum(frame.size if b.rows is None else len(b.rows) for b in blocks)
         self.ev.budget.problem(entries, constraint.span, name)
-        starts, columns, values = assemble(frame.size, blocks)
+        starts, _, values = assemble(frame.size, blocks, self.entries)
         not_numbers = (
             np.isnan(sides.lower) | np.isnan(sides.upper) | ((sides.lower == sides.upper) & np.isinf(sides.lower))
         )
@@ -231,13 +235,14 @@ class _Grounding:
         unit = _unit_of_sides(constraint.body)
         family = Family(constraint.name, self.next_row, domain, constraint.span, unit, part, constraint.doc)
         self.next_row += frame.size
-        return _Rows(family, starts, columns, values, sides.lower, sides.upper, sides.condition)
+        return _Rows(family, starts, sides.lower, sides.upper, sides.condition)
 
     def _refuse_not_finite(
         self, span: Span, name: str, frame: Frame, starts: Codes, values: Floats, bad: Bools
     ) -> None:
-        entries = np.flatnonzero(~np.isfinite(values))
-        if len(entries):
+        is_finite = np.isfinite(values)
+        if not is_finite.all():
+            entries = np.flatnonzero(~is_finite)
             bad = bad.copy()
             bad[np.searchsorted(starts, entries, side="right") - 1] = True
         if bad.any():
@@ -296,16 +301,12 @@ def _conditions(rows: list[_Rows]) -> Conditions:
     )
 
 
-def _stack(rows: list[_Rows]) -> Matrix:
-    """Concatenate the parts; free each part after its copy, to keep the peak low."""
+def _starts_of(rows: list[_Rows]) -> Codes:
+    """Where the entries of each row start, for the rows of all parts together."""
     starts = np.zeros(1 + sum(len(r.starts) - 1 for r in rows), dtype=np.int64)
-    entries = sum(len(r.columns) for r in rows)
-    columns, values = np.empty(entries, dtype=np.int32), np.empty(entries)
-    row = at = 0
+    row = 0
     for part in rows:
-        count, nonzeros = len(part.starts) - 1, len(part.columns)
-        starts[row + 1 : row + count + 1] = part.starts[1:] + at
-        columns[at : at + nonzeros] = part.columns
-        values[at : at + nonzeros] = part.values
-        row, at = row + count, at + nonzeros
-    return Matrix(starts, columns, values)
+        count = len(part.starts) - 1
+        np.add(part.starts[1:], starts[row], out=starts[row + 1 : row + count + 1])
+        row += count
+    return starts
