@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -46,7 +47,8 @@ class PlacementEvaluator:
         self.ev = Evaluator(model, store, limits)
         self.money = next((o.unit for o in model.objectives), DIMENSIONLESS)
         self.time = self.unit("lasts")
-        self._factors: dict[tuple[Role, Unit], float] = {}  # units are fractions, and plans are frequent
+        self._targets = {"time": self.time, "money": self.money, "money per time": self.money / self.time}
+        self._factors: dict[tuple[Role, str], float] = {}  # units are fractions, and plans are frequent
 
     def frame(self, columns: Sequence[Codes]) -> Frame:
         """Elements of the family, from their index codes."""
@@ -68,17 +70,17 @@ class PlacementEvaluator:
 
     def time_factor(self, role: Role) -> float:
         """The factor from the unit of a role to that of `lasts`."""
-        return self._factor(role, self.time)
+        return self._factor(role, "time")
 
     def money_of(self, role: Role, frame: Frame, *, per_time: bool = False) -> Floats:
         """Money, or money per time."""
         value = self.placement.value(role)
         if value is None:
             return np.zeros(frame.size)
-        target = self.money / self.time if per_time else self.money
+        target = "money per time" if per_time else "money"
         return self.ev.number_column(value, frame) * self._factor(role, target)
 
-    @property
+    @cached_property
     def costs_are_amounts(self) -> bool:
         """Whether `costs` is an amount of money, not money per time."""
         unit = self.unit("costs")
@@ -133,7 +135,7 @@ class PlacementEvaluator:
             raise DiagnosticError([Diagnostic("GSM3020", message, item.value.span, "factor of `lasts`")])
         return found
 
-    def _factor(self, role: Role, target: Unit) -> float:
+    def _factor(self, role: Role, target: str) -> float:
         if (role, target) not in self._factors:
-            self._factors[role, target] = number_factor(self.unit(role), target)
+            self._factors[role, target] = number_factor(self.unit(role), self._targets[target])
         return self._factors[role, target]

@@ -30,3 +30,15 @@ def unique(values: NDArray[_T]) -> NDArray[_T]:
     is_new = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
     return ordered[is_new]
+
+
+def is_counting(values: Ints) -> bool:
+    """Return whether the values are 0, 1, 2, ..."""
+    return bool((values == np.arange(len(values))).all())
+
+
+def first_places(groups: Ints, count: int) -> Ints:
+    """Return where each of the groups 0 to `count` - 1 first occurs; -1 for those that do not."""
+    found = np.full(count, -1, dtype=np.int64)
+    found[groups[::-1]] = np.arange(len(groups) - 1, -1, -1)  # of repeated places the last value stays
+    return found

@@ -108,7 +108,7 @@ def _is_within(numbers: Codes, size: int) -> Bools:
     return (numbers >= 0) & (numbers < size)
 
 
-def _are_all_within(numbers: Codes, size: int) -> bool:
+def are_all_within(numbers: Codes, size: int) -> bool:
     """Check the common case by one reduction without a temporary array: negative numbers are large as unsigned ones."""
     if numbers.dtype != np.int64:
         return bool(_is_within(numbers, size).all())
@@ -155,7 +155,7 @@ class IntervalDomain(Domain):
     def locate(self, columns: Sequence[Codes]) -> Codes:
         offset = columns[0] - self.low if self.low else columns[0]
         if self.step == 1:
-            return offset if _are_all_within(offset, self.size) else np.where(_is_within(offset, self.size), offset, -1)
+            return offset if are_all_within(offset, self.size) else np.where(_is_within(offset, self.size), offset, -1)
         place, rest = np.divmod(offset, self.step)
         return np.where((rest == 0) & (place >= 0) & (place < self.size), place, -1)
 
@@ -191,6 +191,22 @@ class TupleDomain(Domain):
         table = np.full(self.packing.span + 1, -1, dtype=np.int64)
         table[self.packing.keys(self.codes)] = np.arange(self.size)
         return table
+
+    @cached_property
+    def _starts(self) -> dict[int, Codes | None]:
+        return {}
+
+    def starts_by(self, place: int) -> Codes | None:
+        """Where the tuples with each element as the component at `place` start, and where the last ones end.
+
+        None where these elements do not ascend, or are integers.
+        """
+        if place not in self._starts:
+            component, column = self.components[place], self.codes[place]
+            ascends = component is not None and bool((column[1:] >= column[:-1]).all())
+            elements = np.arange(1 + len(component.labels)) if component is not None else column
+            self._starts[place] = np.searchsorted(column, elements) if ascends else None
+        return self._starts[place]
 
     def locate(self, columns: Sequence[Codes]) -> Codes:
         if self.size == 0:
@@ -325,7 +341,7 @@ class Packing:
         outside: Bools | None = None
         for column, low, extent in zip(columns, self.lows, self.extents, strict=True):
             digit = column - low if low else column
-            if not _are_all_within(digit, extent):
+            if not are_all_within(digit, extent):
                 bad = ~_is_within(digit, extent)
                 outside = bad if outside is None else outside | bad
             key = digit.astype(np.int64, copy=False) if key is None else key * extent + digit

@@ -50,7 +50,10 @@ class Cluster:
 
     def way_of(self, job: Ints, kind: Ints, rest: Sequence[Codes]) -> Ints:
         """The way of a job (its number) on a kind with the other indices, NONE where there is none."""
-        return self._by_way.locate((job, kind, *rest))
+        given, own = (job, kind, *rest), (self.work.job, self.work.kind, *(self.ways[at] for at in self.rest_at))
+        if len(job) == len(self.work.job) and all(map(np.array_equal, given, own)):
+            return np.arange(len(job))  # a policy usually lists the ways of all jobs in their order
+        return self._by_way.locate(given)
 
     def running_jobs(self, codes: Sequence[Codes]) -> tuple[Ints, Ints, Ints]:
         """Jobs, nodes and ways of elements of the family; those of jobs and nodes that are not here are left out."""
@@ -73,5 +76,13 @@ class Cluster:
 
 def numbers(elements: Codes, codes: Codes) -> Ints:
     """The places of codes among sorted elements, NONE for those that are not there."""
-    place = np.minimum(np.searchsorted(elements, codes), max(len(elements) - 1, 0))
-    return np.where(elements[place] == codes, place, NONE) if len(elements) else np.full(len(codes), NONE)
+    if not len(elements):
+        return np.full(len(codes), NONE)
+    first, end = int(elements[0]), int(elements[-1]) + 1
+    if first >= 0 and end <= len(codes):  # reading a table takes less time than searching for each code
+        table = np.full(end + 1, NONE)
+        table[elements] = np.arange(len(elements))
+        found: Ints = table[np.clip(codes, -1, end)]
+        return found
+    place = np.minimum(np.searchsorted(elements, codes), len(elements) - 1)
+    return np.where(elements[place] == codes, place, NONE)

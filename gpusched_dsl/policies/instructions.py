@@ -7,7 +7,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.arrays import Codes, Floats, Ints, spread
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints, is_counting, spread
 from gpusched_dsl.language.checked import IndexVar, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.cluster import Cluster, numbers
@@ -97,9 +97,12 @@ class PolicyLineReader:
         else:
             frame, row, way = self.all_ways(queued)
         keys = self._keys(ranking, frame)
-        table = np.zeros((ways, keys.shape[1]))
-        table[way], listed[way] = keys[row], 1
-        return rank_ways(self.work.first_way, table, listed)
+        listed[way] = 1
+        if not (len(row) == len(way) == ways and is_counting(row) and is_counting(way)):
+            table = np.zeros((ways, keys.shape[1]))
+            table[way] = keys[row]
+            keys = table
+        return rank_ways(self.work.first_way, keys, listed)
 
     def all_ways(self, queued: Codes) -> tuple[Frame, Codes, Codes]:
         """A frame with all ways of the queued jobs; its rows and these ways."""
@@ -128,16 +131,23 @@ class PolicyLineReader:
             number = np.tile(np.arange(len(cluster.kinds)), frame.size)
         else:
             by_label = np.argsort(cluster.kinds, kind="stable")
-            labels = cluster.kinds[by_label]
-            first = np.searchsorted(labels, column(kind))
-            counts = np.searchsorted(labels, column(kind), side="right") - first
-            row = np.repeat(np.arange(frame.size), counts)
-            number = by_label[np.repeat(first, counts) + ranges(counts)]
-        job = np.searchsorted(cluster.jobs, column(self.job))
-        rest = [column(bound[own[at]])[row] for at in cluster.rest_at]
-        way = cluster.way_of(job[row], number, rest)
-        kept = way >= 0
-        return row[kept], way[kept]
+            labels, codes = cluster.kinds[by_label], column(kind)
+            if (labels[1:] != labels[:-1]).all():
+                place = numbers(labels, codes)
+                row = np.flatnonzero(place != NONE)
+                number = by_label[place[row]]
+            else:  # several kinds of one type
+                first = np.searchsorted(labels, codes)
+                counts = np.searchsorted(labels, codes, side="right") - first
+                row = np.repeat(np.arange(frame.size), counts)
+                number = by_label[np.repeat(first, counts) + ranges(counts)]
+        job = numbers(cluster.jobs, column(self.job))
+        rest = [column(bound[own[at]]) for at in cluster.rest_at]
+        if not (len(row) == frame.size and is_counting(row)):
+            job, rest = job[row], [c[row] for c in rest]
+        way = cluster.way_of(job, number, rest)
+        kept = np.flatnonzero(way != NONE)
+        return (row, way) if len(kept) == len(way) else (row[kept], way[kept])
 
     # --- draws -----------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.gangs import upper_bounds
 from gpusched_dsl.compiling.placement import PlacementEvaluator, type_codes
-from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints, unique
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -32,6 +32,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checked_policy import NOW
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.policies.cluster import numbers
 from gpusched_dsl.policies.node_types import distinguishes_nodes, name_of_type, ways_are_alike, with_node_set
 from gpusched_dsl.policies.workload import NONE
 
@@ -141,8 +142,8 @@ class NodeKindReader:
         """Any node can be of any type, which is an index of the family."""
         jobs, nodes = self._elements(self.job_at), self._elements(self.node_at)
         columns = self._family(nodes[:1])
-        kinds, kind = np.unique(columns[type_at], return_inverse=True)
-        return NodeKinds(jobs, nodes, kinds, np.full(len(nodes), NONE), columns, kind.reshape(-1))
+        kinds = _distinct(columns[type_at])
+        return NodeKinds(jobs, nodes, kinds, np.full(len(nodes), NONE), columns, numbers(kinds, columns[type_at]))
 
     def _one_node_of_each_type(self, label: TypedExpr, indexing: TypedIndexing) -> NodeKinds:
         """Nodes of one type form a kind. Nothing is made for every node but its type."""
@@ -178,13 +179,13 @@ class NodeKindReader:
         columns = self._family(nodes)
         signature = np.zeros(len(nodes), dtype=np.uint64)
         if not self.nodes_differ:
-            place = np.searchsorted(nodes, columns[self.node_at])
+            place = numbers(nodes, columns[self.node_at])
             others = [c for at, c in enumerate(columns) if at != self.node_at]
             rows = self.frame(columns)
             if self.key_job is not None:
                 rows = rows.bind({self.key_job: columns[self.job_at]})
-            numbers = [self.ev.number_column(c, rows) for c in apart] + self._bounds_of_workers(columns)
-            np.add.at(signature, place, _hashes(others, numbers))
+            keys = [self.ev.number_column(c, rows) for c in apart] + self._bounds_of_workers(columns)
+            np.add.at(signature, place, _hashes(others, keys))
         table = np.stack((labels.astype(np.int64), signature.astype(np.int64)), axis=1)
         _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
         kept = np.isin(columns[self.node_at], nodes[first])
@@ -202,7 +203,7 @@ class NodeKindReader:
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         kind_of_node = rank[found.kind_of_node]
-        kind = kind_of_node[np.searchsorted(found.nodes, found.columns[self.node_at])]
+        kind = kind_of_node[numbers(found.nodes, found.columns[self.node_at])]
         return replace(found, kinds=found.kinds[order], kind_of_node=kind_of_node, kind=kind)
 
     def _analysis(self, label: TypedExpr | None) -> _Analysis:
@@ -264,7 +265,7 @@ def _distinct(codes: Codes) -> Codes:
     """The codes that occur, sorted; by counting where they are small."""
     if len(codes) and codes.min() >= 0 and codes.max() < 4 * len(codes):
         return np.flatnonzero(np.bincount(codes))
-    return np.unique(codes)
+    return unique(codes)
 
 
 def _hashes(codes: Sequence[Codes], numbers: Sequence[Floats]) -> Codes:

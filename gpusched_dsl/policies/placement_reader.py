@@ -10,13 +10,13 @@ from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.placement import PlacementEvaluator
-from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints, first_places, unique
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import CheckedModel, IndexVar, TextType, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.cluster import Cluster, numbers
 from gpusched_dsl.policies.node_kinds import NodeKindReader, NodeKinds, position_of
 from gpusched_dsl.policies.workload import NONE, Workload
 
@@ -61,9 +61,12 @@ class _Reader(PlacementEvaluator):
 
     def cluster(self, found: NodeKinds) -> Cluster:
         job_at, node_at = position_of(self.placement, "job"), position_of(self.placement, "node")
-        order = np.lexsort((found.kind, np.searchsorted(found.jobs, found.columns[job_at])))
-        columns, kind = tuple(c[order] for c in found.columns), found.kind[order]
-        work = self._workload(columns, kind, found.kind_of_node, found.jobs, len(found.kinds), job_at)
+        columns, kind, job = found.columns, found.kind, numbers(found.jobs, found.columns[job_at])
+        key = job * max(len(found.kinds), 1) + kind
+        if (key[1:] < key[:-1]).any():
+            order = np.argsort(key, kind="stable")
+            columns, kind, job = tuple(c[order] for c in columns), kind[order], job[order]
+        work = self._workload(columns, kind, job, found.kind_of_node, found.jobs, len(found.kinds), job_at)
         type_at = self.placement.position("node_type")
         return Cluster(
             work, found.jobs, found.nodes, found.kinds, columns, job_at, node_at, type_at, self.placement,
@@ -73,10 +76,16 @@ class _Reader(PlacementEvaluator):
     # --- numbers ---------------------------------------------------------------------------------------------------
 
     def _workload(
-        self, columns: tuple[Codes, ...], kind: Ints, kind_of_node: Ints, jobs: Codes, kinds: int, job_at: int
+        self,
+        columns: tuple[Codes, ...],
+        kind: Ints,
+        job: Ints,
+        kind_of_node: Ints,
+        jobs: Codes,
+        kinds: int,
+        job_at: int,
     ) -> Workload:
         frame = self.frame(columns)
-        job = np.searchsorted(jobs, columns[job_at])
         uses = self.placement.all("uses")
         if not uses:
             used, capacity = np.ones(len(kind)), np.ones(kinds)  # a job takes a whole node
@@ -138,7 +147,7 @@ class _Reader(PlacementEvaluator):
 
     def _parts(self, used: Floats, capacity: Floats) -> int:
         """Return the number of parts of a GPU such that every way uses an integer number."""
-        shares = np.unique(np.concatenate((used, capacity[np.isfinite(capacity)])))
+        shares = unique(np.concatenate((used, capacity[np.isfinite(capacity)])))
         for parts in range(1, MOST_PARTS + 1):
             if (np.abs(shares * parts - np.rint(shares * parts)) <= 1e-6).all():
                 return parts
@@ -154,9 +163,9 @@ class _Reader(PlacementEvaluator):
             return own
         values = np.broadcast_to(self.ev.values(value, frame), (frame.size,))
         names: list[object] = [None] * kinds
-        first = np.unique(kind, return_index=True)
-        for k, row in zip(first[0].tolist(), first[1].tolist(), strict=True):
-            names[k] = values[row]
+        first = first_places(kind, kinds)
+        for k in np.flatnonzero(first >= 0).tolist():
+            names[k] = values[first[k]]
         unnamed = "" if isinstance(value.type, TextType) else None
         place: dict[object, int] = {}
         return np.array([k if n == unnamed else place.setdefault(n, k) for k, n in enumerate(names)], dtype=np.int64)
@@ -181,7 +190,9 @@ class _Reader(PlacementEvaluator):
             help = "write it with one index of the placement for that number, such as `g`"
             found = Diagnostic("GSM3016", message, item.value.span, f"{len(counting)} such indices", help=help)
             raise DiagnosticError([found])
-        kinds, first = np.unique(kind, return_index=True)
+        first = first_places(kind, len(gpus))
+        kinds = np.flatnonzero(first >= 0)
+        first = first[kinds]
         count = ranges(gpus[kinds]) + 1
         frame = self.frame(columns).take(np.repeat(first, gpus[kinds]))
         rates = self.money_of("node_rate", frame.bind({counting[0]: count}), per_time=True)

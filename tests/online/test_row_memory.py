@@ -51,8 +51,8 @@ HOURS = "param need[(j, t) in Ways] in h = left[j] * hours[j, t];"
 CARRIED = {"left", "clock"}
 
 
-def loop_with(derived: str) -> EventLoop:
-    text = TEXT.replace("DERIVED", derived)
+def loop_with(derived: str, order: str = "size[j]") -> EventLoop:
+    text = TEXT.replace("DERIVED", derived).replace("by size[j]", f"by {order}")
     loop = open_run(gs.loads(text)._workspace, RunConfig(online="Events", scenario="S", method="Queue"))
     assert isinstance(loop, EventLoop)
     return loop
@@ -197,7 +197,40 @@ def test_any_parts_with_any_values(monkeypatch: pytest.MonkeyPatch) -> None:
         ("param x[j in Jobs] = left[j]; param y[j in Jobs] >= 0.6 = x[j];", "GSM2109"),
     ],
 )
-def test_values_that_become_wrong_are_told(derived: str, code: str) -> None:
+def test_values_that_become_wrong_are_reported(derived: str, code: str) -> None:
     with pytest.raises(DiagnosticError) as raised:
-        loop_with(derived).run()
+        loop_with(derived, order="x[j]").run()
     assert {d.code for d in raised.value.diagnostics} == {code}
+
+
+def test_what_nobody_reads_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A maximum that is read every third time only: it and what it reads are then computed for all that changed."""
+    base = loop_with(HOURS + "param longest[j in Jobs] in h = max[t in Types] need[j, t];").base
+    counted = list[tuple[str, int]]()
+    compute = PartMemory._compute
+
+    def count(self: PartMemory, name: str, at: Codes) -> object:
+        counted.append((name, len(at)))
+        return compute(self, name, at)
+
+    monkeypatch.setattr(PartMemory, "_compute", count)
+    part, left, earlier = base.part({"Jobs": np.arange(6)}), np.ones(6), None
+    for step in range(7):
+        left = left.copy()
+        left[step % 2] /= 2
+        earlier = base.instance_of(part, {"left": given(left), "clock": given(np.zeros(1))}, earlier)
+        if step % 3 == 0:
+            expected = (left * np.arange(1, 7)).tolist()
+            expected[2] = 5 * left[2]
+            assert earlier.store.params["longest"].values.tolist() == expected
+    assert counted == [("need", 2), ("longest", 1), ("need", 4), ("longest", 2), ("need", 4), ("longest", 2)]
+
+
+def test_an_earlier_instance_keeps_its_values() -> None:
+    """A parameter that is first read after the next instance was built has the values of its own instance."""
+    base = loop_with(HOURS).base
+    part = base.part({"Jobs": np.arange(6)})
+    first = base.instance_of(part, {"left": given(np.ones(6)), "clock": given(np.zeros(1))})
+    second = base.instance_of(part, {"left": given(np.full(6, 0.5)), "clock": given(np.zeros(1))}, first)
+    assert second.store.params["need"].values.max() == 3.0
+    assert first.store.params["need"].values.max() == 6.0

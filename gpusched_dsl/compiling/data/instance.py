@@ -225,7 +225,7 @@ class _Builder:
         if name in self.ready or name in self.replaced or name in self.scenario.assignments:
             return False
         if self.kept_rows is not None and name in self.kept_rows.names:
-            return self.kept_rows.change_often(name) and not self.model.params[name].bounds
+            return not self.model.params[name].bounds
         derived = self.model.sets.get(name) or self.model.params.get(name)
         if derived is None or derived.value is None or derived.within is not None:
             return False
@@ -244,7 +244,7 @@ class _Builder:
         made = self.store
         if not self.waiting:
             return ValueStore(dict(made.universes), dict(made.sets), dict(made.params), dict(made.randoms))
-        self.kept, self.kept_rows = ReusedValues(self.kept.now), None  # later readers are no earlier instances
+        self.kept = ReusedValues(self.kept.now)  # later readers are no earlier instances
         later = {name: partial(self._later, name) for name in self.waiting}
         sets = {name: make for name, make in later.items() if name in self.model.sets}
         params = {name: make for name, make in later.items() if name in self.model.params}

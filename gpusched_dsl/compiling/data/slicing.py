@@ -13,10 +13,13 @@ from typing import Protocol
 import numpy as np
 from msgspec import Struct
 
+from gpusched_dsl.compiling.data.pieces import Pieces
 from gpusched_dsl.compiling.evaluation.store import MISSING, Param, RandomLaws, ValueStore
 from gpusched_dsl.ir.arrays import Codes, Values
-from gpusched_dsl.ir.domains import Component, Domain, IntervalDomain, TupleDomain, Universe
+from gpusched_dsl.ir.domains import Component, Domain, IntervalDomain, TupleDomain, Universe, are_all_within
 from gpusched_dsl.language.checked import CheckedParam, Element
+
+_LARGE = 4096  # tuples from which copying pieces is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +34,7 @@ class InstanceView:
     small: dict[str, Universe] = field(default_factory=dict)
     earlier: InitVar[InstanceView | None] = None
     _place: dict[str, Codes] = field(default_factory=dict)
-    _rows: dict[int, tuple[Domain, Domain, Codes]] = field(default_factory=dict)  # by identity of what is left
+    _rows: dict[int, tuple[Domain, Domain, Codes | Pieces]] = field(default_factory=dict)  # by identity of what is left
 
     def __post_init__(self, earlier: InstanceView | None) -> None:
         for root, codes in self.kept.items():
@@ -55,6 +58,8 @@ class InstanceView:
     def slice_domain(self, full: Domain) -> Domain:
         """Return the elements of a domain with all components kept, in their order."""
         components = full.components
+        if (in_pieces := self._slice_in_pieces(full)) is not None:
+            return in_pieces
         columns = self.inner_codes(components, full.columns())
         cut = [c for u, c in zip(components, columns, strict=True) if self.is_restricted((u,))]
         rows = np.flatnonzero(np.logical_and.reduce([c >= 0 for c in cut]))
@@ -63,8 +68,37 @@ class InstanceView:
         self._rows[id(found)] = (found, full, rows)
         return found
 
+    def _slice_in_pieces(self, full: Domain) -> Domain | None:
+        """Slice a large domain in which the tuples of each element are neighbours, as those of a job usually are."""
+        components = full.components
+        restricted = [at for at, component in enumerate(components) if self.is_restricted((component,))]
+        if len(restricted) > 1 or full.size < _LARGE or not isinstance(full, TupleDomain):
+            return None
+        [place] = restricted
+        component, starts = components[place], full.starts_by(place)
+        if component is None or starts is None:
+            return None
+        kept = self.kept[component.name]
+        pieces = Pieces.of_groups(starts, kept)
+        columns = full.columns() if pieces.size == full.size else tuple(map(pieces.take, full.columns()))
+        inner = np.repeat(np.arange(len(kept)), np.diff(starts)[kept])
+        left = (*columns[:place], inner, *columns[place + 1 :])
+        found = TupleDomain(tuple(self.component(c) for c in components), left)
+        self._rows[id(found)] = (found, full, pieces)
+        return found
+
     def rows(self, domain: Domain, full: Domain) -> Codes:
         """Return the positions in the full domain of the elements of a domain of the part; -1 for missing ones."""
+        found = self._positions(domain, full)
+        return found.positions if isinstance(found, Pieces) else found
+
+    def values_on(self, domain: Domain, full: Domain, values: Values) -> Values:
+        """Return the values over the full domain for the elements of a domain of the part, as a copy."""
+        at = self._positions(domain, full)
+        found: Values = at.take(values) if isinstance(at, Pieces) else values[at]
+        return found
+
+    def _positions(self, domain: Domain, full: Domain) -> Codes | Pieces:
         _, origin, rows = self._rows.get(id(domain), (None, None, None))
         if origin is full and rows is not None:
             return rows
@@ -78,6 +112,9 @@ class InstanceView:
                 found.append(column)
             else:
                 kept = self.kept[component.name]
+                if are_all_within(column, len(kept)):
+                    found.append(kept[column])
+                    continue
                 inside = (column >= 0) & (column < len(kept))
                 found.append(np.where(inside, kept[np.where(inside, column, 0)], column) if len(kept) else column)
         return tuple(found)
@@ -114,7 +151,7 @@ class ParamSlice(Struct, frozen=True, eq=False):
         if not domain.arity:
             found: Values = self.full.values
         else:
-            found = self.full.values[self.part.rows(domain, self.full.domain)]
+            found = self.part.values_on(domain, self.full.domain, self.full.values)
         kind = self.declared.type
         if isinstance(kind, Element) and kind.root in self.part.kept:
             inner = self.part.inner_codes((self.part.universes[kind.root],), (found,))[0]
@@ -131,7 +168,8 @@ class LawSlice(Struct, frozen=True, eq=False):
     def laws(self, domain: Domain) -> RandomLaws:
         if not domain.arity:
             return self.full
-        return RandomLaws(domain, self.full.laws, self.full.which[self.part.rows(domain, self.full.domain)])
+        which = self.part.values_on(domain, self.full.domain, self.full.which)
+        return RandomLaws(domain, self.full.laws, which)
 
 
 class KnownValues(Struct, frozen=True, eq=False):
@@ -157,9 +195,6 @@ class KeptRows(Protocol):
 
     def keep(self, name: str, domain: Domain, values: Values) -> None:
         """Keep values that were computed."""
-
-    def change_often(self, name: str) -> bool:
-        """Whether so many values change with each instance that none are kept."""
 
 
 def put(name: str, ready: Ready, store: ValueStore) -> bool:

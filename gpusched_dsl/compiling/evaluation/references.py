@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -99,6 +100,16 @@ class References(Sets):
                 self._places.clear()
             self._places[key] = (domain, columns, found)  # kept, so that no others get their identities
         return found
+
+    @contextmanager
+    def known_places(self, domain: Domain, columns: Sequence[Codes], places: Codes) -> Iterator[None]:
+        """Look no tuple up that has these columns: their places are known."""
+        key = (id(domain), *map(id, columns))
+        self._places[key] = (domain, columns, places)
+        try:
+            yield
+        finally:
+            self._places.pop(key, None)
 
     def variable_position(self, expr: VariableRef, frame: Frame) -> Codes:
         """The place in the variable's family; -1 where it reads zero: its `where` condition or its set of tuples

@@ -42,12 +42,16 @@ _EXACT_REDUCTIONS = {"min", "max", "any", "all", "count"}
 
 
 class OwnRows(Struct, frozen=True):
-    """`place`: the component of its domain that is of a cut root set, `root`; `reads`: the carried parameters in it."""
+    """`place`: the component of its domain that is of a cut root set, `root`.
+
+    `reads`: the carried parameters in it; `through`: the others of these parameters that its formula names.
+    """
 
     formula: TypedExpr
     root: str
     place: int
     reads: frozenset[str]
+    through: frozenset[str]
 
 
 class OwnRowsFinder:
@@ -89,7 +93,7 @@ class OwnRowsFinder:
         if self._are_own([formula, *(bound.value for bound in param.bounds)], own, names):
             through = names & self.found.keys()
             reads = (names - through).union(*(self.found[name].reads for name in through))
-            self.found[param.name] = OwnRows(formula, own.type.root, places[0], frozenset(reads))
+            self.found[param.name] = OwnRows(formula, own.type.root, places[0], frozenset(reads), frozenset(through))
 
     def _cut_places(self, indexing: TypedIndexing) -> list[int]:
         return [at for at, variable in enumerate(indexing.variables) if self._values.is_cut(variable.type)]

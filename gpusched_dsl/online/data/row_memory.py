@@ -44,10 +44,12 @@ class RowMemory:
         # Of each element: whether the values kept are those for the carried values that are kept.
         sizes = {name: len(store.universes[rows.root].labels) for name, rows in self.rows.items()}
         self.valid = {name: np.ones(size, dtype=np.bool_) for name, size in sizes.items()}
+        self.parts = 0
 
     def in_part(self, part: InstanceView) -> PartMemory:
-        """Return the interface of one instance to what is kept."""
-        return PartMemory(self, part, {})
+        """Return the interface of one instance to what is kept; those of earlier instances keep nothing any more."""
+        self.parts += 1
+        return PartMemory(self, part, self.parts, {})
 
 
 class PartMemory(Struct, eq=False):
@@ -55,6 +57,7 @@ class PartMemory(Struct, eq=False):
 
     memory: RowMemory
     part: InstanceView
+    number: int
     changed: dict[str, int]
 
     @property
@@ -84,30 +87,42 @@ class PartMemory(Struct, eq=False):
     def values(self, name: str, domain: Domain) -> Floats | None:
         """The values over the domain in the part; None where the usual way has to compute all of them.
 
-        It does so if most of them are stale, and if some are not finite or break a bound, to report them. Kept values
-        that the formula names are up to date, as they read some of the same carried parameters, thus are stale for no
-        other elements.
+        It does so if most of them are stale, if some are not finite or break a bound, to report them, and for readers
+        of an instance that is not the latest one.
         """
+        if not self._is_latest or not self._update(name):
+            return None
+        known = self.memory.store.params[name]
+        found: Floats = self.part.values_on(domain, known.domain, known.values)
+        return found
+
+    def _update(self, name: str) -> bool:
+        """Compute what is stale, after what it reads; return whether it could be computed and was little."""
         memory, rows, elements = self.memory, self.memory.rows[name], self._elements(name)
         valid, known = memory.valid[name], memory.store.params[name]
         stale = elements[~valid[elements]]
         if 2 * len(stale) > len(elements):
-            return None
+            return False
         if len(stale):
+            if not all(self._update(other) for other in rows.through):
+                return False
             of_element = memory.evaluator.join_index(known.domain, (rows.place,))
             changed = of_element.rows(*of_element.match((stale,)))
             fresh = self._compute(name, changed)
             if fresh is None:
-                return None
+                return False
             known.values[changed] = fresh
             valid[stale] = True
-        found: Floats = known.values[self.part.rows(domain, known.domain)]
-        return found
+        return True
+
+    @property
+    def _is_latest(self) -> bool:
+        return self.number == self.memory.parts
 
     def keep(self, name: str, domain: Domain, values: Values) -> None:
         """Keep values that were all computed anew, unless most of them change with every plan."""
         elements = self._elements(name)
-        if self.memory.rows[name].reads and not self.change_often(name):
+        if self._is_latest and self.memory.rows[name].reads and not self.change_often(name):
             known = self.memory.store.params[name]
             known.values[self.part.rows(domain, known.domain)] = values
             self.memory.valid[name][elements] = True
@@ -123,9 +138,11 @@ class PartMemory(Struct, eq=False):
         memory, ev = self.memory, self.memory.evaluator
         declared, domain = memory.model.params[name], memory.store.params[name].domain
         frame = ev.domain_frame(declared.indexing, TupleDomain(domain.components, domain.columns_at(at)))
+        columns = [frame.columns[v] for v in declared.indexing.variables]
         try:
-            values = spread(ev.numbers(memory.rows[name].formula, frame), frame.size)
-            limits = [ev.numbers(bound.value, frame) for bound in declared.bounds]
+            with ev.known_places(domain, columns, at):
+                values = spread(ev.numbers(memory.rows[name].formula, frame), frame.size)
+                limits = [ev.numbers(bound.value, frame) for bound in declared.bounds]
         except DiagnosticError:
             return None
         pairs = zip(declared.bounds, limits, strict=True)

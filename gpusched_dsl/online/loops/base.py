@@ -256,10 +256,11 @@ class SimulationLoop:
     # --- the plan in effect ------------------------------------------------------------------------------------------
 
     def record_due_times(self, result: PlanningResult) -> None:
-        """Record the due times of the jobs of the plan, and the price of their tardiness."""
+        """Record the due times of the jobs of the plan that have none yet, and the price of their tardiness."""
         jobs = result.part.kept.get(self.jobs_root, np.zeros(0, dtype=np.int64))
-        if len(jobs):
-            self.world.set_due(jobs, *result.reader.due_and_weight(np.arange(len(jobs), dtype=np.int64)))
+        new = np.flatnonzero(self.world.have_no_due_time(jobs))
+        if len(new):
+            self.world.set_due(jobs[new], *result.reader.due_and_weight(new))
 
     def apply_allocations(
         self, result: PlanningResult, columns: tuple[Codes, ...], allocations: Allocations

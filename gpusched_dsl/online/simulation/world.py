@@ -232,11 +232,15 @@ class World:
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
+    def have_no_due_time(self, jobs: Ints) -> Bools:
+        """Return which jobs have neither a due time nor a price of tardiness."""
+        unknown: Bools = np.isinf(self.due[jobs]) & (self.weight[jobs] == 0)
+        return unknown
+
     def set_due(self, jobs: Ints, due: Floats, weight: Floats) -> None:
-        """Record the due times and tardiness prices of jobs, known from their first plan."""
-        new = np.isinf(self.due[jobs]) & (self.weight[jobs] == 0)
-        self.due[jobs[new]] = self.now + due[new]
-        self.weight[jobs[new]] = weight[new]
+        """Record the times until jobs are due, and their tardiness prices."""
+        self.due[jobs] = self.now + due
+        self.weight[jobs] = weight
 
     def apply(
         self,
