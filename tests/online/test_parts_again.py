@@ -43,9 +43,10 @@ def test_parts_in_a_row_are_as_made_alone() -> None:
 def test_nothing_is_made_again_for_the_same_elements() -> None:
     run = base()
     first = run.instance_of(run.part({"Jobs": np.array([0, 2])}), {})
+    late = first.store.params["late"]  # made now
     again = run.instance_of(run.part({"Jobs": np.array([2, 0])}), {}, first)
-    assert again.store.params["late"] is first.store.params["late"]
+    assert again.store.params["late"] is late
     assert again.store.sets["Runnable"] is first.store.sets["Runnable"]
     other = run.instance_of(run.part({"Jobs": np.array([0, 1])}), {}, again)
-    assert other.store.params["late"] is not first.store.params["late"]
+    assert other.store.params["late"] is not late
     assert other.store.params["price"] is first.store.params["price"]

@@ -10,11 +10,13 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.bounds.run_bound import Configurations, NoBoundError, job_by_job_bound, refuse_unfinished
 from gpusched_dsl.online.bounds.single_job import RunBound
-from gpusched_dsl.online.bounds.time_indexed import TimedJobs, time_indexed_bound
+from gpusched_dsl.online.bounds.time_indexed import time_indexed_bound
+from gpusched_dsl.online.bounds.timed_jobs import TimedJobs
 from gpusched_dsl.online.history import RunHistory
 from gpusched_dsl.online.simulation.world import DONE
 
 HOW = "linear relaxation over time, with the capacity of the cluster"
+COMPLETION_COLUMNS = 50_000  # twice as many raise this bound by half a percent
 TOO_LARGE = "the relaxation over time has too many columns, or was not solved in time"
 
 
@@ -85,7 +87,6 @@ def _of_total(jobs: TimedJobs, alone: RunBound) -> RunBound:
 def _of_completions(jobs: TimedJobs, count: int) -> RunBound:
     nothing: Floats = np.zeros(len(jobs.time))
     each = np.full(count, 1.0 / max(count, 1))
-    found = time_indexed_bound(
-        TimedJobs(jobs.first, jobs.time, nothing, jobs.uses, jobs.pool, jobs.capacity, jobs.came, jobs.came, each)
-    )
+    timed = TimedJobs(jobs.first, jobs.time, nothing, jobs.uses, jobs.pool, jobs.capacity, jobs.came, jobs.came, each)
+    found = time_indexed_bound(timed, COMPLETION_COLUMNS)
     return RunBound(None, TOO_LARGE) if found is None else RunBound(max(0.0, found), HOW)

@@ -8,19 +8,32 @@ capacity C[p]. Of every run, with any halts, moves and waiting, the fractions sa
     sum over w of T[w] x[j, w, b] <= length of b after the arrival     a job runs in one way at a time
     sum over j, w of u[w] T[w] x[j, w, b] <= C[p] * length of b        capacity
 
-and the tardiness L[j] = max(0, end - due) of job j is at least each of
+and the tardiness L[j] = max(0, end - due) of job j is, for any number a >= 0, at least each of
 
-    sum T[w] x - (due - arrival)                                       its running time
-    sum over bins after the due time of T[w] x                         its running time after the due time
-    sum max(0, s[b] - due) x                                           work after the due time is late by its time
-    sum max(0, s[b] - arrival) x + min T / 2 - (due - arrival)         the mean time of its work, and half of its time
+    sum T[w] x - (due - arrival)                                               its running time
+    sum over bins after the due time of T[w] x                                 its running time after the due time
+    sum over bins after the due time of (s[b] - due + min(a, T[w]) - a / 2) x  work after the due time
+    sum of (s[b] - arrival + min(a, T[w])) x - a / 2 - (due - arrival)         all of its work
 
-where s[b] is the start of the bin or the arrival. The third holds since a job ends after all of its work. For the
-last let U(t) be the unfinished fraction: its integral from the arrival to the end is the mean time of the work, and U
-falls by at most 1 / min T per time and ends at 0, so that integral is at most the completion time less half of min T.
+where s[b] is the start of the bin or the arrival. For the last two let t(u) be the time at which the fraction u of the
+job is done, and T(u) the time of the way in which this part is done. After a part u the job runs at least the times of
+the parts behind it: end - t(u) >= integral of T(v) over v from u to 1. The integral over u is
+
+    end - mean of t(u) >= integral of v T(v) dv >= 1/2 double integral of min(T(u), T(v)) du dv,
+
+as the integral of v T(v) is least if T descends, where it equals the right side. The kernel min is positive
+semidefinite, so for f, the distribution of T(u), and the unit mass d at a: <f - d, min (f - d)> >= 0, which is
+
+    1/2 double integral of min(T(u), T(v)) du dv >= integral of min(a, T(v)) dv - a / 2.
+
+So end >= mean of t(u) + mean of min(a, T(u)) - a / 2, and t(u) is at least the start of its bin: the last row. The same
+with the parts u >= 1 - q that are done after the due time, and the mass q at a: q end - integral of t(u) over these
+parts >= q (integral of min(a, T) over these parts) - q^2 a / 2. Divided by q, with (t - due) / q >= t - due, this is
+the third row. One number a is the time of one way; several rows have several of them.
+
 Hence the least sum of c[w] x + weight * L is a lower bound. With costs 0, due times equal to arrivals and weights
 1 / jobs it bounds the mean completion time: the preemptive time-indexed relaxation of M. E. Dyer and L. A. Wolsey,
-Discrete Applied Mathematics 26, 1990, with the half of A. S. Schulz and M. Skutella, 2002.
+Discrete Applied Mathematics 26, 1990, with the half of A. S. Schulz and M. Skutella, 2002, which is a = min T.
 
 The value is not that of the solver: for any multipliers of the rows, where those of L add up to at most the weight,
 the Lagrangian is least at bounds of the variables, so weak duality gives a bound whatever the solver's tolerances are.
@@ -34,63 +47,62 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, undominated
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-MOST_COLUMNS = 200_000
-BINS = (6, 64)  # the fewest and the most
-SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class TimedJobs:
-    """J jobs; job j has the ways `first[j]` to `first[j + 1]`. `cost` is of the complete job in each way."""
-
-    first: Ints  # (J + 1,)
-    time: Floats  # (W,)
-    cost: Floats  # (W,)
-    uses: Floats  # (W,) of the pool
-    pool: Ints  # (W,)
-    capacity: Floats  # (P,)
-    came: Floats  # (J,)
-    due: Floats  # (J,) infinite: never
-    weight: Floats  # (J,) money by time of tardiness
-
-    @property
-    def owner(self) -> Ints:
-        return np.repeat(np.arange(len(self.came)), np.diff(self.first))
+MOST_COLUMNS = 150_000
+BINS = (6, 256)  # the fewest and the most
+LEVELS = 4  # numbers a of each job
+SECONDS = 120.0
 
 
 def time_indexed_bound(jobs: TimedJobs, most: int = MOST_COLUMNS) -> float | None:
-    """The bound; None without jobs, if there are too many ways, or the solver finds no prices in time."""
-    from scipy.optimize import linprog
+    """The bound; None without jobs, if there are too many ways, or the solver finds no prices in time.
 
+    An interior point method without crossover finds prices quickly, and any prices give a bound.
+    """
+    import highspy
+
+    from gpusched_dsl.backends.highs.quiet import QuietHighs
+
+    jobs = undominated(jobs)
     ways = len(jobs.time)
     count = min(BINS[1], most // max(ways, 1))
     if not ways or count < BINS[0]:
         return None
     program = _Program.of(jobs, bins_of(jobs, count))
-    solved = linprog(
-        program.objective, A_ub=program.at_most, b_ub=program.most, A_eq=program.equal, b_eq=program.value,
-        bounds=np.stack((np.zeros(len(program.upper)), program.upper), axis=1), method="highs",
-        options={"time_limit": SECONDS},
+    columns, (rows, equations) = len(program.upper), (len(program.most), len(program.value))
+    matrix = program.matrix
+    highs = QuietHighs()
+    options = {"solver": "ipm", "run_crossover": "off", "time_limit": SECONDS, "threads": 1}
+    for name, value in options.items():
+        highs.setOptionValue(name, value)
+    highs.passModel(
+        columns, rows + equations, matrix.nnz, int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize),
+        0.0, program.objective, np.zeros(columns), program.upper,
+        np.concatenate((np.full(rows, -np.inf), program.value)), np.concatenate((program.most, program.value)),
+        matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
+        np.zeros(columns, dtype=np.int32),
     )  # fmt: skip
-    if solved.x is None or solved.status != 0:
+    highs.run()
+    prices = np.array(highs.getSolution().row_dual)
+    if len(prices) < rows + equations or not np.isfinite(prices).all() or not prices.any():
         return None
-    prices = np.maximum(-np.asarray(solved.ineqlin.marginals), 0.0)
-    return program.lagrangian(np.asarray(solved.eqlin.marginals), prices)
+    return program.lagrangian(prices[rows:], np.maximum(-prices[:rows], 0.0))
 
 
 def bins_of(jobs: TimedJobs, count: int) -> Floats:
-    """The starts of at most `count` bins: at equal distances up to about the end of all work, and at events."""
-    least = np.full(len(jobs.came), np.inf)
-    np.minimum.at(least, jobs.owner, jobs.time * jobs.uses)
+    """The starts of at most `count` bins: at equal distances up to about the end of all work, and at events.
+
+    The work is the least, or that of the cheapest ways if it is more.
+    """
     shortest = np.full(len(jobs.came), np.inf)
     np.minimum.at(shortest, jobs.owner, jobs.time)
-    begin = float(jobs.came.min())
-    work = float(least.sum()) / max(float(jobs.capacity.sum()), 1e-300)
-    end = max(float((jobs.came + shortest).max()), begin + work)
+    begin, work = float(jobs.came.min()), jobs.time * jobs.uses
+    amounts = [float(work[jobs.best(by)].sum()) for by in (work, jobs.cost)]
+    end = max(float((jobs.came + shortest).max()), begin + max(amounts) / max(float(jobs.capacity.sum()), 1e-300))
     events = np.concatenate((jobs.came, jobs.due[np.isfinite(jobs.due)]))
     events = np.sort(events[(events > begin) & (events < end)])
     half = count // 2
@@ -102,7 +114,7 @@ def bins_of(jobs: TimedJobs, count: int) -> Floats:
 class _Program:
     """min objective z, at_most z <= most, equal z == value, 0 <= z <= upper; the last columns are tardiness.
 
-    `late_rows` are the rows of each job's tardiness (J, 4) in `at_most`.
+    `late_rows` are the rows of each job's tardiness (J, 2 + 2 LEVELS) in `at_most`.
     """
 
     objective: Floats
@@ -113,6 +125,13 @@ class _Program:
     upper: Floats
     late_rows: Ints
     weight: Floats
+
+    @property
+    def matrix(self) -> sparse.csr_matrix:
+        """The rows of `at_most`, then those of `equal`."""
+        from scipy import sparse
+
+        return sparse.vstack([self.at_most, self.equal]).tocsr()
 
     @classmethod
     def of(cls, jobs: TimedJobs, starts: Floats) -> _Program:
@@ -141,20 +160,18 @@ class _Program:
 
         due = np.where(np.isfinite(jobs.due), jobs.due, np.inf)
         has = due - jobs.came
-        shortest = np.full(count, np.inf)
-        np.minimum.at(shortest, owner, jobs.time)
         counts = np.isfinite(due) & (jobs.weight > 0)
         tardy = len(way) + np.arange(count)
         of_due = counts[job]
-        late = np.where(of_due, np.maximum(0.0, start - np.where(of_due, due[job], 0.0)), 0.0)
-        parts = (time, np.where(start >= due[job], time, 0.0), late, start - jobs.came[job])
-        rows = [
-            matrix(job, columns, np.where(of_due, part, 0.0), count)
-            - matrix(np.arange(count), tardy, np.ones(count), count)
-            for part in parts
-        ]
-        has = np.where(counts, has, 0.0)
-        sides = [has, np.zeros(count), np.zeros(count), np.where(counts, has - shortest / 2, 0.0)]
+        has, late = np.where(counts, has, 0.0), start - np.where(of_due, due[job], np.inf)
+        after, zeros = late >= 0, np.zeros(count)
+        parts, sides = [time, np.where(after, time, 0.0)], [has, zeros]
+        for level in jobs.levels(LEVELS).T:
+            runs = np.minimum(level[job], time)
+            parts += [np.where(after, late + runs - level[job] / 2, 0.0), start - jobs.came[job] + runs]
+            sides += [zeros, np.where(counts, has + level / 2, 0.0)]
+        tardiness = matrix(np.arange(count), tardy, np.ones(count), count)
+        rows = [matrix(job, columns, np.where(of_due, part, 0.0), count) - tardiness for part in parts]
         blocks, values = [one_way, in_pool, *rows], [lengths, room, *sides]
         at_most, most = sparse.vstack(blocks).tocsr(), np.concatenate(values)
         kept = np.isfinite(most)

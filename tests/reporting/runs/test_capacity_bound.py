@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from run_texts import opened, ran, random_text
 
-from gpusched_dsl.online.bounds.time_indexed import TimedJobs, _Program, bins_of, time_indexed_bound
+from gpusched_dsl.online.bounds.time_indexed import _Program, bins_of, time_indexed_bound
+from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, undominated
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.run import run_methods
 
@@ -108,6 +110,67 @@ def test_one_machine(seed: int) -> None:
     bound = time_indexed_bound(machine(list(time), nothing, list(due), list(weight), 1.0))
     assert bound is not None
     assert 0.5 * least <= bound <= least + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_dominated_ways_do_not_count(seed: int) -> None:
+    """The bound is the same with ways that another one dominates, each of which is named by a search over all pairs."""
+    jobs = drawn(seed)
+    rng = np.random.default_rng([seed, 2])
+    copied = rng.integers(0, len(jobs.time), 4)
+    order = np.sort(np.concatenate((np.arange(len(jobs.time)), copied)))  # equal ways are next to one another
+    worse = np.concatenate(([False], order[1:] == order[:-1]))
+    more = np.where(worse, 1 + rng.choice([0.0, 0.5], len(order)), 1.0)
+    counts = np.bincount(jobs.owner[order], minlength=len(jobs.came))
+    larger = replace(
+        jobs, first=np.append(0, np.cumsum(counts)), time=jobs.time[order] * more, cost=jobs.cost[order] * more,
+        uses=jobs.uses[order], pool=jobs.pool[order],
+    )  # fmt: skip
+    left, of_left = undominated(larger), undominated(jobs)
+    for ours, other in zip(fields_of(left), fields_of(of_left), strict=True):
+        np.testing.assert_array_equal(ours, other)
+    table = list(
+        zip(
+            of_left.owner.tolist(),
+            of_left.pool.tolist(),
+            of_left.time,
+            of_left.cost,
+            of_left.uses * of_left.time,
+            strict=True,
+        )
+    )
+    for one, other in itertools.permutations(table, 2):
+        assert one[:2] != other[:2] or any(a < b for a, b in zip(one[2:], other[2:], strict=True))
+    assert time_indexed_bound(larger) == time_indexed_bound(jobs)
+
+
+def fields_of(jobs: TimedJobs) -> list[np.ndarray]:
+    return [getattr(jobs, name) for name in TimedJobs.__dataclass_fields__]
+
+
+def test_slow_ways_count() -> None:
+    """One job of 4 h on one GPU or 1 h on four, due at once; an expensive GPU makes the slow way the cheaper one.
+
+    It ends after 4 h; with half of the least time alone, the mean time of its work would prove 2.5 h of tardiness.
+    """
+    jobs = TimedJobs(
+        np.array([0, 2]), np.array([4.0, 1.0]), np.array([0.0, 100.0]), np.array([1.0, 4.0]),
+        np.zeros(2, dtype=np.int64), np.array([4.0]), np.zeros(1), np.zeros(1), np.ones(1),
+    )  # fmt: skip
+    bound = time_indexed_bound(jobs)
+    assert bound is not None
+    assert 3.99 <= bound <= 4.0 + 1e-9
+
+
+def test_four_equal_jobs_in_turn() -> None:
+    """Four jobs of 2 h or, at a high price, 1 h, one at a time: 2 + 4 + 6 + 8 h late."""
+    jobs = TimedJobs(
+        np.arange(0, 9, 2), np.tile([2.0, 1.0], 4), np.tile([0.0, 100.0], 4), np.ones(8), np.zeros(8, dtype=np.int64),
+        np.array([1.0]), np.zeros(4), np.zeros(4), np.ones(4),
+    )  # fmt: skip
+    bound = time_indexed_bound(jobs)
+    assert bound is not None
+    assert 19.4 <= bound <= 20.0 + 1e-9
 
 
 def test_any_multipliers_bound() -> None:
