@@ -77,7 +77,10 @@ class Term(Struct, frozen=True, eq=False):
         return 0.0 if abs(value) <= CANCELLED * (abs(self.constant) + np.abs(parts).sum()) < np.inf else value
 
 
-class Objective(Struct, frozen=True, eq=False):
+_KEPT_COSTS = 1 << 18  # columns up to which an objective keeps its costs: many stages ask for them
+
+
+class Objective(Struct, frozen=True, eq=False, dict=True):
     """`sense` is `minimize` or `maximize`; `unit` is how its value is printed."""
 
     sense: str
@@ -87,10 +90,16 @@ class Objective(Struct, frozen=True, eq=False):
     span: Span | None = None
 
     def costs(self, columns: int) -> Floats:
-        """The coefficient of every column, all terms together."""
+        """The coefficient of every column, all terms together; not to be written to."""
+        known: Floats | None = self.__dict__.get("_costs")
+        if known is not None and len(known) == columns:
+            return known
         costs = np.zeros(columns)
         for term in self.terms:
             costs[term.columns] += term.coefficients
+        costs.flags.writeable = False
+        if columns <= _KEPT_COSTS:
+            self.__dict__["_costs"] = costs
         return costs
 
     @property

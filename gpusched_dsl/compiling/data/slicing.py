@@ -102,7 +102,18 @@ class InstanceView:
         _, origin, rows = self._rows.get(id(domain), (None, None, None))
         if origin is full and rows is not None:
             return rows
+        if self._is_all_of_root(domain) and isinstance(full, IntervalDomain) and (full.low, full.step) == (0, 1):
+            assert isinstance(domain, IntervalDomain)
+            assert domain.component is not None
+            return self.kept[domain.component.name]
         return full.locate(self.outer_codes(domain.components, domain.columns()))
+
+    def _is_all_of_root(self, domain: Domain) -> bool:
+        """Whether a domain is a restricted root set of the part, as declared."""
+        if not isinstance(domain, IntervalDomain) or domain.component is None or (domain.low, domain.step) != (0, 1):
+            return False
+        name = domain.component.name
+        return domain.component is self.small.get(name) and name in self.kept and domain.size == len(self.kept[name])
 
     def outer_codes(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
         """Convert codes of the part to codes of the full data; codes without an element stay."""
