@@ -14,7 +14,7 @@ TYPES = (  # name, whether M60, GPUs, price of an hour
 )
 
 
-def overload(seed: int, nodes: int = 3) -> str:
+def overload(seed: int, nodes: int) -> str:
     """Return a scenario `S` with ten jobs for each node, by the rule of the heavy tracks of the leaderboard.
 
     A job takes 2 to 96 h on one GPU and is due after 1 to 3 times its shortest time; each node gets one every 8,000 s.

@@ -20,7 +20,7 @@ from gpusched_dsl.online.simulation.realisation import Realisation
 from gpusched_dsl.online.simulation.world import FUTURE, WAITING, World
 
 BLOCK = "EveryArrivalAndCompletion"
-SEEDS = 10
+SEEDS = 6
 
 
 def world_at(now: float, arrivals: Sequence[float]) -> World:
@@ -135,15 +135,17 @@ def test_the_line_is_formatted_and_told_in_words() -> None:
 
 @pytest.mark.slow
 def test_under_overload_no_worse_than_the_best_member_by_more_than_noise() -> None:
-    """Paired workloads: ten long jobs for each node come within a part of the time that the cluster needs for them."""
+    """Paired workloads: ten long jobs for each of five nodes, which come long before the cluster has done them.
+
+    The interval of 95 % of the mean difference ends below 1 %; for a portfolio that compares at every plan it does not.
+    """
     members = ("CongestionATC", "ATC", "Greedy", "WeightedPressure")
     totals = {method: np.zeros(SEEDS) for method in (*members, "Portfolio")}
     for seed in range(SEEDS):
-        text = overload(seed)
+        text = overload(seed, nodes=5)
         for method, of_method in totals.items():
             of_method[seed] = driver(text, "WholeVmsWithoutPeriod", "S", method).run().total
     best = min(members, key=lambda member: float(totals[member].mean()))
     found = totals["Portfolio"] / totals[best] - 1.0
     noise = 1.96 * found.std(ddof=1) / np.sqrt(SEEDS)
-    assert found.mean() <= noise
-    assert found.mean() <= 0.01
+    assert found.mean() + noise < 0.01
