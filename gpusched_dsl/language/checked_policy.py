@@ -189,7 +189,7 @@ class CheckedFutures(Struct, frozen=True):
     """`futures 4 with arrivals seed 7;`: how many futures are drawn, by which seed (None: that of the run).
 
     With `arrivals`, jobs arrive in them: as they did in the `past` of the run, or as the generators of the scenario
-    draw them (`generated`).
+    draw them (`generated`). `over`: plans are compared only while no arrivals are expected.
     """
 
     span: Span

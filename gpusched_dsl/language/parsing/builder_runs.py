@@ -423,7 +423,8 @@ class RunBuilder(DeclarationBuilder):
         count, found, seed = children
         arrivals = ""
         if isinstance(found, Tree):
-            arrivals = "past" if found.children[0] is None else "generated"
+            by_generators = found.data == "with_arrivals" and found.children[0] is not None
+            arrivals = "over" if found.data == "after_arrivals" else "generated" if by_generators else "past"
         return tree.PolicyRule(
             span=span,
             verb="futures",

@@ -54,7 +54,7 @@ class PolicyRule(Statement, frozen=True, kw_only=True):
     value: Expr | None = None
     condition: Expr | None = None
     methods: tuple[MethodCall, ...] = ()
-    arrivals: str = ""  # "", "past" or "generated"
+    arrivals: str = ""  # "", "past", "generated", or "over": there are no futures before
     seed: Expr | None = None
 
 

@@ -5,6 +5,9 @@ Chang, R. Givan, E. K. P. Chong, Parallel Rollout for Online Solution of Partial
 Discrete Event Dynamic Systems 14, 2004. With it, the plan is rolled out by each of the named policies, and has the
 least of their mean costs: parallel rollout, in the same paper; with one policy the rollout of D. P. Bertsekas, D. A.
 Castanon, Rollout Algorithms for Stochastic Scheduling Problems, Journal of Heuristics 5, 1999.
+
+With futures `after arrivals` plans are compared only while no arrivals are expected; before, the first method is
+followed. An arrival changes all that follows, so which plan costs least without it may be mostly chance.
 """
 
 from __future__ import annotations
@@ -85,7 +88,7 @@ class PortfolioPlanner:
         began = time.perf_counter()
         if request.outlook is None:
             raise portfolio_without_run(self.policy)
-        found = self._candidates(request, began)
+        found = self._candidates(request, began, compares=not self._awaits_arrivals(request.outlook))
         if not found:
             return None
         plan = found[0][0]
@@ -105,13 +108,22 @@ class PortfolioPlanner:
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
-    def _candidates(self, request: PlanningRequest, began: float) -> list[Candidate]:
-        """Return the different plans of the members that have one in time; raise the error of a solver if none has."""
+    def _awaits_arrivals(self, outlook: Outlook) -> bool:
+        futures = self.portfolio.futures
+        if self.knows_future or futures is None or futures.arrivals != "over":
+            return False
+        return outlook.expects_arrivals()
+
+    def _candidates(self, request: PlanningRequest, began: float, *, compares: bool) -> list[Candidate]:
+        """Return the different plans of the members that have one in time; raise the error of a solver if none has.
+
+        Without `compares` only the plan of the first member that has one.
+        """
         found: dict[bytes, Candidate] = {}
         failure: DiagnosticError | None = None
         for member, stated in zip(self.members, self.portfolio.members, strict=True):
             rest = None if request.seconds is None else request.seconds - (time.perf_counter() - began)
-            if found and rest is not None and rest <= 0:
+            if found and (not compares or (rest is not None and rest <= 0)):
                 break
             own = [seconds for seconds in (rest, stated.seconds) if seconds is not None]
             try:
@@ -125,7 +137,7 @@ class PortfolioPlanner:
                 found.setdefault(self._key(plan.values), (plan, continuing))
         if not found and failure is not None:
             raise DiagnosticError(failure.diagnostics)  # not what a local refers to: that would be a cycle
-        if self.continuing and request.running is not None and found:
+        if compares and self.continuing and request.running is not None and found:
             before = Plan(request.running, AS_BEFORE)
             found.setdefault(self._key(request.running), (before, tuple(self.continuing)))
         return list(found.values())
@@ -232,6 +244,8 @@ class PortfolioPlanner:
         count, seed = number(stated.count, 1), round(number(stated.seed, request.seed))
         if count < 1:
             raise _wrong_number("a portfolio needs at least one future", stated.count, count)
+        if stated.arrivals == "over" and round(count) == 1:
+            return SimulatedFuture(horizon), []
         streams = np.random.SeedSequence([abs(seed), request.number, 0xF07]).generate_state(round(count))
         seeds = [int(state) % MOST_SEED for state in streams]
         if stated.arrivals == "generated":  # the same at every plan: their data are read once

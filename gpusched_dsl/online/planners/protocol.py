@@ -76,6 +76,10 @@ class SimulatedFuture:
 class Outlook(Protocol):
     """The futures of a run at the time of a plan."""
 
+    def expects_arrivals(self) -> bool:
+        """Return whether further jobs are expected to arrive, from what has been seen."""
+        ...
+
     def cost(self, values: Mapping[str, VariableValues], planner: Planner, future: SimulatedFuture) -> FutureCost:
         """Simulate a plan, in codes of the instance of the request, with all later plans by `planner`.
 

@@ -19,6 +19,7 @@ from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import FutureCost, Planner, SimulatedFuture
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
+from gpusched_dsl.online.rollouts.expected_arrivals import expects_arrivals
 from gpusched_dsl.online.rollouts.forked import forked_cost
 from gpusched_dsl.online.rollouts.formulas import NotOnArrays
 from gpusched_dsl.online.rollouts.generated import GeneratedJobs
@@ -55,6 +56,10 @@ class RunOutlook:
     instance: Instance
     _futures: dict[SimulatedFuture, LightFuture] = field(default_factory=dict)
     _loops: dict[int, EventLoop] = field(default_factory=dict)  # with generated arrivals, by their seeds
+
+    def expects_arrivals(self) -> bool:
+        """Return whether further jobs are expected to arrive."""
+        return expects_arrivals(self.loop.world)
 
     def cost(self, values: Mapping[str, VariableValues], planner: Planner, future: SimulatedFuture) -> FutureCost:
         """Simulate a plan with all later plans by `planner`; see `Outlook`."""

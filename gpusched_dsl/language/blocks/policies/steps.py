@@ -26,6 +26,7 @@ ARRIVE = {
     "": "no job arrives",
     "past": "jobs arrive as in the past of the run",
     "generated": "jobs arrive as the generators of the scenario draw them by other seeds",
+    "over": "no job arrives",
 }
 DRAW_TARGETS = {"choose": "way", "place": "node"}
 
@@ -98,6 +99,8 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
 
 def _portfolio_steps(portfolio: CheckedPortfolio) -> Iterator[Step]:
     names = [f"`{member.name}`" for member in portfolio.members]
+    if portfolio.futures is not None and portfolio.futures.arrivals == "over":
+        yield f"Follow the plan of {names[0]} while arrivals are expected", [], "futures"
     yield f"Plan by each of {', '.join(names)}", [], "portfolio"
     until = "until all jobs have ended"
     if portfolio.horizon is not None:
@@ -107,7 +110,7 @@ def _portfolio_steps(portfolio: CheckedPortfolio) -> Iterator[Step]:
         by = " or ".join(f"`{member.name}`" for member in portfolio.continuing) + ", whichever costs less"
     yield f"Simulate each plan {until}; later plans are by {by}", [], "lookahead" if portfolio.horizon else "continue"
     futures = portfolio.futures
-    if futures is None:
+    if futures is None or (futures.arrivals == "over" and _is_one(futures.count)):
         which = "in one future, in which the present jobs take the planned times and no job arrives"
     else:
         count = f"`{text_of(futures.count.span.text)}`"
@@ -118,6 +121,10 @@ def _portfolio_steps(portfolio: CheckedPortfolio) -> Iterator[Step]:
         count = f"`{text_of(portfolio.mixtures.span.text)}`"
         yield f"Simulate up to {count} mixtures of the best plan with the others, keep better ones", [], "mix"
     yield "Follow the plan with the least mean cost; of equal plans the first of the list", [], "portfolio"
+
+
+def _is_one(count: TypedExpr) -> bool:
+    return isinstance(count, Constant) and count.value == 1
 
 
 def _occupancy(policy: CheckedPolicy) -> Iterator[Step]:
