@@ -42,6 +42,7 @@ SMALL = 0.5
 # the second gives a start where that has no solution. Gaps below the third count as that.
 WIDER = (1.0, 30.0)
 LEAST_GAP = 1e-7
+ABSOLUTE_GAP = "mip_abs_gap"  # the option of HiGHS
 
 # A value this near to the bound, relatively, is at it: what is left is rounding.
 AT_THE_BOUND = 1e-9
@@ -214,23 +215,37 @@ class ResolveAttempt:
         highs.changeColsBounds(len(integers), integers, problem.lower[integers], problem.upper[integers])
         return found
 
+    def _with_half_of_the_gap(self) -> SolveOptions:
+        extra = dict(self.options.extra)
+        if ABSOLUTE_GAP in extra:
+            extra[ABSOLUTE_GAP] = self._absolute_gap / 2
+        return structs.replace(self.options, gap=self.options.gap / 2, extra=extra)
+
+    @property
+    def _absolute_gap(self) -> float:
+        """The gap in units of the objective, 0 if the options give none."""
+        return max(0.0, float(self.options.extra.get(ABSOLUTE_GAP, 0.0)))
+
     def _near(self, value: float) -> bool:
-        """Whether a value is within the gap of the bound."""
+        """Whether a value is within the relative or the absolute gap of the bound."""
         away = distance(self.objective, value, self.bound.value)
-        return away <= 0 or relative_gap(value, self.bound.value) <= max(self.options.gap, AT_THE_BOUND)
+        return away <= self._absolute_gap or relative_gap(value, self.bound.value) <= max(
+            self.options.gap, AT_THE_BOUND
+        )
 
     def _solve_undecided(self, point: Floats) -> SolverResult | None:
         """Solve the problem that remains after reduced-cost fixing."""
         problem = self.problem
         for wider in WIDER:
-            slack = wider * max(self.options.gap, LEAST_GAP) * max(abs(self.bound.value), 1.0)
+            relative = max(self.options.gap, LEAST_GAP) * max(abs(self.bound.value), 1.0)
+            slack = wider * max(relative, self._absolute_gap)
             free = undecided_columns(problem, point, self.bound, slack)
             if not problem.integer[free].any() or free.sum() > SMALL * problem.columns:
                 return None
             rest = rest_of(problem, point, free)
             try:
                 # Half of the gap: the other half is for the distance between the best of the rest and the bound.
-                inner_answer = self.solve_other(rest.problem, structs.replace(self.options, gap=self.options.gap / 2))
+                inner_answer = self.solve_other(rest.problem, self._with_half_of_the_gap())
             except DiagnosticError:
                 return None
             values = inner_answer.values

@@ -170,6 +170,12 @@ def test_a_gap_between_relaxation_and_optimum_is_branched_on() -> None:
     solved = resolve(solve_problem(built(5), "highs", EXACT), built(4))
     assert solved.objective == pytest.approx(8)
     assert "proved_by_relaxation" not in solved.statistics
+    # The relaxation is worth 9 1/3.
+    for absolute_gap, is_enough in ((1.3, False), (1.4, True)):
+        wide = structs.replace(EXACT, extra={"mip_abs_gap": absolute_gap})
+        solved = resolve(solve_problem(built(5), "highs", wide), built(4))
+        assert ("proved_by_relaxation" in solved.statistics) == is_enough
+        assert solved.objective == pytest.approx(8)
 
 
 def test_the_time_limit_of_a_re_solve_is_its_own() -> None:
