@@ -26,7 +26,7 @@ from gpusched_dsl.backends.highs.relaxation import (
     undecided_columns,
 )
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.arrays import Floats, Int32s
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
@@ -47,8 +47,8 @@ ABSOLUTE_GAP = "mip_abs_gap"  # the option of HiGHS
 # A value this near to the bound, relatively, is at it: what is left is rounding.
 AT_THE_BOUND = 1e-9
 
-# The most columns that are rounded one after the other.
-DEPTH = 10
+# The most steps of rounding, and the part of the open columns that one step rounds.
+DEPTH, BATCHES = 30, 4
 
 # How far a point of the small problem may be outside, as points of HiGHS are.
 WITHIN = 1e-6
@@ -182,37 +182,47 @@ class ResolveAttempt:
         return None if point is None else self._round(point)
 
     def _dive(self, point: Floats) -> Floats | None:
-        """Return an integer point near the bound, by rounding one column after another, the most certain first.
+        """Return an integer point near the bound, by rounding columns, the most certain ones first.
 
-        After each the relaxation is solved again, which takes a few pivots. A column that cannot go to the nearer side
-        without leaving the gap goes to the other; where neither will do there is no such point on this way.
+        After each step the relaxation is solved again, which takes a few pivots. A step rounds a quarter of the open
+        columns to their nearer sides; where this leaves the gap, one column, to the nearer or else to the further side.
+        Where neither will do there is no such point on this way.
         """
-        problem, highs, found = self.problem, self.highs, None
+        problem, found = self.problem, None
         integers = np.flatnonzero(problem.integer).astype(np.int32)
         lower, upper = problem.lower.copy(), problem.upper.copy()
         for _ in range(DEPTH):
             fraction = np.abs(point[integers] - np.rint(point[integers]))
-            open_ = fraction > INTEGRALITY
-            if not open_.any():
+            open_ = integers[fraction > INTEGRALITY]
+            if not len(open_):
                 found = self._round(point)
                 break
-            column = integers[open_][np.argmin(fraction[open_])]
-            value = float(point[column])
-            nearer = round(value)
-            further = 2 * np.floor(value) + 1 - nearer
+            certain = open_[np.argsort(fraction[fraction > INTEGRALITY], kind="stable")]
+            one = certain[:1]
+            steps = [(one, np.rint(point[one])), (one, 2 * np.floor(point[one]) + 1 - np.rint(point[one]))]
+            if len(several := certain[: len(certain) // BATCHES]) > 1:
+                steps.insert(0, (several, np.rint(point[several])))
             deeper = None
-            for side in (nearer, further):
-                low, high = (side, upper[column]) if side > value else (lower[column], side)
-                highs.changeColBounds(int(column), low, high)
-                deeper = self._optimum()
-                if deeper is not None and self._near(self.objective.value(deeper)):
-                    lower[column], upper[column] = low, high
+            for columns, sides in steps:
+                deeper = self._step(columns, sides, point, lower, upper)
+                if deeper is not None:
                     break
-                deeper = None
             if deeper is None:
                 break
             point = deeper
-        highs.changeColsBounds(len(integers), integers, problem.lower[integers], problem.upper[integers])
+        self.highs.changeColsBounds(len(integers), integers, problem.lower[integers], problem.upper[integers])
+        return found
+
+    def _step(self, columns: Int32s, sides: Floats, point: Floats, lower: Floats, upper: Floats) -> Floats | None:
+        """Solve the relaxation with these columns at or beyond `sides`; undo it and return None outside of the gap."""
+        up = sides > point[columns]
+        low, high = np.where(up, sides, lower[columns]), np.where(up, upper[columns], sides)
+        self.highs.changeColsBounds(len(columns), columns, low, high)
+        found = self._optimum()
+        if found is None or not self._near(self.objective.value(found)):
+            self.highs.changeColsBounds(len(columns), columns, lower[columns], upper[columns])
+            return None
+        lower[columns], upper[columns] = low, high
         return found
 
     def _with_half_of_the_gap(self) -> SolveOptions:
