@@ -13,15 +13,17 @@ from msgspec import structs
 from solvers import GENERAL
 
 from gpusched_dsl.backends.highs.basis import basis_at
+from gpusched_dsl.backends.highs.loading import load
+from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.relaxation import dual_bound, is_feasible, rest_of, undecided_columns
 from gpusched_dsl.backends.highs.run import limit_to
 from gpusched_dsl.backends.highs.session import HighsSession
-from gpusched_dsl.backends.highs.warm_resolve import Relaxations
+from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.changes import changes
 from gpusched_dsl.ir.domains import IntervalDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
 
@@ -146,6 +148,29 @@ def test_no_branching_where_the_relaxation_is_proof() -> None:
         same_answer(solved, solve_problem(after, "highs", EXACT))
         assert solved.statistics["proved_by_relaxation"] == 1.0
         assert solved.statistics["nodes"] == 0
+
+
+def knapsacks(count: int) -> Problem:
+    """Different knapsacks of 8 for two items of 5: the relaxation takes 1 and 0.6, which cannot be rounded up."""
+    rows = [at_most(8, *[0.0] * (2 * at), 5, 5, *[0.0] * (2 * (count - at - 1))) for at in range(count)]
+    worth = [value + 0.01 * at for at in range(count) for value in (5, 4)]
+    return problem(maximize(*worth), columns=2 * count, rows=rows, upper=1, integer=True)
+
+
+def test_many_columns_are_rounded_within_the_gap() -> None:
+    """A gap of 95 % allows any rounding: of up to 24 columns, one after the other or several at a time."""
+    one, highs = knapsacks(12), QuietHighs()
+    load(highs, replace(one, integer=np.zeros(24, dtype=np.bool_)))
+
+    def solve_other(rest: Problem, options: SolveOptions) -> SolverResult:
+        raise AssertionError("the rounded point is near enough")
+
+    attempt = ResolveAttempt(highs, one, Relaxations(), SolveOptions(gap=0.95), highs.run, solve_other)
+    found, _ = attempt.answer(None)
+    assert found is not None
+    assert found.values is not None
+    assert is_feasible(one, found.values)
+    assert found.bound == pytest.approx(sum(1.6 * 0.01 * at + 7.4 for at in range(12)))
 
 
 def test_attempts_that_prove_nothing_become_rare() -> None:
