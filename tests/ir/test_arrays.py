@@ -6,6 +6,7 @@ import pytest
 from gpusched_dsl.ir.arrays import first_places, is_counting
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("seed", range(50))
 def test_first_places(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ from gpusched_dsl.policies.cluster import numbers
 from gpusched_dsl.policies.workload import NONE
 
 
+@pytest.mark.quick(20)
 @pytest.mark.parametrize("seed", range(100))
 def test_numbers_of_codes(seed: int) -> None:
     """By a table and by search, with codes before, between and after the elements."""

@@ -9,6 +9,7 @@ from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.ir.domains import TupleDomain, Universe
 
 
+@pytest.mark.quick(20)
 @pytest.mark.parametrize("seed", range(100))
 def test_pieces_of_groups(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -28,6 +29,7 @@ def test_pieces_of_groups(seed: int) -> None:
     assert (values > 0).all()
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("seed", range(60))
 def test_cuts_are_the_same_in_pieces(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets of tuples with the jobs anywhere, sorted or not, with and without all jobs kept."""

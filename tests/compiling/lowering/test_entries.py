@@ -42,6 +42,7 @@ def dense(size: int, blocks: list[AffineBlock]) -> Floats:
     return table
 
 
+@pytest.mark.quick(20)
 @pytest.mark.parametrize("seed", range(200))
 def test_every_part_is_at_its_place(seed: int) -> None:
     rng = np.random.default_rng(seed)

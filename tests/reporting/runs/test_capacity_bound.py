@@ -112,6 +112,7 @@ def test_one_machine(seed: int) -> None:
     assert 0.5 * least <= bound <= least + 1e-9
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_dominated_ways_do_not_count(seed: int) -> None:
     """The bound is the same with ways that another one dominates, each of which is named by a search over all pairs."""
