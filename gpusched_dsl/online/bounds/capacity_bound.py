@@ -17,7 +17,7 @@ from gpusched_dsl.online.simulation.world import DONE
 
 HOW = "linear relaxation over time, with the capacity of the cluster"
 COMPLETION_COLUMNS = 50_000  # twice as many raise this bound by half a percent
-TOO_LARGE = "the relaxation over time has too many columns, or was not solved in time"
+TOO_LARGE = "the relaxation over time has too many columns, or was not solved in time or interrupted"
 
 
 @dataclass(frozen=True, slots=True)

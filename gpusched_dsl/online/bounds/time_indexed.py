@@ -42,7 +42,7 @@ the Lagrangian is least at bounds of the variables, so weak duality gives a boun
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,13 +59,14 @@ SECONDS = 120.0
 
 
 def time_indexed_bound(jobs: TimedJobs, most: int = MOST_COLUMNS) -> float | None:
-    """The bound; None without jobs, if there are too many ways, or the solver finds no prices in time.
+    """The bound; None without jobs, if there are too many ways, the solver finds no prices in time, or is interrupted.
 
     An interior point method without crossover finds prices quickly, and any prices give a bound.
     """
     import highspy
 
     from gpusched_dsl.backends.highs.quiet import QuietHighs
+    from gpusched_dsl.backends.interrupt import Control, run_stoppable
 
     jobs = undominated(jobs)
     ways = len(jobs.time)
@@ -86,7 +87,16 @@ def time_indexed_bound(jobs: TimedJobs, most: int = MOST_COLUMNS) -> float | Non
         matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
         np.zeros(columns, dtype=np.int32),
     )  # fmt: skip
-    highs.run()
+    control = Control()
+
+    def look(event: Any) -> None:
+        if control.stop_requested:
+            event.interrupt()
+
+    highs.cbIpmInterrupt.subscribe(look)
+    run_stoppable(highs.run, control)  # on Ctrl-C there is no bound, and the run is reported without it
+    if control.stop_requested:
+        return None
     prices = np.array(highs.getSolution().row_dual)
     if len(prices) < rows + equations or not np.isfinite(prices).all() or not prices.any():
         return None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from run_texts import opened, ran, random_text
 
+from gpusched_dsl.backends import interrupt
 from gpusched_dsl.online.bounds.time_indexed import _Program, bins_of, time_indexed_bound
 from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, undominated
 from gpusched_dsl.online.run_config import RunConfig
@@ -209,3 +210,14 @@ def test_runs_have_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "at least" in str(found.rows[0].result)
     assert found.rows[0].result.to_dict()["completion_bound"]["value"] > 0
     assert alone.to_dict()["completion_bound"] is None
+
+
+def test_an_interrupted_bound_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stopped(interrupt.Control):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stop_requested = True
+
+    assert time_indexed_bound(drawn(3)) is not None
+    monkeypatch.setattr(interrupt, "Control", Stopped)
+    assert time_indexed_bound(drawn(3)) is None
