@@ -116,7 +116,7 @@ def test_one_machine(seed: int) -> None:
 @pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_dominated_ways_do_not_count(seed: int) -> None:
-    """The bound is the same with ways that another one dominates, each of which is named by a search over all pairs."""
+    """The bound is the same with ways that another one dominates; a search over all pairs finds the same ways."""
     jobs = drawn(seed)
     rng = np.random.default_rng([seed, 2])
     copied = rng.integers(0, len(jobs.time), 4)
