@@ -15,6 +15,8 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.policies.workload import NONE, Workload
 
+MANY = 1000  # codes from which a table is faster than a search
+
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
@@ -79,7 +81,7 @@ def numbers(elements: Codes, codes: Codes) -> Ints:
     if not len(elements):
         return np.full(len(codes), NONE)
     first, end = int(elements[0]), int(elements[-1]) + 1
-    if first >= 0 and end <= len(codes):  # reading a table takes less time than searching for each code
+    if first >= 0 and end <= len(codes) >= MANY:  # reading a table takes less time than searching for each code
         table = np.full(end + 1, NONE)
         table[elements] = np.arange(len(elements))
         found: Ints = table[np.clip(codes, -1, end)]

@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.online.data import row_memory
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.own_rows import OwnRowsFinder
 from gpusched_dsl.online.data.row_memory import PartMemory
@@ -142,8 +143,10 @@ class _NothingKept:
 NOTHING_KEPT: object = _NothingKept()
 
 
+@pytest.mark.parametrize("large", [0, 4096])
 @pytest.mark.parametrize("online", ["EveryEvent", "NoisyTimes"])
-def test_values_are_the_same_in_a_run(online: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_the_same_in_a_run(online: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_memory, "LARGE", large)
     rows = compared_runs(monkeypatch)
     text = CP_ON.replace("period =", "Nodes = { n1, n2, n3 }; period =")
     assert np.isfinite(driver(text, online, method="FIFO").run().world.end).all()
@@ -163,8 +166,10 @@ def given(values: Floats) -> KnownValues:
     return KnownValues(lambda domain: values)
 
 
-def test_any_parts_with_any_values(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("large", [0, 4096])
+def test_any_parts_with_any_values(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs come and go in any order, machines too, and between no and all values change."""
+    monkeypatch.setattr(row_memory, "LARGE", large)
     rows = compared_runs(monkeypatch)
     derived = (
         HOURS
@@ -205,6 +210,7 @@ def test_values_that_become_wrong_are_reported(derived: str, code: str) -> None:
 
 def test_what_nobody_reads_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A maximum that is read every third time only: it and what it reads are then computed for all that changed."""
+    monkeypatch.setattr(row_memory, "LARGE", 0)
     base = loop_with(HOURS + "param longest[j in Jobs] in h = max[t in Types] need[j, t];").base
     counted = list[tuple[str, int]]()
     compute = PartMemory._compute
@@ -226,8 +232,9 @@ def test_what_nobody_reads_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> N
     assert counted == [("need", 2), ("longest", 1), ("need", 4), ("longest", 2), ("need", 4), ("longest", 2)]
 
 
-def test_an_earlier_instance_keeps_its_values() -> None:
+def test_an_earlier_instance_keeps_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """A parameter that is first read after the next instance was built has the values of its own instance."""
+    monkeypatch.setattr(row_memory, "LARGE", 0)
     base = loop_with(HOURS).base
     part = base.part({"Jobs": np.arange(6)})
     first = base.instance_of(part, {"left": given(np.ones(6)), "clock": given(np.zeros(1))})

@@ -225,7 +225,7 @@ class _Builder:
         if name in self.ready or name in self.replaced or name in self.scenario.assignments:
             return False
         if self.kept_rows is not None and name in self.kept_rows.names:
-            return not self.model.params[name].bounds
+            return self.kept_rows.may_wait(name) and not self.model.params[name].bounds
         derived = self.model.sets.get(name) or self.model.params.get(name)
         if derived is None or derived.value is None or derived.within is not None:
             return False

@@ -207,6 +207,9 @@ class KeptRows(Protocol):
     def keep(self, name: str, domain: Domain, values: Values) -> None:
         """Keep values that were computed."""
 
+    def may_wait(self, name: str) -> bool:
+        """Whether values are better updated when they are first read."""
+
 
 def put(name: str, ready: Ready, store: ValueStore) -> bool:
     """Put a finished set into a store; return False for parameters and distributions, which need their

@@ -22,6 +22,8 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.own_rows import OwnRowsFinder
 
+LARGE = 4096  # values of the complete run; fewer are updated in less time than it takes to ask for them
+
 
 class RowMemory:
     """What is kept for one base, while parts cut the same root sets and the same parameters are carried."""
@@ -126,6 +128,10 @@ class PartMemory(Struct, eq=False):
             known = self.memory.store.params[name]
             known.values[self.part.rows(domain, known.domain)] = values
             self.memory.valid[name][elements] = True
+
+    def may_wait(self, name: str) -> bool:
+        """Whether values are updated when they are first read: they are many, or most are others with every plan."""
+        return self.memory.store.params[name].domain.size >= LARGE or self.change_often(name)
 
     def change_often(self, name: str) -> bool:
         """Whether most values of this part are others than before it."""
