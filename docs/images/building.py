@@ -29,7 +29,10 @@ def main() -> int:
 
 
 def figures() -> dict[str, tuple[float, float]]:
-    """Seconds and megabytes of each shown arm in the first table, in the order of the chart. Raises KeyError for an arm without a row."""
+    """Seconds and megabytes of each shown arm in the first table, in the order of the chart.
+
+    Raises KeyError for an arm without a row.
+    """
     section = PAGE.read_text(encoding="utf-8").split("## A large model", 1)[1].split("The hand-written arms", 1)[0]
     rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in section.split("\n") if "|" in line]
     table = {row[0]: (float(row[1]), float(row[5])) for row in rows if re.fullmatch(r"[\d.]+", row[1])}
