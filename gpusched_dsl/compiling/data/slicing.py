@@ -72,7 +72,7 @@ class InstanceView:
         """Slice a large domain in which the tuples of each element are neighbours, as those of a job usually are."""
         components = full.components
         restricted = [at for at, component in enumerate(components) if self.is_restricted((component,))]
-        if len(restricted) > 1 or full.size < _LARGE or not isinstance(full, TupleDomain):
+        if len(restricted) != 1 or full.size < _LARGE or not isinstance(full, TupleDomain):
             return None
         [place] = restricted
         component, starts = components[place], full.starts_by(place)
@@ -102,18 +102,19 @@ class InstanceView:
         _, origin, rows = self._rows.get(id(domain), (None, None, None))
         if origin is full and rows is not None:
             return rows
-        if self._is_all_of_root(domain) and isinstance(full, IntervalDomain) and (full.low, full.step) == (0, 1):
-            assert isinstance(domain, IntervalDomain)
-            assert domain.component is not None
-            return self.kept[domain.component.name]
+        if isinstance(full, IntervalDomain) and (full.low, full.step) == (0, 1):
+            codes = self._codes_of_root(domain)
+            if codes is not None:
+                return codes
         return full.locate(self.outer_codes(domain.components, domain.columns()))
 
-    def _is_all_of_root(self, domain: Domain) -> bool:
-        """Whether a domain is a restricted root set of the part, as declared."""
+    def _codes_of_root(self, domain: Domain) -> Codes | None:
+        """Return the codes in the full data of a restricted root set as declared; None for other domains."""
         if not isinstance(domain, IntervalDomain) or domain.component is None or (domain.low, domain.step) != (0, 1):
-            return False
+            return None
         name = domain.component.name
-        return domain.component is self.small.get(name) and name in self.kept and domain.size == len(self.kept[name])
+        is_restricted = domain.component is self.small.get(name) and name in self.kept
+        return self.kept[name] if is_restricted and domain.size == len(self.kept[name]) else None
 
     def outer_codes(self, components: Sequence[Component], columns: Sequence[Codes]) -> tuple[Codes, ...]:
         """Convert codes of the part to codes of the full data; codes without an element stay."""

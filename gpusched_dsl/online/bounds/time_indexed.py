@@ -108,8 +108,7 @@ def bins_of(jobs: TimedJobs, count: int) -> Floats:
 
     The work is the least, or that of the cheapest ways if it is more.
     """
-    shortest = np.full(len(jobs.came), np.inf)
-    np.minimum.at(shortest, jobs.owner, jobs.time)
+    shortest = jobs.time[jobs.best(jobs.time)]
     begin, work = float(jobs.came.min()), jobs.time * jobs.uses
     amounts = [float(work[jobs.best(by)].sum()) for by in (work, jobs.cost)]
     end = max(float((jobs.came + shortest).max()), begin + max(amounts) / max(float(jobs.capacity.sum()), 1e-300))
