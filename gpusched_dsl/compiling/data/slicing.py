@@ -62,7 +62,7 @@ class InstanceView:
             return in_pieces
         columns = self.inner_codes(components, full.columns())
         cut = [c for u, c in zip(components, columns, strict=True) if self.is_restricted((u,))]
-        rows = np.flatnonzero(np.logical_and.reduce([c >= 0 for c in cut]))
+        rows = np.flatnonzero(np.logical_and.reduce([c >= 0 for c in cut])) if cut else np.arange(full.size)
         left = columns if len(rows) == full.size else tuple(c[rows] for c in columns)
         found = TupleDomain(tuple(self.component(c) for c in components), left)
         self._rows[id(found)] = (found, full, rows)

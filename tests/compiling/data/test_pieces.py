@@ -54,3 +54,14 @@ def test_cuts_are_the_same_in_pieces(seed: int, monkeypatch: pytest.MonkeyPatch)
     assert found[0][0] == found[1][0]
     for ours, other in zip(found[0][1:], found[1][1:], strict=True):
         np.testing.assert_array_equal(ours, other)
+
+
+@pytest.mark.parametrize("large", [0, 10**9])
+def test_a_domain_of_other_universes_is_kept(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slicing, "_LARGE", large)
+    jobs, types = Universe("Jobs", ("j1", "j2")), Universe("Types", ("a", "b", "c"))
+    full = TupleDomain((types, None), (np.array([0, 1, 2]), np.array([4, 5, 6])))
+    view = InstanceView({"Jobs": jobs, "Types": types}, {"Jobs": np.array([1])})
+    domain = view.slice_domain(full)
+    assert domain.label_columns() == full.label_columns()
+    assert view.rows(domain, full).tolist() == [0, 1, 2]
