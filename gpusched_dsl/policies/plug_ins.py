@@ -29,6 +29,8 @@ from gpusched_dsl.policies.kernels.construct import (
     has_part,
     list_node,
     place_jobs,
+    state_of,
+    sum_odds,
     unlist_node,
 )
 from gpusched_dsl.policies.kernels.drawing import SchedulePool, draw_queue, keep
@@ -152,6 +154,7 @@ class PlacementPass:
         self.on_rule = on_rule
         self.work, self.look, self.instructions, self.scratch = work, look, instructions, scratch
         self.plan, self.drawing, self.rng = plan, drawing, rng
+        sum_odds(work, instructions, scratch)
         rules = plug_ins()
         self.place_rules = [rules.place[name] for name in sorted(rules.place)]
         self.finish_rules = [rules.finish[name] for name in sorted(rules.finish)]
@@ -161,8 +164,9 @@ class PlacementPass:
         """Try the rules in their order; return False if the queue stops at this job."""
         lines, work = self.instructions, self.work
         first = first_choice(
-            work.first_way, lines.ranked, lines.preferred, lines.way_list, lines.way_odds, j, self.drawing, self.rng
-        )
+            work.first_way, lines.ranked, lines.preferred, lines.way_list, lines.way_odds, self.scratch.odds, j,
+            self.drawing, self.rng,
+        )  # fmt: skip
         for at, code in enumerate(self.codes):
             if code == WAIT:
                 return False
@@ -231,6 +235,7 @@ class PlacementPass:
             raise ValueError(f"rule `{name}` places job {j} on node {n} in way {w}, but the node has no room for it")
         gpu = shared_gpu(plan, n, int(work.size[w])) if work.size[w] < work.parts and not opens else NONE
         put(work, plan, j, n, w, gpu, int(scratch.counts[OPENED]))
+        scratch.states[n] = state_of(work.units, work.family, plan.used, plan.kind, n)
         full = plan.used[n] == work.units[k] and not has_part(plan.spare, n)
         if opens:
             scratch.counts[OPENED] += 1

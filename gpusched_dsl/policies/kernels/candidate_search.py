@@ -9,16 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled_in_place
+from gpusched_dsl.policies.kernels.compiled import compiled_in_place, compiled_inline
 from gpusched_dsl.policies.rules import NODE_ODDS
 from gpusched_dsl.policies.workload import NEVER, NONE
 
 OPEN, OPENED, NEXT_RENTED, FOUND = 0, 1, 2, 3  # places in `Scratch.counts`
 INVERSE_IDLE, IDLE = NODE_ODDS["inverse idle"], NODE_ODDS["idle"]
+FAMILY = 1 << 24  # of `Scratch.states`: more than a node has units
 _SLACK = 1e-9  # of a capacity: sums of needs are rounded
 
 
-@compiled_in_place
+@compiled_inline
 def insert_place(found: Ints, counts: Ints, limit: int, left: int, n: int, gpu: int) -> None:
     """Keep a place among the `limit` best, by the units left, of equal ones the first noted."""
     at = counts[FOUND]
@@ -64,11 +65,10 @@ def has_capacity_when_empty(units: Ints, parts: int, needs: Floats, room: Floats
     return True
 
 
-@compiled_in_place
+@compiled_inline
 def fit(
-    nodes: Ints, family: Ints, way_at: Ints, units: Ints, parts: int, needs: Floats, room: Floats, kind: Ints,
-    used: Ints, left: Floats, spare: Ints, counts: Ints, found: Ints, j: int, wanted: int, size: int, first: bool,
-    limit: int,
+    nodes: Ints, states: Ints, way_at: Ints, parts: int, needs: Floats, room: Floats, kind: Ints, left: Floats,
+    spare: Ints, counts: Ints, found: Ints, j: int, wanted: int, size: int, first: bool, limit: int,
 ) -> None:  # fmt: skip
     """Note the nodes in use of the wanted family with the least units left after, or the first one that has room.
 
@@ -79,14 +79,14 @@ def fit(
         for n in nodes:
             k = kind[n]
             if (
-                family[k] != wanted
+                states[n] // FAMILY != wanted
                 or way_at[j, k, size] == NONE
                 or not has_capacity(needs, left, room, way_at[j, k, size], n, k)
             ):
                 continue
             if first:
                 gpu = tightest_gpu(spare, n, size)
-                if gpu != NONE or used[n] + parts <= units[k]:
+                if gpu != NONE or parts <= states[n] % FAMILY:
                     insert_place(found, counts, 1, 0, n, gpu)
                     return
                 continue
@@ -95,12 +95,14 @@ def fit(
                     insert_place(found, counts, limit, spare[n, gpu] - size, n, gpu)
         if first or counts[FOUND] > 0:
             return
+    least = wanted * FAMILY + whole
+    most = FAMILY - whole
     for n in nodes:
-        k = kind[n]
-        rest = units[k] - used[n] - whole
-        if rest < 0 or family[k] != wanted or way_at[j, k, size] == NONE:
+        rest = states[n] - least
+        if rest < 0 or rest >= most:
             continue
-        if has_capacity(needs, left, room, way_at[j, k, size], n, k):
+        k = kind[n]
+        if way_at[j, k, size] != NONE and has_capacity(needs, left, room, way_at[j, k, size], n, k):
             insert_place(found, counts, limit, rest, n, NONE)
             if first or (limit == 1 and rest == 0):
                 return
@@ -116,7 +118,7 @@ def next_existing(existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, 
     return NONE
 
 
-@compiled_in_place
+@compiled_inline
 def list_empty_existing(
     existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, family: Ints, way_at: Ints, units: Ints, parts: int,
     needs: Floats, room: Floats, counts: Ints, found: Ints, j: int, wanted: int, size: int, limit: int,
@@ -210,7 +212,7 @@ def find_suboptimal(
     return int(best)
 
 
-@compiled_in_place
+@compiled_inline
 def draw_node(found: Ints, count: int, parts: int, odds: int, rng: np.random.Generator) -> int:
     """One of the places noted, by the GPUs left idle: with odds 1 / (1 + idle), 1 + idle, or all alike."""
     total = 0.0
@@ -224,7 +226,7 @@ def draw_node(found: Ints, count: int, parts: int, odds: int, rng: np.random.Gen
     return 0
 
 
-@compiled_in_place
+@compiled_inline
 def odds_of(idle: float, odds: int) -> float:
     """The weight of a place that leaves so many GPUs idle."""
     if odds == INVERSE_IDLE:

@@ -54,12 +54,18 @@ class Kernel(machine_code.Callee):
     Compiled functions count the references to each array that they pass on, with atomic instructions: for 40 arrays of
     a workload and a schedule more than placing a job takes. A function `in_place` neither creates nor returns arrays,
     and calls only such functions; then its caller keeps all arrays alive, and nothing needs to be counted.
+
+    An array is passed on as seven words, a workload as 200, on the stack: for what is called for each job, as much work
+    as the function itself. A function `inline` becomes a part of the functions that call it.
     """
 
-    def __init__(self, function: Callable[..., Any], at_once: bool = False, in_place: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], at_once: bool = False, in_place: bool = False, inline: bool = False
+    ) -> None:
         self.py_func = function
         functools.update_wrapper(self, function)
         self.is_in_place = in_place
+        self._is_inline = inline
         self._at_once = at_once or bool(os.environ.get("GSDSL_COMPILED_KERNELS"))
         self._entry: Any = None
         self._is_ready = False  # whether the entry has machine code for some types of arguments
@@ -74,6 +80,8 @@ class Kernel(machine_code.Callee):
         options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         if self.is_in_place:
             options |= machine_code.without_reference_counts()
+        if self._is_inline:
+            options |= {"forceinline": True}
         return machine_code.compiler()(self.py_func, **options)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -210,6 +218,10 @@ if TYPE_CHECKING:
         """Compile when it is worth it, for kernels that neither create nor return arrays, nor call one that does."""
         return function
 
+    def compiled_inline(function: _Function) -> _Function:
+        """Compile like `compiled_in_place`, as a part of each caller: for kernels that are called for each job."""
+        return function
+
 else:
     _COMPILES = _compiles()
 
@@ -221,3 +233,6 @@ else:
 
     def compiled_in_place(function):
         return Kernel(function, in_place=True) if _COMPILES else function
+
+    def compiled_inline(function):
+        return Kernel(function, in_place=True, inline=True) if _COMPILES else function

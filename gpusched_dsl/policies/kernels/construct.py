@@ -12,6 +12,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.candidate_search import (
+    FAMILY,
     FOUND,
     NEXT_RENTED,
     OPEN,
@@ -24,7 +25,7 @@ from gpusched_dsl.policies.kernels.candidate_search import (
     next_existing,
     way_to_rent,
 )
-from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place, compiled_inline
 from gpusched_dsl.policies.kernels.free_capacity import put
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.rules import PLACE_CODES
@@ -59,6 +60,8 @@ class Scratch(NamedTuple):
     kinds: Ints  # (K,) nodes of this kind
     heads: Ints  # (K,) of the existing nodes; those before are in use
     counts: Ints
+    states: Ints  # (N,) of nodes in use: `state_of`, as one number, which takes one comparison
+    odds: Floats  # (J,) the sum of the odds of the ways that a job draws from
     found: Ints  # (node_list, 3) the best places found by a rule: units left after, node, shared GPU
 
 
@@ -115,6 +118,8 @@ def make_scratch(work: Workload, node_list: int) -> Scratch:
         np.empty(kinds, np.int64),
         np.empty(kinds, np.int64),
         np.zeros(_COUNTS, np.int64),
+        np.empty(nodes, np.int64),
+        np.empty(jobs),
         np.empty((max(node_list, 1), 3), np.int64),
     )
 
@@ -125,6 +130,7 @@ def begin(work: Workload, look: Lookups, scratch: Scratch, plan: Schedule) -> No
     node_kind, existing_from, units = work.node_kind, look.existing_from, work.units
     nodes, kinds, heads, counts = scratch.nodes, scratch.kinds, scratch.heads, scratch.counts
     kind, jobs, opened, used, spare = plan.kind, plan.jobs, plan.opened, plan.used, plan.spare
+    states, family = scratch.states, work.family
     for at in range(len(counts)):
         counts[at] = 0
     for k in range(len(kinds)):
@@ -135,8 +141,15 @@ def begin(work: Workload, look: Lookups, scratch: Scratch, plan: Schedule) -> No
             kinds[kind[n]] += 1
         if jobs[n] > 0:
             counts[OPENED] = max(counts[OPENED], opened[n] + 1)
+            states[n] = state_of(units, family, used, kind, n)
             if used[n] < units[kind[n]] or has_part(spare, n):
                 list_node(nodes, counts, node_kind, opened, n)
+
+
+@compiled_inline
+def state_of(units: Ints, family: Ints, used: Ints, kind: Ints, n: int) -> int:
+    """The family of an open node and its units that no job has."""
+    return int(family[kind[n]] * FAMILY + units[kind[n]] - used[n])
 
 
 @compiled_in_place
@@ -180,20 +193,30 @@ def unlist_node(nodes: Ints, counts: Ints, n: int) -> None:
 
 
 @compiled_in_place
+def sum_odds(work: Workload, instructions: Instructions, scratch: Scratch) -> None:
+    """Add up the odds of the ways from which each job of the queue draws."""
+    for j in instructions.order:
+        total, start = 0.0, work.first_way[j]
+        for at in range(start, start + min(instructions.way_list[j], instructions.preferred[j])):
+            total += instructions.way_odds[instructions.ranked[at]]
+        scratch.odds[j] = total
+
+
+@compiled_inline
 def first_choice(
-    first_way: Ints, ranked: Ints, preferred: Ints, way_list: Ints, odds: Floats, j: int, drawing: bool,
+    first_way: Ints, ranked: Ints, preferred: Ints, way_list: Ints, odds: Floats, sums: Floats, j: int, drawing: bool,
     rng: np.random.Generator,
 ) -> int:  # fmt: skip
-    """The best way of a job, or one drawn from the first of those by `choose`; NONE if it has none."""
+    """The best way of a job, or one drawn from the first of those by `choose`; NONE if it has none.
+
+    `sums` by `sum_odds`.
+    """
     start = first_way[j]
     if start == first_way[j + 1]:
         return NONE
     length = min(way_list[j], preferred[j])
     if drawing and length > 1:
-        total = 0.0
-        for at in range(start, start + length):
-            total += odds[ranked[at]]
-        drawn = rng.random() * total
+        drawn = rng.random() * sums[j]
         for at in range(start, start + length):
             drawn -= odds[ranked[at]]
             if drawn < 0:
@@ -213,6 +236,7 @@ def place_jobs(
     """
     place, ranked, first_way = instructions.place, instructions.ranked, work.first_way
     nodes, kinds, heads, counts, found = scratch.nodes, scratch.kinds, scratch.heads, scratch.counts, scratch.found
+    states, sums = scratch.states, scratch.odds
     kind, used, jobs, left, spare = plan.kind, plan.used, plan.jobs, plan.left, plan.spare
     units, family, way_at, size = work.units, work.family, work.way_at, work.size
     needs, room, parts = work.needs, work.room, work.parts
@@ -229,7 +253,7 @@ def place_jobs(
         outcome = UNPLACED
         first = given
         if given == NONE:
-            first = first_choice(first_way, ranked, preferred, way_list, way_odds, j, drawing, rng)
+            first = first_choice(first_way, ranked, preferred, way_list, way_odds, sums, j, drawing, rng)
         w, position, listing, at = first, first_way[j], NONE, low
         while at < high:
             code = place[at]
@@ -273,8 +297,8 @@ def place_jobs(
                 if code in (BEST_FIT, FIRST_FIT) and counts[OPEN] > 0:
                     first_only = code == FIRST_FIT and limit == 1
                     fit(
-                        nodes[: counts[OPEN]], family, way_at, units, parts, needs, room, kind, used, left, spare,
-                        counts, found, j, family[way_kind[w]], size[w], first_only, limit,
+                        nodes[: counts[OPEN]], states, way_at, parts, needs, room, kind, left, spare, counts, found,
+                        j, family[way_kind[w]], size[w], first_only, limit,
                     )  # fmt: skip
                     follows = at < len(place) and place[at] == NEW_NODE
                     if follows and 0 < counts[FOUND] < limit and found[0, 2] == NONE:
@@ -316,6 +340,7 @@ def place_jobs(
                 way = way_at[j, kind[n], size[w]]
             opens = jobs[n] == 0
             put(work, plan, j, n, way, found[chosen, 2], counts[OPENED])
+            states[n] = state_of(units, family, used, kind, n)
             full = used[n] == units[kind[n]] and not has_part(spare, n)
             if opens:
                 counts[OPENED] += 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
-from gpusched_dsl.policies.kernels.construct import Lookups, Scratch, begin, place_jobs
+from gpusched_dsl.policies.kernels.construct import Lookups, Scratch, begin, place_jobs, sum_odds
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule
 from gpusched_dsl.policies.kernels.pricing import price
@@ -65,6 +65,7 @@ def draw_passes(
 ) -> None:  # fmt: skip
     """Passes `first` to `stop - 1`, each from `start`; the result does not depend on how passes are cut into calls."""
     queue = scratch.queue[: len(instructions.order)]
+    sum_odds(work, instructions, scratch)
     for turn in range(first, stop):
         drawing = turn > 0
         copy_schedule(start, plan)

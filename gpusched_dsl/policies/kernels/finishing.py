@@ -23,7 +23,7 @@ _SLACK = 1e-9
 @compiled
 def finish(work: Workload, look: Lookups, rules: Ints, plan: Schedule, queue: Ints, start: Schedule) -> None:
     """The finishing rules one after the other, each on all nodes in their order. `start`: before the pass."""
-    if len(rules) == 0:
+    if not is_needed(rules, plan):
         return
     node, way, gpu, kind, used = plan.node, plan.way, plan.gpu, plan.kind, plan.used
     left, spare = plan.left, plan.spare
@@ -60,6 +60,15 @@ def finish(work: Workload, look: Lookups, rules: Ints, plan: Schedule, queue: In
                         parts, size, time, needs, room, way_at, weight, tenants, n, shared, way, gpu, kind, left, spare
                     ):
                         pass
+
+
+@compiled_in_place
+def is_needed(rules: Ints, plan: Schedule) -> bool:
+    """Whether any of the finishing rules may change something: no part can be enlarged where GPUs are not shared."""
+    for code in rules:  # noqa: SIM110 - a generator is slow where it is compiled
+        if code != EXPAND_PARTS or plan.spare.shape[1] > 0:
+            return True
+    return False
 
 
 @compiled

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.policies.kernels.compiled import compiled_in_place
+from gpusched_dsl.policies.kernels.compiled import compiled_in_place, compiled_inline
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 _SLACK = 1e-9  # of a capacity: sums of needs are rounded
@@ -80,7 +80,7 @@ def refill(work: Workload, plan: Schedule, n: int, k: int) -> None:
         plan.left[n, r] = np.inf if k == NONE else work.room[k, r]
 
 
-@compiled_in_place
+@compiled_inline
 def put(work: Workload, plan: Schedule, j: int, n: int, w: int, gpu: int, turn: int) -> None:
     """Run a job on a node that has room for it, a part on the shared GPU `gpu`; NONE: on one more shared GPU.
 

@@ -46,7 +46,7 @@ KERNELS = _all_kernels()
 
 
 def _is_in_place(function: Function) -> bool:
-    return _decorator(function) == "@compiled_in_place"
+    return _decorator(function) in ("@compiled_in_place", "@compiled_inline")
 
 
 def _creates_arrays(function: Function) -> bool:
