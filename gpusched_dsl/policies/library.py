@@ -27,8 +27,8 @@ _TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 
 
 def policy_files() -> list[Path]:
-    """Return the files of the policies of the package, one per family of models."""
-    return sorted(library_folder().glob("*/policies.gsm"))
+    """Return the files of the policies of the package, one per family of models, or one per model of a family."""
+    return sorted(library_folder().glob("*/*policies.gsm"))
 
 
 @cache

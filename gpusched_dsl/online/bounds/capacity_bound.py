@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,14 +51,14 @@ def timed_jobs(history: RunHistory) -> tuple[TimedJobs, int]:
     if configurations.start.cluster.type_at is None:
         uses, pool = work.size / work.parts, work.kind
         nodes = np.bincount(work.node_kind[work.node_kind >= 0], minlength=len(work.units))
-        capacity = nodes * work.units / work.parts
+        capacity, node = nodes * work.units / work.parts, work.units / work.parts
     else:  # any node may have any type: shares of nodes
         uses, pool = work.size / work.units[work.kind], np.zeros(len(work.kind), dtype=np.int64)
-        capacity = np.array([float(len(work.node_kind))])
+        capacity, node = np.array([float(len(work.node_kind))]), np.ones(1)
     done = np.flatnonzero(world.status == DONE)
     rows, first = _rows_of(configurations.job, done)
     found = TimedJobs(
-        first, time[rows], (rate * time)[rows], uses[rows], pool[rows], capacity.astype(np.float64),
+        first, time[rows], (rate * time)[rows], uses[rows], pool[rows], capacity.astype(np.float64), node,
         world.arrival[done], world.due[done], world.weight[done],
     )  # fmt: skip
     return found, len(done)
@@ -87,6 +87,6 @@ def _of_total(jobs: TimedJobs, alone: RunBound) -> RunBound:
 def _of_completions(jobs: TimedJobs, count: int) -> RunBound:
     nothing: Floats = np.zeros(len(jobs.time))
     each = np.full(count, 1.0 / max(count, 1))
-    timed = TimedJobs(jobs.first, jobs.time, nothing, jobs.uses, jobs.pool, jobs.capacity, jobs.came, jobs.came, each)
+    timed = replace(jobs, cost=nothing, due=jobs.came, weight=each)
     found = time_indexed_bound(timed, COMPLETION_COLUMNS)
     return RunBound(None, TOO_LARGE) if found is None else RunBound(max(0.0, found), HOW)

@@ -7,8 +7,11 @@ capacity C[p]. Of every run, with any halts, moves and waiting, the fractions sa
     sum over w, b of x[j, w, b] == 1                                   all work is done
     sum over w of T[w] x[j, w, b] <= length of b after the arrival     a job runs in one way at a time
     sum over j, w of u[w] T[w] x[j, w, b] <= C[p] * length of b        capacity
+    sum over j, w of f(u[w] / size of a node) T[w] x[j, w, b] <= nodes * length of b
 
-and the tardiness L[j] = max(0, end - due) of job j is, for any number a >= 0, at least each of
+with functions f that round shares of nodes (`rounded_shares`): at any time the rounded shares of the jobs on a node add
+up to at most 1, so for instance no two jobs that need more than half of a node each run there together. Further,
+the tardiness L[j] = max(0, end - due) of job j is, for any number a >= 0, at least each of
 
     sum T[w] x - (due - arrival)                                               its running time
     sum over bins after the due time of T[w] x                                 its running time after the due time
@@ -108,10 +111,13 @@ def bins_of(jobs: TimedJobs, count: int) -> Floats:
 
     The work is the least, or that of the cheapest ways if it is more.
     """
-    shortest = jobs.time[jobs.best(jobs.time)]
-    begin, work = float(jobs.came.min()), jobs.time * jobs.uses
-    amounts = [float(work[jobs.best(by)].sum()) for by in (work, jobs.cost)]
-    end = max(float((jobs.came + shortest).max()), begin + max(amounts) / max(float(jobs.capacity.sum()), 1e-300))
+    shortest, begin = jobs.time[jobs.best(jobs.time)], float(jobs.came.min())
+    lengths = []
+    for load, most in jobs.loads:
+        work = jobs.time * load
+        amounts = [float(work[jobs.best(by)].sum()) for by in (work, jobs.cost)]
+        lengths.append(max(amounts) / max(float(most.sum()), 1e-300))
+    end = max(float((jobs.came + shortest).max()), begin + max(lengths))
     events = np.concatenate((jobs.came, jobs.due[np.isfinite(jobs.due)]))
     events = np.sort(events[(events > begin) & (events < end)])
     half = count // 2
@@ -146,7 +152,7 @@ class _Program:
     def of(cls, jobs: TimedJobs, starts: Floats) -> _Program:
         from scipy import sparse
 
-        count, bins, ways, pools = len(jobs.came), len(starts), len(jobs.time), len(jobs.capacity)
+        count, bins, ways, pools, loads = len(jobs.came), len(starts), len(jobs.time), len(jobs.capacity), jobs.loads
         ends = np.append(starts[1:], np.inf)
         owner, way, bin_ = jobs.owner, np.repeat(np.arange(ways), bins), np.tile(np.arange(bins), ways)
         job = owner[way]
@@ -162,10 +168,11 @@ class _Program:
         bounded = ~last
         one_way = matrix((job * bins + bin_)[bounded], columns[bounded], time[bounded], count * bins)
         lengths = np.maximum(ends[None, :] - np.maximum(starts[None, :], jobs.came[:, None]), 0.0).reshape(-1)
-        in_pool = matrix(
-            (jobs.pool[way] * bins + bin_)[bounded], columns[bounded], (jobs.uses[way] * time)[bounded], pools * bins
-        )
-        room = (jobs.capacity[:, None] * (ends - starts)[None, :]).reshape(-1)
+        in_pool = [
+            matrix((jobs.pool[way] * bins + bin_)[bounded], columns[bounded], (load[way] * time)[bounded], pools * bins)
+            for load, _ in loads
+        ]
+        room = [(most[:, None] * (ends - starts)[None, :]).reshape(-1) for _, most in loads]
 
         due = np.where(np.isfinite(jobs.due), jobs.due, np.inf)
         has = due - jobs.came
@@ -181,11 +188,11 @@ class _Program:
             sides += [zeros, np.where(counts, has + level / 2, 0.0)]
         tardiness = matrix(np.arange(count), tardy, np.ones(count), count)
         rows = [matrix(job, columns, np.where(of_due, part, 0.0), count) - tardiness for part in parts]
-        blocks, values = [one_way, in_pool, *rows], [lengths, room, *sides]
+        blocks, values = [one_way, *in_pool, *rows], [lengths, *room, *sides]
         at_most, most = sparse.vstack(blocks).tocsr(), np.concatenate(values)
         kept = np.isfinite(most)
         number = np.cumsum(kept) - 1
-        begin = count * bins + pools * bins
+        begin = count * bins + len(loads) * pools * bins
         late_rows = number[begin + np.arange(len(parts))[None, :] * count + np.arange(count)[:, None]]
         weight = np.where(counts, jobs.weight, 0.0)
         return cls(

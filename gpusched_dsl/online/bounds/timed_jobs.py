@@ -8,13 +8,18 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.ir.tolerances import ROUNDING
 
+ROUNDINGS = (1, 2, 3)
 MOST_PAIRS = 1 << 22  # pairs of ways of one job that are compared
 
 
 @dataclass(frozen=True, slots=True)
 class TimedJobs:
-    """J jobs; job j has the ways `first[j]` to `first[j + 1]`. `cost` is of the complete job in each way."""
+    """J jobs; job j has the ways `first[j]` to `first[j + 1]`. `cost` is of the complete job in each way.
+
+    A pool has equal nodes, each with `node` of its capacity. A way that uses no more than that runs on one of them.
+    """
 
     first: Ints  # (J + 1,)
     time: Floats  # (W,)
@@ -22,6 +27,7 @@ class TimedJobs:
     uses: Floats  # (W,) of the pool
     pool: Ints  # (W,)
     capacity: Floats  # (P,)
+    node: Floats  # (P,)
     came: Floats  # (J,)
     due: Floats  # (J,) infinite: never
     weight: Floats  # (J,) money by time of tardiness
@@ -35,6 +41,30 @@ class TimedJobs:
         found: Ints = np.lexsort((by, self.owner))[self.first[:-1]]
         return found
 
+    @property
+    def share(self) -> Floats:
+        """Return the share of a node that each way uses; at most 1, unless it runs on several."""
+        node = self.node[self.pool]
+        return np.divide(self.uses, node, out=np.zeros(len(node)), where=node > 0)
+
+    @property
+    def loads(self) -> list[tuple[Floats, Floats]]:
+        """What ways use of the pools, and how much each pool has: GPUs, and rounded shares of nodes.
+
+        Without those that another one implies, as it is at least as much for each way.
+        """
+        nodes = np.divide(self.capacity, self.node, out=np.zeros(len(self.node)), where=self.node > 0)
+        shares, rows = [self.share, *rounded_shares(self.share)], [(self.uses, self.capacity)]
+        rows += [(load, nodes) for load in shares[1:]]
+        kept: list[int] = []
+        for at, load in enumerate(shares):
+            later = shares[at + 1 :]
+            if not any((load <= shares[other] + ROUNDING).all() for other in kept) and not any(
+                (load <= other).all() and (load < other - ROUNDING).any() for other in later
+            ):
+                kept.append(at)
+        return [rows[at] for at in kept]
+
     def levels(self, count: int) -> Floats:
         """Return `count` of the times of each job, from its least to its largest, shape (J, count)."""
         ordered = self.time[np.lexsort((self.time, self.owner))]
@@ -46,15 +76,16 @@ class TimedJobs:
 def undominated(jobs: TimedJobs) -> TimedJobs:
     """Return the jobs without ways that another way of the same job and pool dominates in time, cost and work.
 
-    The work is the use of the pool times the time. In the relaxation the other way does the same fraction of a job and
-    needs no more of anything. Jobs with very many ways keep all of them, which only takes longer.
+    The work is the use of the pool times the time, also with uses rounded as in `rounded_shares`. In the relaxation the
+    other way does the same fraction of a job and needs no more of anything. Jobs with very many ways keep all of them,
+    which only takes longer.
     """
     counts, owner = np.diff(jobs.first), jobs.owner
     if int((counts**2).sum()) > MOST_PAIRS:
         return jobs
     own = np.repeat(np.arange(len(owner)), counts[owner])
     other = np.repeat(jobs.first[:-1][owner], counts[owner]) + ranges(counts[owner])
-    table = (jobs.time, jobs.cost, jobs.uses * jobs.time)
+    table = (jobs.time, jobs.cost, *(load * jobs.time for load, _ in jobs.loads))
     is_as_good = (jobs.pool[own] == jobs.pool[other]) & np.logical_and.reduce([c[other] <= c[own] for c in table])
     is_better = is_as_good & (np.logical_or.reduce([c[other] < c[own] for c in table]) | (other < own))
     kept = np.ones(len(owner), dtype=np.bool_)
@@ -64,3 +95,20 @@ def undominated(jobs: TimedJobs) -> TimedJobs:
     return replace(
         jobs, first=first, time=jobs.time[left], cost=jobs.cost[left], uses=jobs.uses[left], pool=jobs.pool[left]
     )
+
+
+def rounded_shares(share: Floats) -> list[Floats]:
+    """Return shares of nodes, rounded such that those of jobs that fit together on one node still add up to at most 1.
+
+    For k = 1, 2, 3: x where (k + 1) x is an integer, else floor((k + 1) x) / k. With k = 1 a job that uses more than
+    half of a node needs a node of its own. These are the dual feasible functions of S. P. Fekete and J. Schepers, New
+    Classes of Fast Lower Bounds for Bin Packing Problems, Mathematical Programming 91, 2001. A way on several nodes
+    counts nothing.
+    """
+    found = []
+    for k in ROUNDINGS:
+        times = (k + 1) * share
+        exact = np.abs(times - np.rint(times)) <= ROUNDING
+        rounded = np.where(exact, share, np.floor(times) / k)
+        found.append(np.where(share <= 1 + ROUNDING, rounded, 0.0))
+    return found

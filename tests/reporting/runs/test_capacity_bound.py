@@ -11,7 +11,7 @@ from run_texts import opened, ran, random_text
 
 from gpusched_dsl.backends import interrupt
 from gpusched_dsl.online.bounds.time_indexed import _Program, bins_of, time_indexed_bound
-from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, undominated
+from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, rounded_shares, undominated
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.run import run_methods
 
@@ -21,7 +21,7 @@ def machine(time: list[float], came: list[float], due: list[float], weight: list
     count = len(time)
     return TimedJobs(
         np.arange(count + 1), np.array(time), np.zeros(count), np.ones(count), np.zeros(count, dtype=np.int64),
-        np.array([capacity]), np.array(came), np.array(due), np.array(weight),
+        np.array([capacity]), np.ones(1), np.array(came), np.array(due), np.array(weight),
     )  # fmt: skip
 
 
@@ -32,12 +32,14 @@ def drawn(seed: int) -> TimedJobs:
     first = np.concatenate(([0], np.cumsum(count)))
     ways = int(first[-1])
     pool = rng.integers(0, pools, ways)
-    capacity = rng.integers(1, 4, pools).astype(float)
+    node = rng.integers(1, 4, pools).astype(float)
+    capacity = node * rng.integers(1, 4, pools)
+    share = rng.choice([0.25, 1 / 3, 0.5, 0.6, 0.7, 0.75, 0.9, 1.0], ways)
     came = np.where(rng.random(jobs) < 0.5, 0.0, rng.uniform(0, 4, jobs))
     due = np.where(rng.random(jobs) < 0.2, np.inf, came + rng.uniform(-1, 6, jobs))
     return TimedJobs(
-        first, rng.uniform(0.5, 4, ways), rng.uniform(0, 3, ways), rng.uniform(0.3, 1, ways) * capacity[pool], pool,
-        capacity, came, due, rng.choice([0.0, 1.0, 5.0], jobs),
+        first, rng.uniform(0.5, 4, ways), rng.uniform(0, 3, ways), share * node[pool], pool,
+        capacity, node, came, due, rng.choice([0.0, 1.0, 5.0], jobs),
     )  # fmt: skip
 
 
@@ -48,16 +50,17 @@ def random_schedule(jobs: TimedJobs, rng: np.random.Generator) -> tuple[float, f
     keen = rng.random() < 0.8  # seldom lets a job wait without need
     favourite = rng.random(len(jobs.came))
     while (left > 1e-12).any():
-        room = jobs.capacity.copy()
+        room = [np.full(round(c / n), n) for c, n in zip(jobs.capacity, jobs.node, strict=True)]
         for j in np.argsort(favourite if rng.random() < 0.7 else rng.random(len(left))):
             if left[j] <= 1e-12 or now < jobs.came[j] - 1e-12 or (not keen and rng.random() < 0.2):
                 continue
             ways = np.arange(jobs.first[j], jobs.first[j + 1])
-            ways = ways[jobs.uses[ways] <= room[jobs.pool[ways]] + 1e-12]
+            ways = ways[[jobs.uses[w] <= room[jobs.pool[w]].max() + 1e-12 for w in ways]]
             if not len(ways):
                 continue
             w = int(rng.choice(ways))
-            room[jobs.pool[w]] -= jobs.uses[w]
+            nodes = room[jobs.pool[w]]
+            nodes[rng.choice(np.flatnonzero(nodes + 1e-12 >= jobs.uses[w]))] -= jobs.uses[w]
             part = min(left[j], 0.1 / jobs.time[w])
             cost += part * jobs.cost[w]
             left[j] -= part
@@ -70,10 +73,7 @@ def random_schedule(jobs: TimedJobs, rng: np.random.Generator) -> tuple[float, f
 
 def completions(jobs: TimedJobs) -> TimedJobs:
     count = len(jobs.came)
-    return jobs.__class__(
-        jobs.first, jobs.time, np.zeros(len(jobs.time)), jobs.uses, jobs.pool, jobs.capacity, jobs.came, jobs.came,
-        np.full(count, 1 / count),
-    )  # fmt: skip
+    return replace(jobs, cost=np.zeros(len(jobs.time)), due=jobs.came, weight=np.full(count, 1 / count))
 
 
 @pytest.mark.quick(8)
@@ -131,16 +131,8 @@ def test_dominated_ways_do_not_count(seed: int) -> None:
     left, of_left = undominated(larger), undominated(jobs)
     for ours, other in zip(fields_of(left), fields_of(of_left), strict=True):
         np.testing.assert_array_equal(ours, other)
-    table = list(
-        zip(
-            of_left.owner.tolist(),
-            of_left.pool.tolist(),
-            of_left.time,
-            of_left.cost,
-            of_left.uses * of_left.time,
-            strict=True,
-        )
-    )
+    amounts = [load * of_left.time for load in (of_left.uses, *rounded_shares(of_left.share))]
+    table = list(zip(of_left.owner.tolist(), of_left.pool.tolist(), of_left.time, of_left.cost, *amounts, strict=True))
     for one, other in itertools.permutations(table, 2):
         assert one[:2] != other[:2] or any(a < b for a, b in zip(one[2:], other[2:], strict=True))
     assert time_indexed_bound(larger) == time_indexed_bound(jobs)
@@ -157,7 +149,7 @@ def test_slow_ways_count() -> None:
     """
     jobs = TimedJobs(
         np.array([0, 2]), np.array([4.0, 1.0]), np.array([0.0, 100.0]), np.array([1.0, 4.0]),
-        np.zeros(2, dtype=np.int64), np.array([4.0]), np.zeros(1), np.zeros(1), np.ones(1),
+        np.zeros(2, dtype=np.int64), np.array([4.0]), np.array([4.0]), np.zeros(1), np.zeros(1), np.ones(1),
     )  # fmt: skip
     bound = time_indexed_bound(jobs)
     assert bound is not None
@@ -168,11 +160,47 @@ def test_four_equal_jobs_in_turn() -> None:
     """Four jobs of 2 h or, at a high price, 1 h, one at a time: 2 + 4 + 6 + 8 h late."""
     jobs = TimedJobs(
         np.arange(0, 9, 2), np.tile([2.0, 1.0], 4), np.tile([0.0, 100.0], 4), np.ones(8), np.zeros(8, dtype=np.int64),
-        np.array([1.0]), np.zeros(4), np.zeros(4), np.ones(4),
+        np.array([1.0]), np.ones(1), np.zeros(4), np.zeros(4), np.ones(4),
     )  # fmt: skip
     bound = time_indexed_bound(jobs)
     assert bound is not None
     assert 19.4 <= bound <= 20.0 + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rounded_shares_of_a_node_add_up_to_one(seed: int) -> None:
+    """Of any shares that fit on one node, also if they fill it."""
+    rng = np.random.default_rng(seed)
+    for _ in range(200):
+        units = int(rng.integers(1, 25))
+        sizes: list[int] = []
+        while sum(sizes) < units and (rng.random() < 0.9 or not sizes):
+            sizes.append(int(rng.integers(1, units - sum(sizes) + 1)))
+        for rounded in rounded_shares(np.array(sizes) / units):
+            assert rounded.sum() <= 1 + 1e-12
+
+
+def test_rounded_shares_of_large_jobs() -> None:
+    """More than half, more than a third, more than a quarter of a node; all of it; several nodes."""
+    one, two, three = rounded_shares(np.array([0.6, 0.4, 0.3, 1.0, 2.0]))
+    np.testing.assert_allclose(one, [1, 0, 0, 1, 0])
+    np.testing.assert_allclose(two, [0.5, 0.5, 0, 1, 0])
+    np.testing.assert_allclose(three, [2 / 3, 1 / 3, 1 / 3, 1, 0])
+
+
+def test_large_jobs_do_not_share_a_node() -> None:
+    """Three jobs of 6 of 10 GPUs and 1 h each, due at once, run one after another: 1 + 2 + 3 h late. By GPUs alone they
+    would take 1.8 h together. On three nodes of 10 GPUs they run at once.
+    """
+    jobs = replace(
+        machine([1.0] * 3, [0.0] * 3, [0.0] * 3, [1.0] * 3, 10.0), uses=np.full(3, 6.0), node=np.array([10.0])
+    )
+    bound = time_indexed_bound(jobs)
+    assert bound is not None
+    assert 5.9 <= bound <= 6.0 + 1e-9
+    bound = time_indexed_bound(replace(jobs, capacity=np.array([30.0])))
+    assert bound is not None
+    assert 2.9 <= bound <= 3.0 + 1e-9
 
 
 def test_any_multipliers_bound() -> None:
