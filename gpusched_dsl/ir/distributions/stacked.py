@@ -75,6 +75,19 @@ class StackedSurvivals(LinearSurvival):
         self.__dict__.update(known)
 
     @cached_property
+    def _found(self) -> list[tuple[Floats, tuple[Codes, Floats]]]:
+        return []
+
+    def _place(self, x: Floats) -> tuple[Codes, Floats]:
+        # Formulas ask for S, G and the stop loss at the same few arrays in turn, and the object ends with the formula.
+        for known, place in self._found:
+            if known is x:
+                return place
+        place = super()._place(x)
+        self._found.append((x, place))
+        return place
+
+    @cached_property
     def _first(self) -> Codes:
         return self.stack.tables.starts[self.which]
 
