@@ -123,8 +123,14 @@ class ClosedForms:
         slope = gap.slope
         flat = slope == 0
         at = np.where(flat, 0.0, -rest / np.where(flat, 1.0, slope))
-        least = slope * np.where(slope > 0, self.partial(gap, at) - at, self.excess(gap, at))
-        return np.where(flat, np.minimum(rest, 0.0), least)
+        rises = slope > 0
+        if rises.all():
+            mean = self.partial(gap, at) - at
+        elif not rises.any():
+            mean = self.excess(gap, at)
+        else:
+            mean = np.where(rises, self.partial(gap, at) - at, self.excess(gap, at))
+        return np.where(flat, np.minimum(rest, 0.0), slope * mean)
 
     # --- the laws -----------------------------------------------------------------------------------------------------
 
