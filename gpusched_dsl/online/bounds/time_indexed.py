@@ -44,6 +44,7 @@ the Lagrangian is least at bounds of the variables, so weak duality gives a boun
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -55,32 +56,57 @@ from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, undominated
 if TYPE_CHECKING:
     from scipy import sparse
 
+    from gpusched_dsl.backends.interrupt import Control
+
 MOST_COLUMNS = 150_000
 BINS = (6, 256)  # the fewest and the most
 LEVELS = 4  # numbers a of each job
 SECONDS = 120.0
+POOR = 1e-3  # of the optimum: prices that are worse than this by more are searched for again
 
 
 def time_indexed_bound(jobs: TimedJobs, most: int = MOST_COLUMNS) -> float | None:
     """The bound; None without jobs, if there are too many ways, the solver finds no prices in time, or is interrupted.
 
-    An interior point method without crossover finds prices quickly, and any prices give a bound.
+    An interior point method without crossover finds prices quickly, and any prices give a bound. Where those that
+    presolve gives back are poor, the program is solved without presolve.
     """
-    import highspy
-
-    from gpusched_dsl.backends.highs.quiet import QuietHighs
-    from gpusched_dsl.backends.interrupt import Control, run_stoppable
+    from gpusched_dsl.backends.interrupt import Control
 
     jobs = undominated(jobs)
     ways = len(jobs.time)
     count = min(BINS[1], most // max(ways, 1))
     if not ways or count < BINS[0]:
         return None
-    program = _Program.of(jobs, bins_of(jobs, count))
+    program, control = _Program.of(jobs, bins_of(jobs, count)), Control()
+    end = time.perf_counter() + SECONDS
+    best = None
+    for presolve in ("choose", "off"):
+        found = _solved(program, presolve, end - time.perf_counter(), control)
+        if control.stop_requested:
+            return None
+        if found is None:
+            break
+        bound, optimum = found
+        best = bound if best is None else max(best, bound)
+        if optimum - bound <= POOR * max(abs(optimum), 1e-300):
+            break
+    return best
+
+
+def _solved(program: _Program, presolve: str, seconds: float, control: Control) -> tuple[float, float] | None:
+    """The bound by the prices that HiGHS finds, and its optimum; None without prices."""
+    import highspy
+
+    from gpusched_dsl.backends.highs.quiet import QuietHighs
+    from gpusched_dsl.backends.interrupt import run_stoppable
+
     columns, (rows, equations) = len(program.upper), (len(program.most), len(program.value))
     matrix = program.matrix
     highs = QuietHighs()
-    options = {"solver": "ipm", "run_crossover": "off", "time_limit": SECONDS, "threads": 1}
+    options = {
+        "solver": "ipm", "run_crossover": "off", "presolve": presolve, "time_limit": max(seconds, 0.0), "threads": 1,
+    }  # fmt: skip
     for name, value in options.items():
         highs.setOptionValue(name, value)
     highs.passModel(
@@ -90,7 +116,6 @@ def time_indexed_bound(jobs: TimedJobs, most: int = MOST_COLUMNS) -> float | Non
         matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
         np.zeros(columns, dtype=np.int32),
     )  # fmt: skip
-    control = Control()
 
     def look(event: Any) -> None:
         if control.stop_requested:
@@ -98,12 +123,11 @@ def time_indexed_bound(jobs: TimedJobs, most: int = MOST_COLUMNS) -> float | Non
 
     highs.cbIpmInterrupt.subscribe(look)
     run_stoppable(highs.run, control)  # on Ctrl-C there is no bound, and the run is reported without it
-    if control.stop_requested:
-        return None
     prices = np.array(highs.getSolution().row_dual)
-    if len(prices) < rows + equations or not np.isfinite(prices).all() or not prices.any():
+    if control.stop_requested or len(prices) < rows + equations or not np.isfinite(prices).all() or not prices.any():
         return None
-    return program.lagrangian(prices[rows:], np.maximum(-prices[:rows], 0.0))
+    bound = program.lagrangian(prices[rows:], np.maximum(-prices[:rows], 0.0))
+    return bound, float(highs.getInfo().objective_function_value)
 
 
 def bins_of(jobs: TimedJobs, count: int) -> Floats:

@@ -203,6 +203,20 @@ def test_large_jobs_do_not_share_a_node() -> None:
     assert 2.9 <= bound <= 3.0 + 1e-9
 
 
+def test_poor_prices_are_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parallel rows, of which presolve removes all but one, make the interior point method return poor prices."""
+
+    def all_loads(jobs: TimedJobs) -> list[tuple[np.ndarray, np.ndarray]]:
+        nodes = jobs.capacity / jobs.node
+        return [(jobs.uses, jobs.capacity), *((load, nodes) for load in rounded_shares(jobs.share))]
+
+    monkeypatch.setattr(TimedJobs, "loads", property(all_loads))
+    jobs = machine([1.0] * 3, [0.0] * 3, [0.0] * 3, [1.0] * 3, 10.0)
+    bound = time_indexed_bound(replace(jobs, uses=np.full(3, 6.0), node=np.array([10.0])))
+    assert bound is not None
+    assert 5.9 <= bound <= 6.0 + 1e-9
+
+
 def test_any_multipliers_bound() -> None:
     jobs, seed = drawn(3), 3
     program, best = _Program.of(jobs, bins_of(jobs, 12)), time_indexed_bound(jobs)
