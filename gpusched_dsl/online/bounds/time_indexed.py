@@ -44,8 +44,8 @@ the Lagrangian is least at bounds of the variables, so weak duality gives a boun
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,10 +79,10 @@ def time_indexed_bound(jobs: TimedJobs, most: int = MOST_COLUMNS) -> float | Non
     if not ways or count < BINS[0]:
         return None
     program, control = _Program.of(jobs, bins_of(jobs, count)), Control()
-    end = time.perf_counter() + SECONDS
+    end = perf_counter() + SECONDS
     best = None
     for presolve in ("choose", "off"):
-        found = _solved(program, presolve, end - time.perf_counter(), control)
+        found = _solved(program, presolve, end - perf_counter(), control)
         if control.stop_requested:
             return None
         if found is None:

@@ -18,7 +18,8 @@ MOST_PAIRS = 1 << 22  # pairs of ways of one job that are compared
 class TimedJobs:
     """J jobs; job j has the ways `first[j]` to `first[j + 1]`. `cost` is of the complete job in each way.
 
-    A pool has equal nodes, each with `node` of its capacity. A way that uses no more than that runs on one of them.
+    A pool has equal nodes, each with `node` of its capacity. A way that uses no more than that runs on one of them. Of
+    a gang one worker counts.
     """
 
     first: Ints  # (J + 1,)
@@ -56,14 +57,7 @@ class TimedJobs:
         nodes = np.divide(self.capacity, self.node, out=np.zeros(len(self.node)), where=self.node > 0)
         shares, rows = [self.share, *rounded_shares(self.share)], [(self.uses, self.capacity)]
         rows += [(load, nodes) for load in shares[1:]]
-        kept: list[int] = []
-        for at, load in enumerate(shares):
-            later = shares[at + 1 :]
-            if not any((load <= shares[other] + ROUNDING).all() for other in kept) and not any(
-                (load <= other).all() and (load < other - ROUNDING).any() for other in later
-            ):
-                kept.append(at)
-        return [rows[at] for at in kept]
+        return [rows[at] for at in range(len(rows)) if not _is_implied(at, shares)]
 
     def levels(self, count: int) -> Floats:
         """Return `count` of the times of each job, from its least to its largest, shape (J, count)."""
@@ -112,3 +106,13 @@ def rounded_shares(share: Floats) -> list[Floats]:
         rounded = np.where(exact, share, np.floor(times) / k)
         found.append(np.where(share <= 1 + ROUNDING, rounded, 0.0))
     return found
+
+
+def _is_implied(at: int, loads: list[Floats]) -> bool:
+    """Whether another load is at least as large for each way; of equal ones the first is kept."""
+    load = loads[at]
+    return any(
+        (load <= other + ROUNDING).all() and (place < at or (load < other - ROUNDING).any())
+        for place, other in enumerate(loads)
+        if place != at
+    )

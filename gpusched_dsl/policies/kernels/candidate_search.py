@@ -15,7 +15,7 @@ from gpusched_dsl.policies.workload import NEVER, NONE
 
 OPEN, OPENED, NEXT_RENTED, FOUND = 0, 1, 2, 3  # places in `Scratch.counts`
 INVERSE_IDLE, IDLE = NODE_ODDS["inverse idle"], NODE_ODDS["idle"]
-FAMILY = 1 << 24  # of `Scratch.states`: more than a node has units
+FAMILY = 1 << 40  # of `Scratch.states`: more than a node has units
 _SLACK = 1e-9  # of a capacity: sums of needs are rounded
 
 

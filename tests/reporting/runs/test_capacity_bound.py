@@ -204,7 +204,7 @@ def test_large_jobs_do_not_share_a_node() -> None:
 
 
 def test_poor_prices_are_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parallel rows, of which presolve removes all but one, make the interior point method return poor prices."""
+    """Parallel rows make the interior point method return poor prices, as presolve removes all but one of them."""
 
     def all_loads(jobs: TimedJobs) -> list[tuple[np.ndarray, np.ndarray]]:
         nodes = jobs.capacity / jobs.node
