@@ -42,6 +42,12 @@ class TimedJobs:
         found: Ints = np.lexsort((by, self.owner))[self.first[:-1]]
         return found
 
+    def with_ways(self, ways: Ints) -> TimedJobs:
+        """Return the jobs with these ways, in ascending order, alone."""
+        first = np.append(0, np.cumsum(np.bincount(self.owner[ways], minlength=len(self.came))))
+        time, cost, uses, pool = (column[ways] for column in (self.time, self.cost, self.uses, self.pool))
+        return replace(self, first=first, time=time, cost=cost, uses=uses, pool=pool)
+
     @property
     def share(self) -> Floats:
         """Return the share of a node that each way uses; at most 1, unless it runs on several."""
@@ -59,12 +65,12 @@ class TimedJobs:
         rows += [(load, nodes) for load in shares[1:]]
         return [rows[at] for at in range(len(rows)) if not _is_implied(at, shares)]
 
-    def levels(self, count: int) -> Floats:
-        """Return `count` of the times of each job, from its least to its largest, shape (J, count)."""
-        ordered = self.time[np.lexsort((self.time, self.owner))]
-        places = np.rint(np.outer(np.diff(self.first) - 1, np.linspace(0.0, 1.0, count))).astype(np.int64)
-        found: Floats = ordered[self.first[:-1, None] + places]
-        return found
+
+def possible(jobs: TimedJobs) -> TimedJobs:
+    """Return the jobs without ways that use more of a pool than it has, where another way is left."""
+    fits = jobs.uses <= jobs.capacity[jobs.pool] * (1 + ROUNDING)
+    left = np.bincount(jobs.owner[fits], minlength=len(jobs.came))
+    return jobs.with_ways(np.flatnonzero(fits | (left == 0)[jobs.owner]))
 
 
 def undominated(jobs: TimedJobs) -> TimedJobs:
@@ -84,11 +90,7 @@ def undominated(jobs: TimedJobs) -> TimedJobs:
     is_better = is_as_good & (np.logical_or.reduce([c[other] < c[own] for c in table]) | (other < own))
     kept = np.ones(len(owner), dtype=np.bool_)
     kept[own[is_better]] = False
-    left = np.flatnonzero(kept)
-    first = np.append(0, np.cumsum(np.bincount(owner[left], minlength=len(counts))))
-    return replace(
-        jobs, first=first, time=jobs.time[left], cost=jobs.cost[left], uses=jobs.uses[left], pool=jobs.pool[left]
-    )
+    return jobs.with_ways(np.flatnonzero(kept))
 
 
 def rounded_shares(share: Floats) -> list[Floats]:

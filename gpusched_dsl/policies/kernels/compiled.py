@@ -6,6 +6,7 @@ kernel has run for a while. Machine code that is kept from an earlier run is loa
 compiles it, and the kernel changes over at the first call after that. Only large arguments wait for the compiler.
 
 With GSDSL_PYTHON_KERNELS=1 kernels stay plain Python, with GSDSL_COMPILED_KERNELS=1 they are compiled before they run.
+Kernels that would take minutes as plain Python are always compiled.
 """
 
 from __future__ import annotations
@@ -200,8 +201,8 @@ def machine_code_or(otherwise: Callable[[], _Result], kernel: Callable[..., _Res
     return result
 
 
-def _compiles() -> bool:
-    return not os.environ.get("GSDSL_PYTHON_KERNELS") and importlib.util.find_spec("numba") is not None
+def _has_compiler() -> bool:
+    return importlib.util.find_spec("numba") is not None
 
 
 if TYPE_CHECKING:
@@ -214,6 +215,10 @@ if TYPE_CHECKING:
         """Compile on the first call."""
         return function
 
+    def compiled_always(function: _Function) -> _Function:
+        """Compile on the first call, also where kernels stay plain Python."""
+        return function
+
     def compiled_in_place(function: _Function) -> _Function:
         """Compile when it is worth it, for kernels that neither create nor return arrays, nor call one that does."""
         return function
@@ -223,13 +228,16 @@ if TYPE_CHECKING:
         return function
 
 else:
-    _COMPILES = _compiles()
+    _COMPILES = not os.environ.get("GSDSL_PYTHON_KERNELS") and _has_compiler()
 
     def compiled(function):
         return Kernel(function) if _COMPILES else function
 
     def compiled_at_once(function):
         return Kernel(function, at_once=True) if _COMPILES else function
+
+    def compiled_always(function):
+        return Kernel(function, at_once=True) if _has_compiler() else function
 
     def compiled_in_place(function):
         return Kernel(function, in_place=True) if _COMPILES else function
