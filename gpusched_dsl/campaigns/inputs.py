@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -71,6 +71,9 @@ class InputHashes:
     def versions(self, run: GridRun) -> dict[str, str]:
         """Return the versions of gsdsl and of the solvers that a run uses."""
         names = [run.method, str(run.options.get("judge", "highs")), str(run.options.get("fallback", ""))]
+        held = find_policy(self.workspace, run.method, self._scenario(run)[0])
+        if held is not None:
+            names += _members(list(_inheritance_chain(held[0].policies, run.method)))
         found = {"gsdsl": __version__}
         for name in names:
             if name in solver_names():
@@ -94,10 +97,15 @@ class InputHashes:
         return list(_inheritance_chain(kinds[kind], name))
 
     def _policy(self, name: str, model: str) -> dict[str, str]:
+        """Return the hashes of a policy, of all that it extends, and of the policies that a portfolio names."""
         if ("policy", name) not in self._blocks:
             held = find_policy(self.workspace, name, model)
             if held is not None:
-                found = {f"policy {_name(b)}": self._digest(b) for b in _inheritance_chain(held[0].policies, name)}
+                blocks = list(_inheritance_chain(held[0].policies, name))
+                found = {f"policy {_name(b)}": self._digest(b) for b in blocks}
+                self._blocks["policy", name] = found  # first, for a policy that names itself
+                for member in _members(blocks):
+                    found |= self._policy(member, model)
             elif name in GENERIC:
                 found = {f"policy {name}": hashlib.sha256(repr(GENERIC[name]).encode()).hexdigest()}
             else:
@@ -188,6 +196,18 @@ def _inheritance_chain(blocks: Mapping[str, tree.TopLevelBlock], name: str) -> I
         yield blocks[name]
         extends = getattr(blocks[name], "extends", None)
         name = "" if extends is None else extends.text
+
+
+def _members(blocks: Sequence[tree.TopLevelBlock]) -> list[str]:
+    """Return the methods that a portfolio with these blocks, the newest first, names; none for other policies."""
+    lines: dict[str, tree.PolicyRule] = {}
+    for block in blocks:
+        if isinstance(block, tree.Policy):
+            own = {line.verb: line for line in block.statements if isinstance(line, tree.PolicyRule)}
+            lines = own | lines
+    plans, continuing = lines.get("portfolio"), lines.get("continue")
+    names = [] if plans is None else [call.name.text for call in plans.methods]
+    return names + ([] if continuing is None else [name.text for name in continuing.by])
 
 
 def _name(block: tree.TopLevelBlock) -> str:

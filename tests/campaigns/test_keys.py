@@ -107,3 +107,24 @@ campaign Traces {
     assert list(first.task.data) == ["items.csv"]
     assert list(second.task.data) == ["others.csv"]
     assert first.key != second.key
+
+
+def test_policies_of_a_portfolio_are_inputs(tmp_path: Path) -> None:
+    text = """
+import "gsdsl:capacity_planning/online.gsm";
+import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";
+policy Mine for CapacityPlanning extends EDF { order j in Jobs by deadline[j]; }
+policy Next for CapacityPlanning extends PS { order j in Jobs by deadline[j]; }
+policy Ahead for CapacityPlanning { portfolio Mine, scip;  lookahead 24[h];  continue with Next; }
+policy Longer extends Ahead { lookahead 72[h]; }
+campaign C { run ThreeJobs online EveryEvent with Longer, Mine, Next, FIFO; }
+"""
+    path = tmp_path / "ahead.gsm"
+    path.write_text(text)
+    plan = plan_of(path)
+    before = titles(plan)
+    assert "version SCIP" in plan.runs[0].pins
+    for name, same in (("Mine", [False, False, True, True]), ("Next", [False, True, False, True])):
+        path.write_text(text.replace(f"policy {name}", f"policy {name} \"changed\"", 1))
+        after = titles(plan_of(path))
+        assert [before[title] == after[title] for title in before] == same
