@@ -125,6 +125,6 @@ campaign C { run ThreeJobs online EveryEvent with Longer, Mine, Next, FIFO; }
     before = titles(plan)
     assert "version SCIP" in plan.runs[0].pins
     for name, same in (("Mine", [False, False, True, True]), ("Next", [False, True, False, True])):
-        path.write_text(text.replace(f"policy {name}", f"policy {name} \"changed\"", 1))
+        path.write_text(text.replace(f"policy {name}", f'policy {name} "changed"', 1))
         after = titles(plan_of(path))
         assert [before[title] == after[title] for title in before] == same
